@@ -25,29 +25,29 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkerConfig, WorkerDeploymentConfig
 
-from activities.actions import Actions
-from activities.batches import BatchActivities
-from activities.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities
-from activities.effects import EffectActivities
-from activities.fitting import FitActivities
-from activities.goals import GoalActivities
-from activities.knowledge import KnowledgeActivities
-from activities.listening import ListenActivities
-from activities.looking import LookActivities
-from activities.model import ModelActivities
-from activities.people import PersonActivities
-from activities.plans import PlanActivities
+from activities.batch.batches import BatchActivities
+from activities.plan.goals import GoalActivities
+from activities.plan.looking import LookActivities
+from activities.plan.model import ModelActivities
+from activities.plan.plans import PlanActivities
 from activities.policing import Policing, PolicyActivities
-from activities.probing import ProbeProposals, ProbeTrials
-from activities.recall import RecallActivities
-from activities.resuming import ResumeActivities
-from activities.sessions import Attachments, SessionActivities
-from activities.skill_runs import SkillRunActivities
-from activities.skills import SkillActivities
-from activities.skipping import Skipping
-from activities.steering import LendActivities, SteerActivities
-from activities.stopping import StopActivities
-from activities.taking_over import TakeOverActivities
+from activities.proof.effects import EffectActivities
+from activities.proof.probing import ProbeProposals, ProbeTrials
+from activities.proof.stopping import StopActivities
+from activities.run.knowledge import KnowledgeActivities
+from activities.run.people import PersonActivities
+from activities.run.resuming import ResumeActivities
+from activities.run.steering import LendActivities, SteerActivities
+from activities.session.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities
+from activities.session.sessions import Attachments, SessionActivities
+from activities.skill.fitting import FitActivities
+from activities.skill.recall import RecallActivities
+from activities.skill.skill_runs import SkillRunActivities
+from activities.skill.skills import SkillActivities
+from activities.step.actions import Actions
+from activities.step.listening import ListenActivities
+from activities.step.skipping import Skipping
+from activities.step.taking_over import TakeOverActivities
 from activities.vault import Vault
 from cache.codes import RedisCodes
 from cache.connection import nodes_of, open_redis, ping
@@ -59,18 +59,18 @@ from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.children import write_no_core_files
 from replaywright.domain.common.base import build_schemas
 from replaywright.domain.skill.skills import SkillContext
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.extensions import custom_predicates
 from replaywright.grants import granted_hosts
-from replaywright.keeper.client import reap
-from replaywright.keeper.identity import host_name
-from replaywright.keeper.local import LocalKeepers
-from replaywright.keeper.own_processes import entered
-from replaywright.keeper.places import most_places
+from replaywright.keeper.host.client import reap
+from replaywright.keeper.host.identity import host_name
+from replaywright.keeper.host.local import LocalKeepers
+from replaywright.keeper.host.own_processes import entered
+from replaywright.keeper.host.places import most_places
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.chooser import ModelSkillChooser
 from replaywright.llm.executor import ModelExecutor

@@ -7,7 +7,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
-from activities.model import traced
+from activities.plan.model import traced
 from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.policy.effective import Effective, before_start, effective
 from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trusting

@@ -22,7 +22,7 @@ from rich.table import Table
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.batches import BatchActivities
+from activities.batch.batches import BatchActivities
 from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_batch
 from replaywright.cli.runs.starting import Order, prepared
 from replaywright.cli.servers.connect import Place

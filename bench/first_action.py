@@ -33,7 +33,7 @@ from bench.recovery import p95, until
 from replaywright.cli.servers.connect import place
 from replaywright.domain.trace.histories import calls_of, time_of
 from replaywright.errors import StackFailed
-from replaywright.keeper.client import list_live
+from replaywright.keeper.host.client import list_live
 from replaywright.keeper.protocol import SessionState
 from replaywright.settings import PREFIX, load_settings
 from replaywright.stack import start_child

@@ -111,7 +111,7 @@ async def right_stand_in(sentence: Sentence, offers: Sequence[Ranked]) -> SkillC
 
 def real(model: ModelSkillChooser) -> Chooser:
     """Ask a real model, about a few sentences at a time. One that does not answer chooses none, and is told."""
-    from activities.recall import offer_of  # noqa: PLC0415 - the workers' code is not needed without a model
+    from activities.skill.recall import offer_of  # noqa: PLC0415 - the workers' code is not needed without a model
 
     places = asyncio.Semaphore(AT_A_TIME)
 

@@ -37,7 +37,7 @@ from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.run.runs import Mode, RunResult
 from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import StackFailed
-from replaywright.keeper.client import list_live
+from replaywright.keeper.host.client import list_live
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import load_settings
 from replaywright.stack import Child

@@ -16,10 +16,10 @@ from playwright.async_api import Page
 from bench.chromium import connection_to
 from bench.mutations import OPERATORS, Bed, key_of
 from bench.sources import Source
-from replaywright.browser import frames, snapshots
-from replaywright.browser.channel import Frame, Tab, script_for
-from replaywright.browser.waiting import Pulse
-from replaywright.browser.wire import Counts, Wire
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.waiting import Pulse
+from replaywright.browser.devtools.wire import Counts, Wire
+from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import identity_keys
 from replaywright.domain.locating.matching import Candidate

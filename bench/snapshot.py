@@ -31,7 +31,7 @@ from bench.generated import document_page, large_page
 from bench.scenes import Stage, stage_on
 from bench.sources import SITES, VIEWPORT, Source
 from demo.webmail.skins import Skin
-from replaywright.browser import frames
+from replaywright.browser.reading import frames
 from replaywright.domain.common.token_count import count_tokens
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot

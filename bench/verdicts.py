@@ -51,7 +51,7 @@ class Verdict:
 
 
 def climb(look: Look, compared: Sequence[Candidate]) -> Decision:
-    """The whole ladder, as `replaywright.browser.find` climbs it.
+    """The whole ladder, as `replaywright.browser.step.find` climbs it.
 
     The page's own certainty first, then the candidates of the tiers, then the comparison with every element; an
     element that was found by comparison is looked up once more by its new description.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from replaywright.children import write_no_core_files
-from replaywright.keeper.tcp_users import NetworkOfNow
+from replaywright.keeper.host.tcp_users import NetworkOfNow
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

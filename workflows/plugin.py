@@ -12,7 +12,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from replaywright.domain.common.base import build_schemas
 from replaywright.errors import ReplaywrightError
 from workflows.admission import AdmittingRunner
-from workflows.batch import BrowserBatch
+from workflows.batch.batch import BrowserBatch
 from workflows.task import BrowserTask
 
 PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "re2", "replaywright")

@@ -7,29 +7,23 @@ from typing import Literal, NoReturn
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
-from workflows import finishing, policies
+from workflows import policies
 from workflows.admission import refused
-from workflows.attempts import Attempt
-from workflows.board import Board
-from workflows.browser import Browser
-from workflows.consents import Consents
-from workflows.doubts import UNKNOWN_WARNINGS, Doubts
-from workflows.failures import TaskBlocked, TaskFailed, rule_behind
-from workflows.goals import Goals
-from workflows.human_steps import HumanSteps
-from workflows.lending import Lending
-from workflows.listening import Listening
-from workflows.lists import Lists
-from workflows.meter import Meter, granted
-from workflows.named import newest
-from workflows.network import network_of
-from workflows.overrides import Overrides
-from workflows.person import Person
-from workflows.planning import Planning
-from workflows.probing import Probing
-from workflows.recovery import Place, Recovery
-from workflows.recycling import Recycler
-from workflows.resuming import (
+from workflows.people.consents import Consents
+from workflows.people.human_steps import HumanSteps
+from workflows.people.lending import Lending
+from workflows.people.person import Person
+from workflows.people.steering import Steered
+from workflows.people.taking_over import TakingOver
+from workflows.plan.goals import Goals
+from workflows.plan.planning import Planning
+from workflows.run import finishing
+from workflows.run.board import Board
+from workflows.run.meter import Meter, granted
+from workflows.run.named import newest
+from workflows.run.network import network_of
+from workflows.run.probing import Probing
+from workflows.run.resuming import (
     EARLIER_CHAIN,
     EARLIER_RUN,
     KEPT,
@@ -38,7 +32,21 @@ from workflows.resuming import (
     kept,
     question_on,
 )
-from workflows.rulings import (
+from workflows.run.searchable import Searchable
+from workflows.run.skill_runs import Passed, note_run
+from workflows.run.telling import step_told
+from workflows.run.updates import SteeringUpdates
+from workflows.run.views import Views
+from workflows.session.browser import Browser
+from workflows.session.recovery import Place, Recovery
+from workflows.session.recycling import Recycler
+from workflows.step.attempts import Attempt
+from workflows.step.doubts import UNKNOWN_WARNINGS, Doubts
+from workflows.step.failures import TaskBlocked, TaskFailed, rule_behind
+from workflows.step.listening import Listening
+from workflows.step.lists import Lists
+from workflows.step.overrides import Overrides
+from workflows.step.rulings import (
     MESSAGE_LIMIT,
     came_to_nothing,
     counted,
@@ -48,14 +56,7 @@ from workflows.rulings import (
     may_repeat,
     out_of_budget,
 )
-from workflows.searchable import Searchable
-from workflows.skill_runs import Passed, note_run
-from workflows.steering import Steered
-from workflows.taking_over import TakingOver
-from workflows.telling import step_told
-from workflows.updates import SteeringUpdates
-from workflows.views import Views
-from workflows.weak_steps import WeakSteps
+from workflows.step.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill, parameters_in

@@ -22,7 +22,7 @@ from demo.stage import address_in
 from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.secrets.signing import written_key
 from replaywright.errors import StackFailed
-from replaywright.keeper.client import kill_all, list_live, reap
+from replaywright.keeper.host.client import kill_all, list_live, reap
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import Settings
 from replaywright.stack import Child, free_port, start_child, start_worker, stop_worker

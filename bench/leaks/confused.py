@@ -14,7 +14,7 @@ from playwright.async_api import Error as PlaywrightError
 from bench.leaks.matrix import STEP_MS, Rig, keeper, only
 from bench.leaks.sites import own
 from bench.leaks.urls import hostile
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed

@@ -17,11 +17,11 @@ from playwright.async_api import Error as PlaywrightError
 
 from bench.leaks.channels import Channel
 from bench.leaks.sites import forbidden, own
-from replaywright.browser.endpoint import driver_url
+from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.domain.policy.host_rules import host_rules
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.policy import Hosts
-from replaywright.keeper.client import KeeperClient, launch_keeper
+from replaywright.keeper.host.client import KeeperClient, launch_keeper
 from replaywright.keeper.protocol import KeeperOptions
 
 TABS = 6

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from replaywright.keeper.chromium import DISABLED_FEATURES, QUIET, STEADY
+from replaywright.keeper.chromium.chromium import DISABLED_FEATURES, QUIET, STEADY
 from replaywright.settings import Settings
 from replaywright.stack import find_chromium, start_child
 
@@ -13,7 +13,7 @@ _READY_S = 30
 
 
 def flags(settings: Settings) -> list[str]:
-    """Those that `replaywright.keeper.chromium.command_line` gives, but for the proxy and what belongs to it."""
+    """The flags of `replaywright.keeper.chromium.chromium.command_line`, without the proxy's."""
     arguments = [*QUIET, *STEADY, f"--disable-features={','.join(DISABLED_FEATURES)}", "--lang=en-US"]
     arguments += ["--accept-lang=en-US", "--window-size=1280,900"]
     if settings.headless:

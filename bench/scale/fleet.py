@@ -25,7 +25,7 @@ from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import StackFailed
-from replaywright.keeper.client import list_live
+from replaywright.keeper.host.client import list_live
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child, Stack, start_worker, stop_worker
 from replaywright.stack.keyring import signer_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from temporalio.testing import ActivityEnvironment
 
-from activities.recall import RecallActivities
+from activities.skill.recall import RecallActivities
 from bench.recall import synthetic, timing
 from bench.recall_set import load
 from bench.scale.fleet import Fleet, p95

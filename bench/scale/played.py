@@ -9,7 +9,7 @@ from unittest.mock import patch
 import worker
 from bench.scale.site import scripted
 from replaywright.domain.session.sessions import SessionRef
-from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.host.identity import boot_id, host_name
 from replaywright.testing.browser import FakeBrowsers, FakeBrowserSession
 from replaywright.testing.keepers import FakeKeepers
 

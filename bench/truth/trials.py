@@ -21,7 +21,7 @@ from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
 from replaywright.domain.run.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
-from replaywright.keeper.client import KeeperClient
+from replaywright.keeper.host.client import KeeperClient
 from replaywright.keeper.protocol import GatePhase, OperationRecord
 
 Status = Literal["done", "failed", "stuck"]

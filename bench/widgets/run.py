@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from bench.miniwob import End
 from bench.widgets.case import Case, Do, Entry, filled, names_parameter
 from bench.widgets.served import App
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.task.steps import Step

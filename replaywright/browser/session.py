@@ -12,19 +12,20 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser import asking, capture, marks, overrides, snapshots, storage
-from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
-from replaywright.browser.channel import Frame, Tab
-from replaywright.browser.connection import Connection
-from replaywright.browser.dialogs import Dialogs
-from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
-from replaywright.browser.evidence import Recorder
-from replaywright.browser.journal import Journal
-from replaywright.browser.latecomers import Latecomers
-from replaywright.browser.perform import StepRun
-from replaywright.browser.uploads import Copies
-from replaywright.browser.waiting import Deadline, Pulse
-from replaywright.browser.wire import Counts, Wire, WireFailed
+from replaywright.browser.devtools.channel import Frame, Tab
+from replaywright.browser.devtools.connection import Connection
+from replaywright.browser.devtools.dialogs import Dialogs
+from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
+from replaywright.browser.devtools.evidence import Recorder
+from replaywright.browser.devtools.journal import Journal
+from replaywright.browser.devtools.waiting import Deadline, Pulse
+from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+from replaywright.browser.input.uploads import Copies
+from replaywright.browser.reading import capture, marks, snapshots, storage
+from replaywright.browser.step import asking, overrides
+from replaywright.browser.step.attempt import SILENCE_S, Attempt, Expectation
+from replaywright.browser.step.latecomers import Latecomers
+from replaywright.browser.step.perform import StepRun
 from replaywright.domain.page.observed import SAFE_METHODS, PredicateResult
 from replaywright.domain.page.outlines import Outline
 from replaywright.domain.page.snapshots import Snapshot

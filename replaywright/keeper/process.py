@@ -13,18 +13,22 @@ from pydantic import SerializeAsAny, ValidationError
 
 from replaywright.errors import StackFailed
 from replaywright.keeper import clock
-from replaywright.keeper.black_box import BlackBox
-from replaywright.keeper.chromium import command_line
-from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
-from replaywright.keeper.crash_handlers import end_crash_handlers
-from replaywright.keeper.departures import Begun, DepartureLog, departures_path
-from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
-from replaywright.keeper.guard import Guard
-from replaywright.keeper.hands import Hands
-from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify, is_alive
-from replaywright.keeper.own_processes import OwnPorts, enter_process
-from replaywright.keeper.peers import is_own
-from replaywright.keeper.profile import DOWNLOADS_NAME, UPLOADS_NAME, delete_profile, prepare_profile
+from replaywright.keeper.chromium.chromium import command_line
+from replaywright.keeper.chromium.chromium_process import ChromiumProcess, become_subreaper
+from replaywright.keeper.chromium.crash_handlers import end_crash_handlers
+from replaywright.keeper.chromium.hands import Hands
+from replaywright.keeper.chromium.profile import DOWNLOADS_NAME, UPLOADS_NAME, delete_profile, prepare_profile
+from replaywright.keeper.chromium.relay import MAX_RELAYS, RelaySocket
+from replaywright.keeper.chromium.remote import RemoteChromium
+from replaywright.keeper.gate.black_box import BlackBox
+from replaywright.keeper.gate.departures import Begun, DepartureLog, departures_path
+from replaywright.keeper.gate.gate import Dispatcher, Gate, RequestRefused
+from replaywright.keeper.gate.guard import Guard
+from replaywright.keeper.gate.proxy import ForwardProxy
+from replaywright.keeper.gate.told_requests import ToldRequests
+from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name, identify, is_alive
+from replaywright.keeper.host.own_processes import OwnPorts, enter_process
+from replaywright.keeper.host.peers import is_own
 from replaywright.keeper.protocol import (
     DEVTOOLS_NAME,
     MAX_LINE_BYTES,
@@ -67,10 +71,6 @@ from replaywright.keeper.protocol import (
     TakeRequest,
     WaitHeldRequest,
 )
-from replaywright.keeper.proxy import ForwardProxy
-from replaywright.keeper.relay import MAX_RELAYS, RelaySocket
-from replaywright.keeper.remote import RemoteChromium
-from replaywright.keeper.told_requests import ToldRequests
 
 KNOCK_S = 10.0
 """What a remote browser is given to come to the proxy."""

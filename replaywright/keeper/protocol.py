@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from replaywright.domain.common.urls import bracketed
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
-from replaywright.keeper.identity import ProcessIdentity
+from replaywright.keeper.host.identity import ProcessIdentity
 
 PROTOCOL_VERSION = 1
 

@@ -1,6 +1,6 @@
 """The servers of ours that the settings name, which no page is to reach.
 
-Those that run on this machine are found by looking, see `replaywright.keeper.own_processes`.
+Those that run on this machine are found by looking, see `replaywright.keeper.host.own_processes`.
 """
 
 from collections.abc import Iterable

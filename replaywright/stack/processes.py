@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from replaywright.children import for_server
 from replaywright.errors import StackFailed
-from replaywright.keeper.identity import ProcessIdentity, identify, is_alive
+from replaywright.keeper.host.identity import ProcessIdentity, identify, is_alive
 
 _LEASH = """\
 import ctypes, os, resource, signal, sys

@@ -9,7 +9,7 @@ from pathlib import Path
 from temporalio.client import Client as TemporalClient
 from temporalio.service import RPCError
 
-from activities.batches import read_index
+from activities.batch.batches import read_index
 from cache.connection import Client
 from cache.references import referenced
 from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.errors import StackFailed
-from replaywright.keeper.identity import ProcessIdentity, identify
-from replaywright.keeper.own_processes import enter_process
+from replaywright.keeper.host.identity import ProcessIdentity, identify
+from replaywright.keeper.host.own_processes import enter_process
 from replaywright.settings import KEYS, OWNER_VARIABLE, PREFIX, Settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import own_keys_file, signer_of, ui_key_of
@@ -273,7 +273,7 @@ class Stack:
 
     async def _end_sessions(self, owner: ProcessIdentity) -> None:
         # Here and not above: what it needs takes time to load, and many commands only join a stack.
-        from replaywright.keeper.owner import end_sessions  # noqa: PLC0415
+        from replaywright.keeper.host.owner import end_sessions  # noqa: PLC0415
 
         await asyncio.to_thread(end_sessions, self._given.home / "sessions", owner)
 

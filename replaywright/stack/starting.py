@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from replaywright.errors import StackFailed
-from replaywright.keeper.identity import is_alive
+from replaywright.keeper.host.identity import is_alive
 from replaywright.stack.processes import stop_by_identity
 from replaywright.stack.state import read_stored
 

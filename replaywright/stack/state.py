@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from replaywright.errors import StackFailed
-from replaywright.keeper.identity import ProcessIdentity, is_alive
+from replaywright.keeper.host.identity import ProcessIdentity, is_alive
 from replaywright.stack.processes import stop_by_identity
 
 

@@ -31,7 +31,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.errors import InputInvalid, StackFailed
-from replaywright.keeper.identity import host_name, identify
+from replaywright.keeper.host.identity import host_name, identify
 from replaywright.settings import UNVERSIONED, Settings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from replaywright.children import for_worker
 from replaywright.errors import StackFailed
-from replaywright.keeper.identity import ProcessIdentity
+from replaywright.keeper.host.identity import ProcessIdentity
 from replaywright.settings import OWNER_VARIABLE, READY_FILE_VARIABLE
 from replaywright.stack.processes import Child, start_child
 

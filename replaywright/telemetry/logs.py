@@ -11,7 +11,7 @@ from temporalio import activity
 
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _STEP = re.compile(r"^(\d{4,})-")
-"""How the ids of a step's activities begin (`workflows.attempts`)."""
+"""How the ids of a step's activities begin (`workflows.step.attempts`)."""
 
 
 class JsonFormatter(logging.Formatter):

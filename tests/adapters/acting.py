@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from activities.actions import Actions
-from activities.effects import EffectActivities
-from activities.sessions import Attachments
+from activities.proof.effects import EffectActivities
+from activities.session.sessions import Attachments
+from activities.step.actions import Actions
 from activities.vault import Vault
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.run.runs import ActionRequest, Resolution, ResolveRequest

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from replaywright.keeper.profile import delete_profile
+from replaywright.keeper.chromium.profile import delete_profile
 
 
 class Chromium:

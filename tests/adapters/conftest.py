@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser
 
 from bench.chromium import launched
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from tests.adapters import browser_site
 from tests.adapters.browser_site import Site

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from tests.adapters.chromium import Chromium
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshot_text import snapshot_text
@@ -725,7 +725,7 @@ async def test_a_secret_is_not_read_back(session: ChromiumSession, site: Site) -
 
 _KILLED = """
 import asyncio, sys
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.task.steps import Fill, Goto
 from replaywright.ports import Work

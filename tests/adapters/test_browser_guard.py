@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.guard import FileTypes, Guard, Most, UploadRoots
 from replaywright.domain.task.actions import Cause

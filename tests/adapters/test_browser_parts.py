@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.browser import frames, keys
-from replaywright.browser.evidence import Recorder, Traffic, without_query
-from replaywright.browser.extraction import number_in, typed
-from replaywright.browser.scrolling import search
-from replaywright.browser.waiting import Deadline
+from replaywright.browser.devtools.evidence import Recorder, Traffic, without_query
+from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.input import keys
+from replaywright.browser.input.scrolling import search
+from replaywright.browser.reading import frames
+from replaywright.browser.reading.extraction import number_in, typed
 from replaywright.domain.page.targets import FrameStep
 from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.steps import ExtractField

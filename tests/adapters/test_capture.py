@@ -3,8 +3,8 @@
 import struct
 import time
 
-from replaywright.browser import capture
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.reading import capture
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.observing import observed_by

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from replaywright.browser import storage
-from replaywright.browser.attach import ChromiumBrowsers
-from replaywright.browser.channel import Tab
+from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.devtools.channel import Tab
+from replaywright.browser.reading import storage
 from replaywright.browser.session import ChromiumSession
-from replaywright.browser.step_context import StepContext
+from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.page.outlines import Outline
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.task.steps import Goto

@@ -8,12 +8,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from activities.sessions import Attachments, SessionActivities
-from replaywright.browser.attach import ChromiumBrowsers
+from activities.session.sessions import Attachments, SessionActivities
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.sessions import CloseSession, OpenSession, SessionOpened
-from replaywright.keeper.client import list_live
-from replaywright.keeper.local import LocalKeepers
+from replaywright.keeper.host.client import list_live
+from replaywright.keeper.host.local import LocalKeepers
 from tests.adapters.test_keeper import is_running, until
 from tests.unit.staged import run_activity
 

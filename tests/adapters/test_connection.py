@@ -12,10 +12,10 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from bench.chaos.relay import Relay
-from replaywright.browser.channel import Frame
-from replaywright.browser.connection import connected
+from replaywright.browser.devtools.channel import Frame
+from replaywright.browser.devtools.connection import connected
+from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
 from replaywright.browser.session import ChromiumSession
-from replaywright.browser.wire import Counts, Wire, WireFailed
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
 from tests.adapters.steps import opened

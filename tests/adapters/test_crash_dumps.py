@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replaywright.keeper.client import KeeperHandle, launch_keeper
+from replaywright.keeper.host.client import KeeperHandle, launch_keeper
 from tests.adapters.test_keeper import is_running, options, processes_of, until
 
 

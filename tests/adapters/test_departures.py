@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Error, Page, Playwright, async_playwright
 
-from replaywright.browser.endpoint import driver_url
+from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.domain.session.sessions import SessionRef
-from replaywright.keeper import departures
-from replaywright.keeper.client import list_live, reap
-from replaywright.keeper.departures import departures_path, read_lines
-from replaywright.keeper.identity import is_alive
-from replaywright.keeper.local import LocalKeepers
+from replaywright.keeper.gate import departures
+from replaywright.keeper.gate.departures import departures_path, read_lines
+from replaywright.keeper.host.client import list_live, reap
+from replaywright.keeper.host.identity import is_alive
+from replaywright.keeper.host.local import LocalKeepers
 from replaywright.ports import CommitGate, GateSeen, LeftBehind
 from tests.adapters.gate_site import authority, serving
 from tests.adapters.networks import LOOPBACK

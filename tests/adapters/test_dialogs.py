@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed

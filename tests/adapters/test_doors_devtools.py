@@ -14,11 +14,11 @@ import psutil
 import pytest
 from playwright.async_api import Playwright
 
-from replaywright.browser.attach import ChromiumBrowsers
-from replaywright.browser.connection import Connection, connected
-from replaywright.browser.endpoint import reachable
-from replaywright.browser.wire import Counts, Wire, WireFailed
-from replaywright.keeper.client import KeeperHandle, launch_keeper
+from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.devtools.connection import Connection, connected
+from replaywright.browser.devtools.endpoint import reachable
+from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+from replaywright.keeper.host.client import KeeperHandle, launch_keeper
 from replaywright.keeper.protocol import DEVTOOLS_NAME, SOCKET_NAME
 from tests.adapters.other_user import NOBODY, needs_other_user
 from tests.adapters.test_keeper import driving, first_page, options, playwright, processes_of, sessions, site, until

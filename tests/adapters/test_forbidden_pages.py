@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from activities.network import Network
+from activities.session.network import Network
 from bench.leaks.matrix import Rig, keeper, only
 from bench.leaks.sites import Forbidden, OwnSite, forbidden, own
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.network_policy import NetworkSeen
 from replaywright.domain.task.steps import Goto

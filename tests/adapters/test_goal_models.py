@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from activities.goals import GoalActivities
+from activities.plan.goals import GoalActivities
 from demo.standin.goals import labels_for
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser
 
-from activities.goals import GoalActivities
-from activities.model import ModelActivities
-from activities.plans import PlanActivities
-from activities.probing import ProbeProposals
+from activities.plan.goals import GoalActivities
+from activities.plan.model import ModelActivities
+from activities.plan.plans import PlanActivities
+from activities.proof.probing import ProbeProposals
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.common.templates import texts_of
 from replaywright.domain.common.urls import origin_of

@@ -20,12 +20,12 @@ import psutil
 import pytest
 from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
-from replaywright.browser.endpoint import driver_url
+from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
-from replaywright.keeper import places
-from replaywright.keeper.chromium import command_line
-from replaywright.keeper.client import (
+from replaywright.keeper.chromium.chromium import command_line
+from replaywright.keeper.host import places
+from replaywright.keeper.host.client import (
     KeeperClient,
     KeeperHandle,
     count_starting,
@@ -37,8 +37,8 @@ from replaywright.keeper.client import (
     reap,
     start_keeper,
 )
-from replaywright.keeper.identity import identify, is_alive
-from replaywright.keeper.local import LocalKeepers
+from replaywright.keeper.host.identity import identify, is_alive
+from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import OPTIONS_NAME, Attachment, GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
@@ -162,8 +162,8 @@ DOOMED_WORKER = """
 import asyncio, sys
 from pathlib import Path
 from playwright.async_api import async_playwright
-from replaywright.browser.endpoint import driver_url
-from replaywright.keeper.client import launch_keeper
+from replaywright.browser.devtools.endpoint import driver_url
+from replaywright.keeper.host.client import launch_keeper
 from replaywright.keeper.protocol import KeeperOptions
 
 async def main():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from replaywright.domain.session.network_policy import NetworkPolicy, OwnService
-from replaywright.keeper.guard import REFUSED_LIMIT, Resolver
+from replaywright.keeper.gate.guard import REFUSED_LIMIT, Resolver
 from tests.adapters.networks import LOOPBACK, network, rules
 from tests.adapters.test_keeper_proxy import Rig, Site, rig
 
@@ -127,7 +127,7 @@ async def test_a_second_name_of_a_service_of_ours_leads_there_no_more_than_the_f
 
 
 async def test_a_service_that_has_moved_is_refused_at_its_new_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replaywright.keeper.guard._ADDRESSES_S", 0.0)
+    monkeypatch.setattr("replaywright.keeper.gate.guard._ADDRESSES_S", 0.0)
     addresses = iter([["10.7.0.2"], ["10.7.0.3"]])
 
     async def resolve(host: str, _port: int) -> list[str]:

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replaywright.domain.session.network_policy import NetworkPolicy
-from replaywright.keeper.black_box import BlackBox, Connection
-from replaywright.keeper.gate import Gate, RequestRefused
-from replaywright.keeper.guard import Guard, Resolver
-from replaywright.keeper.http1 import (
+from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.gate import Gate, RequestRefused
+from replaywright.keeper.gate.guard import Guard, Resolver
+from replaywright.keeper.gate.http1 import (
     Body,
     End,
     ForwardedRequest,
@@ -26,9 +26,9 @@ from replaywright.keeper.http1 import (
     parse_authority,
     parse_target,
 )
-from replaywright.keeper.own_processes import OwnPorts
+from replaywright.keeper.gate.proxy import ForwardProxy, resolve
+from replaywright.keeper.host.own_processes import OwnPorts
 from replaywright.keeper.protocol import ConnectionRecord, GatePhase, OperationRecord
-from replaywright.keeper.proxy import ForwardProxy, resolve
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK, network
 

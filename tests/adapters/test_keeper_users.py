@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import async_playwright
 
-from replaywright.keeper import tcp_users
-from replaywright.keeper.black_box import BlackBox
-from replaywright.keeper.gate import Gate
-from replaywright.keeper.guard import Guard
-from replaywright.keeper.proxy import ForwardProxy
+from replaywright.keeper.gate.black_box import BlackBox
+from replaywright.keeper.gate.gate import Gate
+from replaywright.keeper.gate.guard import Guard
+from replaywright.keeper.gate.proxy import ForwardProxy
+from replaywright.keeper.host import tcp_users
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.other_user import ask_as_another_user, needs_other_user
 from tests.adapters.test_keeper_proxy import Rig, Site, rig

@@ -14,7 +14,7 @@ import pytest
 from playwright.async_api import Page, Playwright, async_playwright
 
 from replaywright.errors import Fenced
-from replaywright.keeper.client import KeeperClient, launch_keeper
+from replaywright.keeper.host.client import KeeperClient, launch_keeper
 from tests.adapters.other_user import ask_as_another_user, needs_other_user
 from tests.adapters.test_keeper import (
     CHROMIUM,

@@ -9,8 +9,8 @@ from pathlib import Path
 from playwright.async_api import Page, async_playwright
 
 from replaywright.domain.session.network_policy import RefusedHost
-from replaywright.keeper.chromium import command_line
-from replaywright.keeper.profile import prepare_profile
+from replaywright.keeper.chromium.chromium import command_line
+from replaywright.keeper.chromium.profile import prepare_profile
 from tests.adapters.test_keeper_proxy import Rig, Site, rig
 
 SIGN_IN = b"""<!doctype html><html lang=de><title>Anmelden</title><link rel=icon href=data:,><link rel=manifest href=/m>

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.keeper.client import is_live, launch_keeper, list_live, make_directory, reap, start_keeper
-from replaywright.keeper.identity import ProcessIdentity, identify, is_alive
-from replaywright.keeper.owner import end_sessions
+from replaywright.keeper.host.client import is_live, launch_keeper, list_live, make_directory, reap, start_keeper
+from replaywright.keeper.host.identity import ProcessIdentity, identify, is_alive
+from replaywright.keeper.host.owner import end_sessions
 from replaywright.settings import Settings
 from replaywright.stack import Stack
 from replaywright.stack.workers import owner_in

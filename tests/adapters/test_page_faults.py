@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.sessions import Attachments, SessionActivities
-from replaywright.browser.attach import ChromiumBrowsers
+from activities.session.sessions import Attachments, SessionActivities
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.sessions import RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import ActionFailed, SessionLost

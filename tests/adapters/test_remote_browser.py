@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Error, Playwright, async_playwright
 
 from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.errors import KeeperRefused, KeeperUnavailable
-from replaywright.keeper.client import KeeperHandle, launch_keeper, list_live, read_record
+from replaywright.keeper.host.client import KeeperHandle, launch_keeper, list_live, read_record
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, RemoteBrowser, SessionState
 from tests.adapters.chromium import Chromium
 from tests.adapters.test_keeper import CHROMIUM, Site, connected, options, until

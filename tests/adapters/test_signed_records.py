@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.recall import RecallActivities
-from activities.skill_runs import SkillRunActivities
+from activities.skill.recall import RecallActivities
+from activities.skill.skill_runs import SkillRunActivities
 from cache.alerts import counted
 from cache.connection import Client, open_redis
 from cache.keys import entry_key, overrides_key, skill_changes_key, skill_key, skill_statuses_key, trace_key

@@ -15,7 +15,7 @@ import pytest
 from temporalio.client import Client
 
 from replaywright.errors import ChromiumMissing, StackFailed
-from replaywright.keeper.identity import ProcessIdentity, is_alive
+from replaywright.keeper.host.identity import ProcessIdentity, is_alive
 from replaywright.settings import Settings
 from replaywright.stack import (
     RunningStack,

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from replaywright.errors import StackFailed
-from replaywright.keeper.identity import ProcessIdentity, identify, is_alive
+from replaywright.keeper.host.identity import ProcessIdentity, identify, is_alive
 from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, read_running, start_child
 from replaywright.stack.starting import is_starting, only_one_starts, only_servers, wait_for_start

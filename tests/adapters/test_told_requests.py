@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Error, Page, async_playwright
 
-from replaywright.browser.endpoint import driver_url
-from replaywright.keeper.client import launch_keeper, list_live, reap
-from replaywright.keeper.commit_gate import LocalCommitGate
-from replaywright.keeper.dead_keepers import left_behind
-from replaywright.keeper.identity import is_alive
+from replaywright.browser.devtools.endpoint import driver_url
+from replaywright.keeper.gate.commit_gate import LocalCommitGate
+from replaywright.keeper.gate.dead_keepers import left_behind
+from replaywright.keeper.host.client import launch_keeper, list_live, reap
+from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.protocol import KeeperOptions
 from replaywright.ports import GateSeen, LeftBehind
 from tests.adapters.gate_site import Authority, authority, serving

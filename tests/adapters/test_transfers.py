@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.step.outcomes import Proof
 from replaywright.domain.task.actions import Cause, Effect

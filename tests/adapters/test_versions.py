@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from replaywright.cli.commands import app
 from replaywright.cli.servers.connect import working_place
 from replaywright.errors import InputInvalid, SettingsInvalid
-from replaywright.keeper.identity import host_name
+from replaywright.keeper.host.identity import host_name
 from replaywright.settings import UNVERSIONED, Settings, load_settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.versions import Version, VersionState, deployment_of, promote, served, versions_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.errors import ActionFailed
 from tests.adapters.browser_site import Site

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from temporalio import workflow
 
 import activities
-from activities.actions import Actions as ActionActivities
+from activities.step.actions import Actions as ActionActivities
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.runs import Asking, PersonVerdict, Progress, Resume, RunInput, RunResult, StepLine, Totals
 from replaywright.domain.run.steering import EditStep, Said, SkipStep, TakeOverRequest

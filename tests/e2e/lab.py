@@ -37,7 +37,7 @@ from replaywright.domain.run.runs import Mode, PersonVerdict, Progress, RunResul
 from replaywright.domain.task.questions import Question
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.domain.trace.audit import Finding, audit
-from replaywright.keeper.client import list_live
+from replaywright.keeper.host.client import list_live
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.stack import Child
 

@@ -15,7 +15,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
 from replaywright.domain.secrets.signing import written_key
 from replaywright.domain.task.tasks import Task
-from replaywright.keeper.identity import is_alive
+from replaywright.keeper.host.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child
 from replaywright.stack.keyring import new_key

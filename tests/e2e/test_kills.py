@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from replaywright.keeper.client import KeeperClient
+from replaywright.keeper.host.client import KeeperClient
 from tests.e2e.lab import Lab, until
 
 STEPS = 10

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from replaywright.cli.runs.starting import start
 from replaywright.domain.task.steps import Step
-from replaywright.keeper.client import list_live
+from replaywright.keeper.host.client import list_live
 from tests.e2e.lab import Lab, runs_with, until
 
 pytestmark = pytest.mark.long

@@ -19,7 +19,7 @@ import psutil
 import pytest
 import yaml
 
-from replaywright.keeper.client import list_live
+from replaywright.keeper.host.client import list_live
 from replaywright.keeper.protocol import SessionState
 from replaywright.stack import read_running
 from replaywright.stack.starting import is_starting

@@ -34,7 +34,7 @@ BROWSERS = (
     Mutant(
         "command for a whole shared browser",
         "a session of a shared browser commands what is in its context only",
-        "replaywright/keeper/context_filter.py",
+        "replaywright/keeper/chromium/context_filter.py",
         "        elif method not in _OF_TARGET and method not in _PLAIN:",
         '        elif method == "Browser.crash":',
         (
@@ -45,7 +45,7 @@ BROWSERS = (
     Mutant(
         "pages of another context",
         "pages of other contexts of a shared browser do not exist for a session",
-        "replaywright/keeper/context_filter.py",
+        "replaywright/keeper/chromium/context_filter.py",
         '            case "Target.attachedToTarget" if not self._is_ours(params["targetInfo"]):',
         '            case "Target.attachedToTarget" if not params["targetInfo"]:',
         (
@@ -64,7 +64,7 @@ BROWSERS = (
     Mutant(
         "remote browser that sends datagrams",
         "a remote browser whose pages can send datagrams past the proxy is not used",
-        "replaywright/keeper/remote.py",
+        "replaywright/keeper/chromium/remote.py",
         "        if heard.any:",
         "        if heard is None:",
         (_REMOTE + "test_a_browser_whose_pages_send_datagrams_past_the_proxy_is_not_used",),

@@ -46,7 +46,7 @@ WORKFLOW = (
     Mutant(
         "a page acted in twice",
         "a page that an attempt may have acted in is left for a new browser",
-        "workflows/doubts.py",
+        "workflows/step/doubts.py",
         "resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):",
         "resolution.reason in () and self._is_in_its_browser(doubt):",
         ("tests/workflows/test_doubts.py::test_only_dispatches_count_as_rounds",),
@@ -54,7 +54,7 @@ WORKFLOW = (
     Mutant(
         "a gate opened over a dead page",
         "the gate stays closed where all was thrown away",
-        "activities/commit.py",
+        "activities/step/commit.py",
         "    if seen.nothing_left and seen.note != WATCHED:",
         "    if seen.nothing_left and not seen.op_id:",
         (_GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed",),
@@ -62,7 +62,7 @@ WORKFLOW = (
     Mutant(
         "a page left open to send what nobody granted",
         "the gate stays closed after a request that nobody had granted",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        self._departure = await commit.departure()\n        if commit.has_intent:",
         "        await self._open_gate()\n        if commit.has_intent:",
         (
@@ -96,7 +96,7 @@ WORKFLOW = (
     Mutant(
         "a second sending untold",
         "a page that sends the same request again is warned of",
-        "replaywright/browser/evidence.py",
+        "replaywright/browser/devtools/evidence.py",
         "earlier = self._sent.get(digest, 0.0)",
         "earlier = 0.0",
         (_LIES + "test_a_page_that_submits_twice_is_warned_of_with_both_times",),
@@ -104,7 +104,7 @@ WORKFLOW = (
     Mutant(
         "hard links uploaded",
         "a file with several names is not uploaded",
-        "replaywright/browser/uploads.py",
+        "replaywright/browser/input/uploads.py",
         "    if status.st_nlink > 1:",
         "    if status.st_nlink > 10**9:",
         (_UPLOADS + "test_a_file_that_gets_a_second_name_after_the_check_is_refused",),
@@ -128,7 +128,7 @@ WORKFLOW = (
     Mutant(
         "links followed after the check",
         "no link on the way to a file is followed after it was checked",
-        "replaywright/browser/uploads.py",
+        "replaywright/browser/input/uploads.py",
         "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK",
         "os.O_RDONLY | os.O_NONBLOCK",
         (_UPLOADS + "test_a_file_that_becomes_a_link_after_the_check_is_not_followed",),
@@ -136,7 +136,7 @@ WORKFLOW = (
     Mutant(
         "linked folders followed after the check",
         "no folder on the way to a file is a link after it was checked",
-        "replaywright/browser/uploads.py",
+        "replaywright/browser/input/uploads.py",
         "os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",
         "os.O_DIRECTORY | os.O_CLOEXEC",
         (_UPLOADS + "test_a_folder_that_becomes_a_link_after_the_check_is_not_followed",),
@@ -176,7 +176,7 @@ WORKFLOW = (
     Mutant(
         "same epoch for the next round",
         "a commit step is dispatched anew under a greater epoch only",
-        "workflows/browser.py",
+        "workflows/session/browser.py",
         "        self.epoch += 1\n",
         "        self.epoch += 0\n",
         (
@@ -219,7 +219,7 @@ WORKFLOW = (
     Mutant(
         "unmet commit taken for done",
         "what was contradicted when it was doubted decides nothing",
-        "workflows/rulings.py",
+        "workflows/step/rulings.py",
         '    return outcome.reason if held or outcome.reason == SERVER_ERROR else ""',
         '    return "" if held else ""',
         (_WORKFLOW + "test_what_held_when_a_step_was_doubted_does_not_decide_the_doubt",),
@@ -246,7 +246,7 @@ WORKFLOW = (
     Mutant(
         "row begun twice",
         "a row's run has one id, which Temporal takes once",
-        "workflows/batch.py",
+        "workflows/batch/batch.py",
         "            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,",
         "            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,",
         (_BATCH + "test_a_batch_that_has_lost_how_its_rows_ended_asks_their_runs_and_begins_none_again",),
@@ -265,7 +265,7 @@ ACTIVITIES = (
     Mutant(
         "intent before prepare",
         "the intent is written when the element is found and ready",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        performing = asyncio.create_task(self._held.browser.perform(work, self._gate()))\n",
         "        if (gate := self._gate()) is not None:\n            await gate(None, ())\n"
         "        performing = asyncio.create_task(self._held.browser.perform(work, None))\n",
@@ -274,7 +274,7 @@ ACTIVITIES = (
     Mutant(
         "dispatch without an intent",
         "without a written intent nothing is dispatched",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        except ReplaywrightError:\n            await commit.withdraw()\n            raise\n",
         '        except StoreUnavailable:\n            known = Known(state="INTENT")\n',
         (_ACTIONS + "test_without_a_store_for_the_intent_nothing_is_dispatched",),
@@ -282,7 +282,7 @@ ACTIVITIES = (
     Mutant(
         "permit without the ledger",
         "bytes are let go when the ledger has said so",
-        "activities/commit.py",
+        "activities/step/commit.py",
         "            await self._actions.dispatch(self._request)\n",
         "            await asyncio.sleep(0)\n",
         (_ACTIONS + _NOT_LET_GO,),
@@ -290,7 +290,7 @@ ACTIVITIES = (
     Mutant(
         "cut bytes taken for done",
         "what was cut is not done, whatever the page shows",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        if is_cut:\n",
         "        if is_cut is None:\n",
         (_ACTIONS + _NOT_LET_GO,),
@@ -298,7 +298,7 @@ ACTIVITIES = (
     Mutant(
         "open intent ignored",
         "an intent that an earlier attempt left is in doubt and is not touched",
-        "activities/performance.py",
+        "activities/step/performance.py",
         '        if known.state not in ("", "NOT_DONE") and not own:',
         '        if known.state == "RESOLVING" and not own:',
         (
@@ -309,7 +309,7 @@ ACTIVITIES = (
     Mutant(
         "damaged record acted on",
         "on a record that cannot be read nothing is dispatched",
-        "activities/performance.py",
+        "activities/step/performance.py",
         '        if known.state == "DAMAGED":',
         '        if known.state == "BROKEN":',
         (_ACTIONS + "test_nothing_is_dispatched_on_a_damaged_record",),
@@ -317,7 +317,7 @@ ACTIVITIES = (
     Mutant(
         "cache serves a commit",
         "what was fetched ahead counts for an untroubled first attempt only",
-        "activities/actions.py",
+        "activities/step/actions.py",
         "        if known is not None and not request.recovered and activity.info().attempt == 1:",
         "        if known is not None:",
         (_ACTIONS + "test_what_was_fetched_ahead_counts_for_an_untroubled_first_attempt_only",),
@@ -325,7 +325,7 @@ ACTIVITIES = (
     Mutant(
         "already done by an old message",
         "only an expectation that names a parameter shows that just this was done",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)",
         "        return bool(step.expect)",
         (_ACTIONS + "test_a_commit_is_dispatched_although_an_old_message_is_on_the_page",),
@@ -333,7 +333,7 @@ ACTIVITIES = (
     Mutant(
         "verified by what does not hold",
         "a run is verified by its last step when all of its final predicates hold",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        return due, None if failing(found) is not None else redacted_results(found, self._actions.secrets)",
         "        return due, redacted_results(found, self._actions.secrets)",
         (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
@@ -341,7 +341,7 @@ ACTIVITIES = (
     Mutant(
         "no way back across the last commit",
         "only a run that is verified needs no checkpoint after its last step",
-        "activities/checkpoints.py",
+        "activities/session/checkpoints.py",
         " or outcome.verification is not None:",
         " or bool(request.verify):",
         (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
@@ -349,7 +349,7 @@ ACTIVITIES = (
     Mutant(
         "no checkpoint after a commit that soon followed another",
         "a commit is followed by a checkpoint whenever the last one was taken",
-        "activities/checkpoints.py",
+        "activities/session/checkpoints.py",
         "        due = committed or request.checkpoint or (moved and ",
         "        due = request.checkpoint or ((moved or committed) and ",
         (_CHECKPOINTS + "test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one",),
@@ -357,7 +357,7 @@ ACTIVITIES = (
     Mutant(
         "a page touched while it is read",
         "a checkpoint shows nothing of the step after it",
-        "replaywright/browser/step_context.py",
+        "replaywright/browser/step/step_context.py",
         "        await self.session.left_alone()\n",
         "        self.session.is_read\n",
         (_PAGES_READ + "test_nothing_is_given_to_a_page_before_it_is_read",),
@@ -365,7 +365,7 @@ ACTIVITIES = (
     Mutant(
         "cancelling forgotten before a long wait",
         "a run that is cancelled does not wait for a person",
-        "workflows/board.py",
+        "workflows/run/board.py",
         "        return self._aborted or workflow.cancellation_reason() is not None",
         "        return self._aborted",
         ("tests/workflows/test_people.py::test_a_run_that_is_cancelled_while_it_prepares_to_wait_ends",),
@@ -373,7 +373,7 @@ ACTIVITIES = (
     Mutant(
         "page believed after the black box",
         "once nothing has left, what the page shows is no success",
-        "activities/performance.py",
+        "activities/step/performance.py",
         " or self._request.reapply or self._request.disproved:",
         " or self._request.reapply:",
         (_ACTIONS + "test_a_page_that_shows_success_is_not_believed_once_it_is_known_that_nothing_left",),
@@ -381,7 +381,7 @@ ACTIVITIES = (
     Mutant(
         "committed without evidence",
         "a step whose required expectation does not hold is not done",
-        "activities/judging.py",
+        "activities/step/judging.py",
         "        if unmet is not None:\n            return unmet.reason",
         "        if unmet is not None and not report.acted:\n            return unmet.reason",
         (
@@ -392,7 +392,7 @@ ACTIVITIES = (
     Mutant(
         "unproven press taken for done",
         "a commit of which nothing shows is not done",
-        "activities/judging.py",
+        "activities/step/judging.py",
         "        if _is_unproven(report) and self._must_be_proven(report):",
         "        if _is_unproven(report) and not self.step:",
         (_ACTIONS + "test_a_commit_that_nothing_shows_is_a_failure_and_its_intent_is_taken_back",),
@@ -408,7 +408,7 @@ ACTIVITIES = (
     Mutant(
         "5xx read as done",
         "a page that says sent is not believed when its server says no",
-        "activities/judging.py",
+        "activities/step/judging.py",
         "        if refused is not None:\n            return SERVER_ERROR",
         "        if refused is not None and not report.acted:\n            return SERVER_ERROR",
         (_ACTIONS + _SERVER_SAYS_NO,),
@@ -416,7 +416,7 @@ ACTIVITIES = (
     Mutant(
         "4xx intent not taken back",
         "an intent that certainly led to nothing is taken back",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        if self._commit.has_intent:\n            await self._actions.release(self._request, why)\n",
         "        assert why\n",
         (_ACTIONS + _SERVER_SAYS_NO,),
@@ -432,7 +432,7 @@ ACTIVITIES = (
     Mutant(
         "secrets in results",
         "no secret is in an outcome",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        redacted = redacted_outcome(outcome, self._actions.secrets)",
         "        redacted = outcome",
         (_ACTIONS + "test_an_errors_message_loses_its_secret",),
@@ -448,7 +448,7 @@ ACTIVITIES = (
     Mutant(
         "zombie in the same worker",
         "an attachment of a smaller epoch is refused",
-        "activities/sessions.py",
+        "activities/session/sessions.py",
         "            if held is not None and held.epoch > epoch:",
         "            if held is not None and held.epoch > epoch + 1000:",
         (_SESSIONS + "test_an_old_epoch_is_refused_and_takes_nothing_from_the_new",),
@@ -456,7 +456,7 @@ ACTIVITIES = (
     Mutant(
         "lease renewed without proof",
         "a worker that is cut off renews no lease",
-        "activities/sessions.py",
+        "activities/session/sessions.py",
         '                    _log.warning("leases are not renewed: %s", exc)\n                continue\n',
         '                    _log.warning("leases are not renewed: %s", exc)\n',
         (_SESSIONS + "test_a_worker_that_is_cut_off_renews_nothing_until_it_is_back",),
@@ -467,7 +467,7 @@ RESOLVING = (
     Mutant(
         "the page's own word believed",
         "a declared commit needs a witness beside the page that it acted in",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        if fault is None and self._is_unwitnessed(report):",
         "        if fault is None and not report:",
         (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
@@ -475,7 +475,7 @@ RESOLVING = (
     Mutant(
         "late requests not waited for",
         "a step that nobody has told of yet is not judged before its request had its time",
-        "activities/awaiting.py",
+        "activities/step/awaiting.py",
         "            if self._is_enough(report) or left_ms <= 0:",
         "            if self._is_enough(report) or left_ms > 0 or left_ms <= 0:",
         (_AWAITING + "test_a_request_that_comes_late_is_waited_for_and_recorded_with_its_delay",),
@@ -483,7 +483,7 @@ RESOLVING = (
     Mutant(
         "pages not left",
         "what a page sends only as it is left is sent before anybody says that nothing was",
-        "activities/awaiting.py",
+        "activities/step/awaiting.py",
         "            await self.browser.leave(LEAVE_MS)\n",
         "            assert left_at\n",
         (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once",),
@@ -491,7 +491,7 @@ RESOLVING = (
     Mutant(
         "a service worker's answer believed",
         "what a page's own service worker answers is no word of the site",
-        "replaywright/browser/evidence.py",
+        "replaywright/browser/devtools/evidence.py",
         '        if request is not None and response.get("fromServiceWorker"):',
         '        if request is not None and response.get("nobody"):',
         (_AWAITING + "test_what_a_service_worker_answers_is_no_word_of_the_site",),
@@ -499,7 +499,7 @@ RESOLVING = (
     Mutant(
         "a refused late request taken for none",
         "what the ledger did not let go is in doubt, also when it came late",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "(self._thrown_away(report) if is_cut else self._judged(report))",
         "self._judged(report)",
         (_AWAITING + "test_what_the_ledger_does_not_let_go_as_the_page_is_left_is_in_doubt_and_not_over",),
@@ -507,7 +507,7 @@ RESOLVING = (
     Mutant(
         "presses not listened to",
         "a run whose learned press may still send something listens before its browser ends",
-        "activities/listening.py",
+        "activities/step/listening.py",
         "                await browser.idle(left_s)\n",
         "                assert left_s\n",
         (_LISTENING + "test_a_page_is_listened_to_for_the_rest_of_its_time_and_only_while_it_is_there",),
@@ -515,7 +515,7 @@ RESOLVING = (
     Mutant(
         "requests of any time attributed",
         "what a page sends after `late_ms` is not of the press",
-        "activities/listening.py",
+        "activities/step/listening.py",
         " if each.sent_at <= until)",
         " if until)",
         (_LISTENING + "test_what_a_page_sends_much_later_is_not_of_the_press",),
@@ -523,7 +523,7 @@ RESOLVING = (
     Mutant(
         "late requests without an effect",
         "a press that sends late has consequences from then on",
-        "activities/listening.py",
+        "activities/step/listening.py",
         '{"effect": Effect.COMMIT, "sends": sends[:SENDINGS_KEPT]}',
         '{"sends": sends[:SENDINGS_KEPT]}',
         (_LISTENING + "test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_effect",),
@@ -531,7 +531,7 @@ RESOLVING = (
     Mutant(
         "gone on in an empty page",
         "a run that goes on after its page was left goes on in that page",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "                await self._held.browser.come_back(report.url, self._step.timeout_ms)\n",
         "                assert report.url\n",
         (_AWAITING + "test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was",),
@@ -539,7 +539,7 @@ RESOLVING = (
     Mutant(
         "gate opened behind a step that sent nothing",
         "the gate of a page that may still be about to send stays closed",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        self._departure = departure = await commit.shut()\n",
         "        self._departure = departure = await commit.open()\n",
         (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
@@ -547,7 +547,7 @@ RESOLVING = (
     Mutant(
         "leaving that waits for no answer",
         "a browser is not closed before what its pages sent as they were left is answered",
-        "activities/leaving.py",
+        "activities/session/leaving.py",
         "        looks = 0 if (await gate.wait_held(op_id, 0)).awaits_answer else looks + 1\n",
         "        looks += 1\n",
         (
@@ -557,7 +557,7 @@ RESOLVING = (
     Mutant(
         "a settled intent in doubt again",
         "an intent of an attempt that was settled says nothing when Redis falls back to it",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "    is_open = before.state in _OPEN and before.epoch > request.settled\n",
         "    is_open = before.state in _OPEN\n",
         (_EFFECTS + "test_an_intent_that_was_settled_before_the_ledger_lost_that_says_nothing",),
@@ -565,7 +565,7 @@ RESOLVING = (
     Mutant(
         "absence believed while something is in flight",
         "a site that has not answered yet does not say that it has not acted",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         '        if finding.answer == "unknown" or flight is not None:',
         '        if finding.answer == "unknown":',
         (_EFFECTS + "test_what_may_be_in_flight_is_not_absent_because_the_site_does_not_show_it",),
@@ -573,7 +573,7 @@ RESOLVING = (
     Mutant(
         "the black box on disk not read",
         "nobody is asked what a keeper that was killed has written down",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "            if not left.nothing_left or (left.seen is None and not is_own):\n                return None\n",
         "            if left:\n                return None\n",
         (_EFFECTS + "test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte",),
@@ -581,7 +581,7 @@ RESOLVING = (
     Mutant(
         "blank page adopted",
         "a browser whose page is gone is not taken for one that shows where the run was",
-        "activities/sessions.py",
+        "activities/session/sessions.py",
         "adopted=url not in BLANK, url=url",
         "adopted=True, url=url",
         (_SESSIONS + "test_a_browser_that_shows_nothing_any_more_is_kept_but_not_adopted",),
@@ -589,7 +589,7 @@ RESOLVING = (
     Mutant(
         "no fence in the ledger",
         "the attempt in doubt is fenced before anything is decided",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "            before = await self._store.fence(**_scope(asked), epoch=asked.epoch)\n",
         '            before = await self._store.look_up(**_scope(asked), run_id="", content_key="")\n',
         (_EFFECTS + "test_the_attempt_in_doubt_is_fenced_before_anything_is_decided",),
@@ -597,7 +597,7 @@ RESOLVING = (
     Mutant(
         "settle 0",
         "a page is given time to send before it is said that nothing left",
-        "activities/commit.py",
+        "activities/step/commit.py",
         "SETTLE_S = 2.0\n",
         "SETTLE_S = 0.0\n",
         (_GATE + "test_a_page_that_has_sent_nothing_yet_is_waited_for_before_its_gate_is_cut",),
@@ -605,7 +605,7 @@ RESOLVING = (
     Mutant(
         "cut without stopping the page",
         "what a page loads is stopped before its bytes are cut, and again before the gate opens",
-        "activities/commit.py",
+        "activities/step/commit.py",
         "    await stop_loading()\n    return await gate.cut(seen.op_id)",
         "    return await gate.cut(seen.op_id)",
         (_EFFECTS + _HELD, _GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed"),
@@ -613,7 +613,7 @@ RESOLVING = (
     Mutant(
         "gate opened before the page is stopped",
         "Chromium repeats what was cut until it is stopped",
-        "activities/commit.py",
+        "activities/step/commit.py",
         "    if seen.is_closed:\n        await stop_loading()\n",
         "    if not seen.op_id:\n        await stop_loading()\n",
         (_GATE + "test_a_page_of_which_something_had_left_is_stopped_again_before_its_gate_opens",),
@@ -621,7 +621,7 @@ RESOLVING = (
     Mutant(
         "bytes on their way cut",
         "what has begun to leave is not stopped: the page shows what came of it",
-        "activities/commit.py",
+        "activities/step/commit.py",
         '    if seen is None or (seen.bytes_up and (seen.phase == "permitted" or not seen.held)):',
         "    if seen is None:",
         (_EFFECTS + "test_when_bytes_have_left_the_page_decides",),
@@ -629,7 +629,7 @@ RESOLVING = (
     Mutant(
         "bytes that left not heeded",
         "the black box says not done only if nothing left",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "            if seen is None or not seen.nothing_left:",
         "            if seen is None:",
         (_EFFECTS + "test_when_bytes_have_left_the_page_decides",),
@@ -637,7 +637,7 @@ RESOLVING = (
     Mutant(
         "black box of another attempt",
         "the black box is asked for the very epoch of the intent",
-        "replaywright/keeper/commit_gate.py",
+        "replaywright/keeper/gate/commit_gate.py",
         " for operation in operations if operation.epoch == epoch), None)",
         " for operation in operations if operation.epoch), None)",
         (_GATE + "test_the_black_box_tells_the_attempts_of_a_step_apart",),
@@ -645,7 +645,7 @@ RESOLVING = (
     Mutant(
         "black box not asked",
         "a lost worker is no reason to ask a person while the keeper lives",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "        if not attempts:\n            return None\n        if not request.adopted:",
         "        if request.action:\n            return None\n        if not request.adopted:",
         (_EFFECTS + _HELD,),
@@ -653,7 +653,7 @@ RESOLVING = (
     Mutant(
         "rebuilt page as evidence",
         "a page that was restored after a lost browser proves nothing",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         '        if not request.adopted:\n            return "page_rebuilt"\n',
         "",
         (_EFFECTS + "test_a_rebuilt_page_proves_nothing_whatever_it_shows",),
@@ -661,7 +661,7 @@ RESOLVING = (
     Mutant(
         "done for want of an expectation",
         "a page of which nothing is expected proves nothing",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         '        if not expect:\n            return "no_expectation"\n',
         "",
         (_EFFECTS + "test_a_page_that_does_not_prove_it_leaves_the_decision_to_a_person",),
@@ -669,7 +669,7 @@ RESOLVING = (
     Mutant(
         "page believed without an intent",
         "where neither ledger nor keeper knows what held before, the page proves nothing",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "    return None if seen is None else held_before(seen)",
         "    return () if seen is None else held_before(seen) or ()",
         (_EFFECTS + "test_a_ledger_without_the_intent_says_nothing_and_a_keeper_without_a_note_neither",),
@@ -677,7 +677,7 @@ RESOLVING = (
     Mutant(
         "ledger believed whatever it may have lost",
         "no intent says something only in a ledger that has lost nothing since the step before",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)",
         "bool(request.witness)",
         (_EFFECTS + "test_without_a_keeper_a_ledger_that_may_have_lost_something_says_nothing",),
@@ -695,7 +695,7 @@ RESOLVING = (
     Mutant(
         "proposed probe believed that there is nothing",
         "only a page that is asked for just this thing says that it was not done, if nobody but a model says so",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         "        if proposed is not None and not proposed.asks_by_name:",
         "        if proposed is not None and not proposed.url:",
         (_PROBING + "test_that_a_list_does_not_show_it_is_for_a_person_when_only_a_model_says_where_to_look",),
@@ -703,7 +703,7 @@ RESOLVING = (
     Mutant(
         "probe kept that says yes to everything",
         "a probe must not find what nobody did",
-        "activities/probing.py",
+        "activities/proof/probing.py",
         '            if nobody.answer != "no":',
         '            if nobody.answer == "never":',
         (_PROBING + "test_a_probe_that_does_not_prove_itself_is_not_kept",),
@@ -711,7 +711,7 @@ RESOLVING = (
     Mutant(
         "what held before decides",
         "an expectation that held before the step proves nothing",
-        "activities/effects.py",
+        "activities/proof/effects.py",
         " if each.is_required and index not in earlier]",
         " if each.is_required]",
         (_EFFECTS + "test_what_held_before_the_step_does_not_decide_and_neither_does_what_may_have",),
@@ -727,7 +727,7 @@ RESOLVING = (
     Mutant(
         "site asked at once",
         "the site is asked when all that left can be seen",
-        "activities/reconciling.py",
+        "activities/proof/reconciling.py",
         "    if left_s > 0:\n",
         "    if left_s > 1e9:\n",
         (_EFFECTS + "test_the_site_is_not_asked_before_all_that_left_can_be_seen",),
@@ -885,7 +885,7 @@ KEEPER = (
     Mutant(
         "gate off",
         "an armed gate holds what would change something",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "has_passed and operation.phase is GatePhase.ARMED",
         "operation.phase is GatePhase.ARMED",
         (_PROXY + "test_an_armed_gate_lets_a_safe_request_pass_and_holds_an_unsafe_one_until_permit",),
@@ -893,7 +893,7 @@ KEEPER = (
     Mutant(
         "safe method whatever it carries",
         "a safe method with a body is held like an unsafe one",
-        "replaywright/keeper/http1.py",
+        "replaywright/keeper/gate/http1.py",
         "        return self.method in SAFE_METHODS and not self.has_body\n",
         "        return self.method in SAFE_METHODS\n",
         (_SMUGGLING + "test_a_safe_method_with_a_body_is_held_and_its_body_stays_a_body",),
@@ -901,7 +901,7 @@ KEEPER = (
     Mutant(
         "framing dropped by name",
         "a Connection header drops no header that says where a message ends",
-        "replaywright/keeper/http1.py",
+        "replaywright/keeper/gate/http1.py",
         '    dropped = (_HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)) - _FRAMING\n',
         '    dropped = _HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)\n',
         (_SMUGGLING + "test_a_safe_method_with_a_body_is_held_and_its_body_stays_a_body",),
@@ -909,7 +909,7 @@ KEEPER = (
     Mutant(
         "length beside a coding",
         "a request with a length and a transfer coding is refused",
-        "replaywright/keeper/http1.py",
+        "replaywright/keeper/gate/http1.py",
         '    if codings and (lengths or request.http_version == b"1.0"):',
         '    if codings and request.http_version == b"1.0":',
         (_SMUGGLING + "test_what_two_readers_understand_differently_reaches_no_site",),
@@ -917,7 +917,7 @@ KEEPER = (
     Mutant(
         "gate reopened after a cut",
         "after a cut the gate stays closed until somebody opens it",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "        operation.cut_s = time.monotonic()\n",
         "        operation.cut_s = time.monotonic()\n        self._current = None\n",
         (_PROXY + "test_a_cut_answers_503_and_the_gate_stays_closed_until_disarm",),
@@ -925,7 +925,7 @@ KEEPER = (
     Mutant(
         "held for ever",
         "held bytes are cut when the time of the step is up",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "        if clock.lease_now_s() >= operation.dispatch_by_s:",
         "        if clock.lease_now_s() < 0:",
         (_GATE + "test_a_gate_whose_time_is_up_cuts_whatever_the_clock_on_the_wall_says",),
@@ -933,7 +933,7 @@ KEEPER = (
     Mutant(
         "lease not asked",
         "without a lease nothing that would change something leaves",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "        if connection.gated and self._lease_lapsed():",
         "        if not connection.number and self._lease_lapsed():",
         (_PROXY + "test_without_a_lease_nothing_unsafe_leaves_though_nothing_is_armed",),
@@ -941,7 +941,7 @@ KEEPER = (
     Mutant(
         "disarm lets go",
         "held bytes are permitted or cut before the gate is opened",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "        if self._held and operation.phase is GatePhase.ARMED:",
         "        if self._held and operation.phase is GatePhase.CUT:",
         (_PROXY + "test_held_bytes_are_not_let_go_by_a_disarm",),
@@ -949,7 +949,7 @@ KEEPER = (
     Mutant(
         "armed twice in one attempt",
         "one attempt, one arming",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "        if earlier is not None and (earlier.permitted_s is not None or earlier.cut_s is not None):",
         "        if earlier is not None and earlier.permitted_s is not None and earlier.cut_s is not None:",
         (_PROXY + "test_one_attempt_arms_once_and_one_operation_at_a_time",),
@@ -957,7 +957,7 @@ KEEPER = (
     Mutant(
         "line of a departure written after it",
         "the line of a connection is written before its first byte",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "            is_recorded = departures.write(line) and is_recorded\n",
         "            asyncio.get_running_loop().call_later(1, departures.write, line)\n",
         (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
@@ -965,7 +965,7 @@ KEEPER = (
     Mutant(
         "line of a departure not on the disk",
         "the line of a connection is on the disk before its first byte",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "            is_recorded = await departures.synced()\n",
         "            is_recorded = True\n",
         (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
@@ -973,7 +973,7 @@ KEEPER = (
     Mutant(
         "departure that cannot be recorded",
         "what can neither be recorded nor be left unrecorded does not leave",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "            self._cut(operation, UNRECORDED)\n",
         "            pass\n",
         (_LOG_LIMITS + "test_nothing_leaves_when_its_line_can_neither_be_written_nor_the_file_be_deleted",),
@@ -981,7 +981,7 @@ KEEPER = (
     Mutant(
         "torn line taken for a departure",
         "a line without its end is of bytes that had not left",
-        "replaywright/keeper/departures.py",
+        "replaywright/keeper/gate/departures.py",
         '        *whole, _torn = path.read_bytes().split(b"\\n")\n',
         "        whole = path.read_bytes().splitlines()\n",
         (_DEPARTURES + "test_a_torn_last_line_is_of_bytes_that_stayed_and_any_other_makes_the_rest_unknown",),
@@ -989,7 +989,7 @@ KEEPER = (
     Mutant(
         "unreadable line passed over",
         "what follows a line that cannot be read is not known",
-        "replaywright/keeper/departures.py",
+        "replaywright/keeper/gate/departures.py",
         "            return [*lines, Full()]\n",
         "            continue\n",
         (_DEPARTURES + "test_a_torn_last_line_is_of_bytes_that_stayed_and_any_other_makes_the_rest_unknown",),
@@ -997,7 +997,7 @@ KEEPER = (
     Mutant(
         "file of a living keeper believed",
         "only a keeper that has ended lets nothing go any more",
-        "replaywright/keeper/dead_keepers.py",
+        "replaywright/keeper/gate/dead_keepers.py",
         "[Begun(has_ended=True, session_id=owner), *lines]",
         "[Begun(session_id=owner), *lines]",
         (_DEPARTURES + "test_of_what_was_held_when_the_keeper_was_killed_it_is_certain_that_nothing_left",),
@@ -1005,7 +1005,7 @@ KEEPER = (
     Mutant(
         "full file believed",
         "what a full file does not hold is not known",
-        "replaywright/keeper/dead_keepers.py",
+        "replaywright/keeper/gate/dead_keepers.py",
         "            case Full() if is_current or seen is None:",
         "            case Full() if is_current and seen is None:",
         (_LOG_LIMITS + "test_a_full_file_says_so_and_what_it_does_not_hold_is_not_known",),
@@ -1013,7 +1013,7 @@ KEEPER = (
     Mutant(
         "open gate taken for closed",
         "what leaves after a gate was opened is not written",
-        "replaywright/keeper/dead_keepers.py",
+        "replaywright/keeper/gate/dead_keepers.py",
         'is_closed=seen.phase == "cut"), False',
         "is_closed=True), False",
         (_DEPARTURES + "test_a_gate_that_was_opened_again_says_only_what_it_held",),
@@ -1021,7 +1021,7 @@ KEEPER = (
     Mutant(
         "tunnel answered by bytes",
         "no bytes show that a request inside TLS was answered",
-        "replaywright/keeper/proxy.py",
+        "replaywright/keeper/gate/proxy.py",
         "connection.is_handshake and not connection.bytes_down and data.startswith(_SWITCHES)",
         "not connection.bytes_down",
         (_DEPARTURES + "test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_the_arming",),
@@ -1029,7 +1029,7 @@ KEEPER = (
     Mutant(
         "requests inside TLS not told of",
         "the gate knows of a request inside TLS before its first byte",
-        "replaywright/keeper/told_requests.py",
+        "replaywright/keeper/gate/told_requests.py",
         "        self._gate.expect(connection)\n",
         "        assert connection\n",
         (_TOLD + "test_what_only_reads_is_not_in_flight_although_bytes_have_left",),
@@ -1037,7 +1037,7 @@ KEEPER = (
     Mutant(
         "tunnels taken for told",
         "a tunnel of which no request is known is in flight",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         '        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:\n',
         '        if connection.kind != "tunnel":\n',
         (_TOLD + "test_a_message_of_a_websocket_inside_tls_is_in_flight_and_no_answer_is_awaited",),
@@ -1045,7 +1045,7 @@ KEEPER = (
     Mutant(
         "closed pages taken for silent",
         "after a page was closed its tunnels may carry what is not told",
-        "replaywright/keeper/told_requests.py",
+        "replaywright/keeper/gate/told_requests.py",
         "            self._gate.lose_sight()\n",
         "            pass\n",
         (_TOLD + "test_after_a_page_was_closed_its_tunnels_may_carry_what_is_not_told",),
@@ -1053,7 +1053,7 @@ KEEPER = (
     Mutant(
         "a grant forgotten",
         "what was granted once is refused after its operation, too",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "                if size and self._is_granted_before(connection):\n",
         "                if not size and self._is_granted_before(connection):\n",
         (_DEPARTURES + "test_what_was_granted_once_is_refused_after_its_operation_too_and_may_be_granted_again",),
@@ -1061,7 +1061,7 @@ KEEPER = (
     Mutant(
         "equal request sent again",
         "of equal requests one is let go, where that is asked for",
-        "replaywright/keeper/gate.py",
+        "replaywright/keeper/gate/gate.py",
         "        if digest not in self.let_go:",
         "        if digest not in self.let_go or digest in self.let_go:",
         (_DEPARTURES + "test_a_request_that_equals_one_that_left_is_refused_and_the_first_gets_through",),
@@ -1069,7 +1069,7 @@ KEEPER = (
     Mutant(
         "places counted without the lock",
         "between counting the browsers of a host and taking a place nobody else counts",
-        "replaywright/keeper/places.py",
+        "replaywright/keeper/host/places.py",
         "            while not _locked(lock):",
         "            while False:",
         ("tests/unit/test_keeper_places.py::test_nobody_counts_while_another_worker_is_between_counting_and_taking",),
@@ -1085,7 +1085,7 @@ KEEPER = (
     Mutant(
         "zombie keeps its connection",
         "a fence cuts the connections of smaller epochs to the browser",
-        "replaywright/keeper/relay.py",
+        "replaywright/keeper/chromium/relay.py",
         " for relay in self._relays.values() if relay.epoch < epoch]",
         " for relay in self._relays.values() if relay.epoch < 0]",
         (_KEEPER + "test_a_fence_cuts_the_old_cdp_connection_and_refuses_the_old_epoch",),
@@ -1093,7 +1093,7 @@ KEEPER = (
     Mutant(
         "a port for DevTools",
         "Chromium speaks DevTools over inherited descriptors only",
-        "replaywright/keeper/chromium.py",
+        "replaywright/keeper/chromium/chromium.py",
         '        "--remote-debugging-pipe",\n',
         '        "--remote-debugging-pipe",\n        "--remote-debugging-port=0",\n',
         (_DEVTOOLS + "test_no_port_of_a_keeper_or_its_browser_speaks_devtools",),
@@ -1101,7 +1101,7 @@ KEEPER = (
     Mutant(
         "any user's process is served",
         "the keeper's sockets serve processes of its own user only",
-        "replaywright/keeper/peers.py",
+        "replaywright/keeper/host/peers.py",
         "uid == os.geteuid()",
         "uid >= 0",
         (_DEVTOOLS + "test_another_user_gets_into_neither_socket",),
@@ -1109,7 +1109,7 @@ KEEPER = (
     Mutant(
         "sessions of others",
         "a DevTools client addresses its own sessions only",
-        "replaywright/keeper/multiplexer.py",
+        "replaywright/keeper/chromium/multiplexer.py",
         "        if self._owners.get(session) is not client:",
         "        if session not in self._owners:",
         (_DEVTOOLS + "test_a_client_addresses_no_session_of_another_client",),
@@ -1117,7 +1117,7 @@ KEEPER = (
     Mutant(
         "a browser lent to every user",
         "a lent browser serves processes of the keeper's user only",
-        "replaywright/keeper/lending.py",
+        "replaywright/keeper/chromium/lending.py",
         "user_at(*ends) not in (own_user(), _ROOT)",
         "user_at(*ends) in ()",
         ("tests/adapters/test_lending.py::test_another_user_who_has_the_address_is_refused",),
@@ -1125,7 +1125,7 @@ KEEPER = (
     Mutant(
         "commands of a client that was cut",
         "what a client sent and Chromium has not been given yet is dropped when the client is cut",
-        "replaywright/keeper/pipe.py",
+        "replaywright/keeper/chromium/pipe.py",
         "            if sender is None or not sender.is_cut:",
         "            if True:",
         ("tests/unit/test_keeper_pipe.py::test_commands_that_wait_are_dropped_when_their_sender_is_cut",),
@@ -1133,7 +1133,7 @@ KEEPER = (
     Mutant(
         "no token for DevTools",
         "the socket for DevTools serves attachments by their token",
-        "replaywright/keeper/relay.py",
+        "replaywright/keeper/chromium/relay.py",
         '            relay = self._relays.get(head.target.removeprefix("/"))',
         "            relay = next(iter(self._relays.values()), None)",
         (_DEVTOOLS + "test_without_its_token_the_socket_serves_nobody",),
@@ -1141,7 +1141,7 @@ KEEPER = (
     Mutant(
         "the keeper's own page is shown",
         "clients see nothing of the page that reads the files of DevTools",
-        "replaywright/keeper/multiplexer.py",
+        "replaywright/keeper/chromium/multiplexer.py",
         "        self._hidden_contexts.add(context)",
         "        self._hidden_contexts.discard(context)",
         (_DEVTOOLS + "test_the_files_of_devtools_come_from_a_page_that_no_client_sees",),
@@ -1256,7 +1256,7 @@ INTEGRITY = (
     Mutant(
         "recalled from memory",
         "a skill that is recalled is still active in the store",
-        "activities/recall.py",
+        "activities/skill/recall.py",
         "        if now is not None and now.status is SkillStatus.ACTIVE:",
         "        if now is not None:",
         (_SIGNED + "test_a_list_that_a_worker_remembers_recalls_no_withdrawn_skill",),
@@ -1273,7 +1273,7 @@ NETWORK = (
     Mutant(
         "proxy without a policy",
         "the proxy asks the policy before it connects",
-        "replaywright/keeper/proxy.py",
+        "replaywright/keeper/gate/proxy.py",
         "        verdict = self._guard.decide(host, port, address)",
         "        verdict = Verdict(True)",
         (_GUARD + "test_a_refusal_is_answered_with_its_rule_and_remembered_with_its_count",),
@@ -1281,7 +1281,7 @@ NETWORK = (
     Mutant(
         "requests of Chromium's own",
         "Chromium asks for no host that no page asked for",
-        "replaywright/keeper/profile.py",
+        "replaywright/keeper/chromium/profile.py",
         "        **NOT_ASKED_FOR,\n",
         "",
         ("tests/adapters/test_own_requests.py::test_a_sign_in_a_download_and_forms_ask_for_no_host_but_the_pages_own",),
@@ -1297,7 +1297,7 @@ NETWORK = (
     Mutant(
         "proxy for every user",
         "the proxy serves only processes of the keeper's user",
-        "replaywright/keeper/proxy.py",
+        "replaywright/keeper/gate/proxy.py",
         "        if self._only is not None and (came := _Client.of(client)) != self._only:",
         "        if self._only is None and (came := _Client.of(client)) != self._only:",
         (_PEERS + "test_another_user_of_the_host_gets_nothing_through_the_proxy_and_leaves_no_trace",),
@@ -1305,7 +1305,7 @@ NETWORK = (
     Mutant(
         "socket of no process",
         "a connection whose process is gone is nobody's",
-        "replaywright/keeper/tcp_users.py",
+        "replaywright/keeper/host/tcp_users.py",
         "    return int(user) if inode else None\n",
         "    return int(user)\n",
         (_PEERS + "test_the_user_at_the_other_end_is_told_until_its_process_lets_go",),
@@ -1340,7 +1340,7 @@ NETWORK = (
     Mutant(
         "servers of ours that no setting names",
         "a port that a process of the home listens on is refused",
-        "replaywright/keeper/guard.py",
+        "replaywright/keeper/gate/guard.py",
         "        if is_here and self._own_ports is not None and self._own_ports.has(port):",
         "        if not is_here and self._own_ports is not None and self._own_ports.has(port):",
         (_OWN + "test_a_wide_policy_opens_no_port_of_our_own_by_any_form_of_the_address",),
@@ -1348,7 +1348,7 @@ NETWORK = (
     Mutant(
         "children of ours taken for strangers",
         "a process counts with all its descendants",
-        "replaywright/keeper/own_processes.py",
+        "replaywright/keeper/host/own_processes.py",
         "            pending += children.get(pid, ())",
         "            pending += ()",
         (_OWN + "test_a_port_of_a_process_of_the_home_or_of_its_child_is_our_own",),
@@ -1356,7 +1356,7 @@ NETWORK = (
     Mutant(
         "services of ours by their first name only",
         "the names of services are resolved, and their addresses are refused by any name",
-        "replaywright/keeper/proxy.py",
+        "replaywright/keeper/gate/proxy.py",
         "            await self._guard.learn_own(port, self._resolver)",
         "            await self._guard.learn_own(0, self._resolver)",
         (_GUARD + "test_a_second_name_of_a_service_of_ours_leads_there_no_more_than_the_first",),
@@ -1372,7 +1372,7 @@ NETWORK = (
     Mutant(
         "traffic without limit",
         "what would go over the limit is not sent",
-        "replaywright/keeper/proxy.py",
+        "replaywright/keeper/gate/proxy.py",
         "        if size and (spent := self._guard.spent_up(size)) is not None:",
         "        if size < 0 and (spent := self._guard.spent_up(size)) is not None:",
         (_GUARD + "test_what_would_go_over_the_limit_is_not_sent_and_says_so",),
@@ -1380,7 +1380,7 @@ NETWORK = (
     Mutant(
         "goto told to the browser unasked",
         "a goto is decided before the browser is told of it",
-        "activities/network.py",
+        "activities/session/network.py",
         "        if not decision.is_allowed:",
         "        if decision.is_allowed is None:",
         (_TOOL + "test_a_goto_that_the_policy_forbids_is_blocked_before_the_browser_is_told_of_it",),

@@ -12,7 +12,7 @@ PAGES = (
     Mutant(
         "model's choice not looked at",
         "an element that a model chose for a planned step is compared with where the step may lead",
-        "activities/model.py",
+        "activities/plan/model.py",
         "            if chosen is not None:\n                refused",
         "            if chosen is None:\n                refused",
         (_HOSTILE,),
@@ -20,7 +20,7 @@ PAGES = (
     Mutant(
         "consequence without a grant",
         "what a press sends that a model chose leaves only if somebody stands behind it",
-        "activities/consent.py",
+        "activities/step/consent.py",
         "            if not by:",
         "            if by is None:",
         (_CONSENT + "test_what_nobody_has_granted_is_thrown_away_and_told_with_its_control",),
@@ -28,7 +28,7 @@ PAGES = (
     Mutant(
         "words for another site",
         "the author's words grant nothing beyond the task's own site",
-        "activities/consent.py",
+        "activities/step/consent.py",
         "self._is_named and is_same_site(kind.origin, self._consent.site)",
         "self._is_named",
         (_CONSENT + "test_words_grant_nothing_on_another_site_than_the_task_s",),
@@ -36,7 +36,7 @@ PAGES = (
     Mutant(
         "repeatable step not held",
         "a step that may be repeated is held as well if a model chose it",
-        "activities/performance.py",
+        "activities/step/performance.py",
         "        return self._watch if self._needs_grant else None",
         "        return None",
         (_CONSENT + "test_a_step_that_may_be_repeated_is_held_as_well_and_needs_no_intent",),

@@ -57,7 +57,7 @@ RECALL = (
     Mutant(
         "a model's choice run at once",
         "a skill with consequences that a model chose is confirmed",
-        "workflows/goals.py",
+        "workflows/plan/goals.py",
         "        if skill is None or not recall.by_model or not is_confirmed(",
         "        if skill is None or recall.by_model or not is_confirmed(",
         (_GOALS + "test_a_skill_that_a_person_rejects_is_not_run_and_the_goal_is_learned",),

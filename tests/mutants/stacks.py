@@ -27,7 +27,7 @@ STACKS = (
     Mutant(
         "sessions of others ended",
         "a stack ends its own sessions only",
-        "replaywright/keeper/owner.py",
+        "replaywright/keeper/host/owner.py",
         "        return record.owner == owner",
         "        return True",
         (_OWNER + "test_an_owner_that_ends_in_order_ends_its_own_sessions_and_no_others",),
@@ -35,7 +35,7 @@ STACKS = (
     Mutant(
         "deaf keeper left",
         "a keeper that does not hear is killed",
-        "replaywright/keeper/owner.py",
+        "replaywright/keeper/host/owner.py",
         "                if is_late:\n                    _kill(record)",
         "                if is_late:\n                    continue",
         (_OWNER + "test_a_keeper_that_does_not_hear_is_killed_with_its_browser",),

@@ -5,8 +5,8 @@ docs/architecture/commit-protocol.md says so.
 
     guards      what the protocol does, each to be left out by a mutant
     ledger      cache/scripts/*.lua
-    performing  activities/performance.py and commit.py: an attempt
-    resolving   activities/effects.py and reconciling.py: a resolver
+    performing  activities/step/performance.py and commit.py: an attempt
+    resolving   activities/proof/effects.py and reconciling.py: a resolver
     keeping     replaywright/keeper/: gate, black box, and the file that survives its keeper
     page        the page that was acted in
     site        the website and the network to it
@@ -95,7 +95,7 @@ class Record(NamedTuple):
 
 NO_RECORD = Record()
 EMPTIED = Record(epoch=-1)
-"""No record, and nothing else of the lineage either: `_ledger_is_whole` in activities/effects.py sees it."""
+"""No record, and nothing else of the lineage either: `_ledger_is_whole` in activities/proof/effects.py sees it."""
 
 
 class Keeper(NamedTuple):
@@ -228,7 +228,7 @@ class State(NamedTuple):
     """Epoch of the attempt that is being resolved."""
     lost: bool = False
     shaken: bool = False
-    """Whether Redis has lost anything: `witness` in activities/effects.py sees it."""
+    """Whether Redis has lost anything: `witness` in activities/proof/effects.py sees it."""
     excused: bool = False
     """Whether something has happened for which a person may be asked."""
     resumed: int = 0

@@ -1,4 +1,4 @@
-"""One attempt at a commit step (activities/performance.py, commit.py), with `effect.await` as its last part."""
+"""One attempt at a commit step (activities/step/performance.py, commit.py), with `effect.await` as its last part."""
 
 from collections.abc import Callable
 
@@ -94,7 +94,7 @@ class Performing:
         return self.guards.acts and state.act not in (None, attempt.chain) and attempt.at != OVER
 
     def _look_up(self, state: State, index: int, attempt: Attempt) -> Moves:
-        """`standing_of` in activities/records.py; what of a late success becomes is the resolver's fence to say."""
+        """`standing_of` in activities/step/records.py; the resolver's fence says what becomes of a late success."""
         other = state.earlier
         if other.state in ("", "NOT_DONE") and not other.late:
             yield "looks the other chain up: nothing came of it", goes(state, index, OVER)

@@ -103,7 +103,7 @@ class Protocol:
         if state.left.total:
             yield from self._fault_steps(state)
 
-    # -------------------------------------------- workflows/doubts.py
+    # -------------------------------------------- workflows/step/doubts.py
 
     def _run_steps(self, state: State) -> Steps:
         if state.run == "person":

@@ -1,4 +1,4 @@
-"""Resolving a step in doubt (activities/effects.py, reconciling.py): the ledger, the keeper, the page, the site."""
+"""Resolving a step in doubt (activities/proof/effects.py, reconciling.py): ledger, keeper, page and site."""
 
 from collections.abc import Callable
 

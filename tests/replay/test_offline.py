@@ -15,7 +15,7 @@ from replaywright.domain.task.policy import Policy
 from replaywright.domain.trace.histories import calls_of, end_of
 from replaywright.domain.trace.trace_file import History
 from tests.replay.test_histories import HISTORIES
-from workflows.attempts import Attempt
+from workflows.step.attempts import Attempt
 from workflows.task import BrowserTask
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 from temporalio.testing import ActivityEnvironment
 
-from activities.actions import Actions
-from activities.effects import EffectActivities
-from activities.knowledge import KnowledgeActivities
-from activities.sessions import Attachments, SessionActivities
+from activities.proof.effects import EffectActivities
+from activities.run.knowledge import KnowledgeActivities
+from activities.session.sessions import Attachments, SessionActivities
+from activities.step.actions import Actions
 from activities.vault import Vault
 from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import ActionRequest

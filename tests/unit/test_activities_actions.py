@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.actions import Actions
-from activities.judging import Judge
+from activities.step.actions import Actions
+from activities.step.judging import Judge
 from activities.vault import Vault
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
@@ -60,7 +60,7 @@ NEVER = [{"text_contains": "no page says this"}]
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
     return Stage()
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.awaiting import with_unheard
-from replaywright.browser.evidence import Recorder, Traffic
+from activities.step.awaiting import with_unheard
+from replaywright.browser.devtools.evidence import Recorder, Traffic
 from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.run.runs import ActionRequest

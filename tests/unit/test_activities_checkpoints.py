@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from activities.checkpoints import CheckpointActivities, Checkpoints
+from activities.session.checkpoints import CheckpointActivities, Checkpoints
 from replaywright.domain.page.outlines import Outline
 from replaywright.domain.predicate.predicates import TextContains
 from replaywright.domain.session.sessions import OpenSession, Wear
@@ -237,7 +237,7 @@ async def checked(stage: Stage, state: str, *expect: TextContains) -> tuple[bool
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("activities.checkpoints.LOOK_PAUSE_S", 0.0)
+    monkeypatch.setattr("activities.session.checkpoints.LOOK_PAUSE_S", 0.0)
 
 
 async def test_a_form_is_what_it_was_only_when_its_fields_are_filled_again(stage: Stage) -> None:

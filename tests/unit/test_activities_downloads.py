@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from activities.downloads import FILES_TOLD, keep_downloads, not_kept
+from activities.step.downloads import FILES_TOLD, keep_downloads, not_kept
 from replaywright.domain.step.outcomes import DownloadedFile, Lookup
 from replaywright.ports import Download, Report
 from replaywright.testing.browser import FakeBrowserSession, FakeSite

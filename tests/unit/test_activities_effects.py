@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import pytest
 
-from activities.commit import operation_of
-from activities.effects import Flight
-from activities.records import recording_of
+from activities.proof.effects import Flight
+from activities.step.commit import operation_of
+from activities.step.records import recording_of
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -585,7 +585,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("activities.reconciling.sleep", sleep)
+    monkeypatch.setattr("activities.proof.reconciling.sleep", sleep)
     return waited
 
 

@@ -18,7 +18,7 @@ NEVER = step("click", "the help button", expect=[{"text_contains": "no page says
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
     return Stage()
 
 

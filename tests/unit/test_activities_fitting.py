@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.fitting import FitActivities
-from activities.looking import LookActivities
+from activities.plan.looking import LookActivities
+from activities.skill.fitting import FitActivities
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.plan.goal_runs import LookRequest
 from replaywright.domain.predicate.predicates import Exists

@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from activities.commit import held_before, reopened, settled
-from replaywright.keeper.black_box import BlackBox
-from replaywright.keeper.client import KeeperClient
-from replaywright.keeper.commit_gate import LocalCommitGate
-from replaywright.keeper.gate import Gate
+from activities.step.commit import held_before, reopened, settled
+from replaywright.keeper.gate.black_box import BlackBox
+from replaywright.keeper.gate.commit_gate import LocalCommitGate
+from replaywright.keeper.gate.gate import Gate
+from replaywright.keeper.host.client import KeeperClient
 from replaywright.keeper.protocol import GatePhase, OperationRecord
 from replaywright.testing.gate import FakeCommitGate, FakeGate
 

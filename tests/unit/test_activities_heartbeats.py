@@ -10,8 +10,8 @@ from temporalio.testing import ActivityEnvironment
 
 from activities import heartbeats as module
 from activities.heartbeats import heartbeats
-from activities.model import ModelActivities
-from activities.plans import PlanActivities
+from activities.plan.model import ModelActivities
+from activities.plan.plans import PlanActivities
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.run.runs import ProposeRequest, ReviseRequest, Revision
 from replaywright.domain.step.outcomes import Lookup

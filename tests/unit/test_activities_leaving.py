@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities import leaving
+from activities.session import leaving
 from replaywright.ports import GateSeen, SentRequest
 from replaywright.testing.browser import FakeBrowserSession
 from replaywright.testing.gate import FakeCommitGate, FakeGate

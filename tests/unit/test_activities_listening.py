@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from activities.listening import ListenActivities
+from activities.step.listening import ListenActivities
 from replaywright.domain.run.runs import LearnedPress, Listened, ListenRequest
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.task.actions import Effect

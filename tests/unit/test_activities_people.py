@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.people import PersonActivities
+from activities.run.people import PersonActivities
 from replaywright.domain.page.targets import Target
 from replaywright.domain.task.questions import Ask, LookForPerson, Notice, QuestionKind, SeenByPerson, objection, stated
 from replaywright.errors import NoticeFailed

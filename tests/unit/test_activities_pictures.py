@@ -2,9 +2,9 @@
 
 import pytest
 
-from activities.failures import FailureEvidence
-from activities.goals import GoalActivities
-from activities.looking import LookActivities
+from activities.plan.goals import GoalActivities
+from activities.plan.looking import LookActivities
+from activities.step.failures import FailureEvidence
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.goal_runs import Looked, LookRequest, PlanRequest
 from replaywright.domain.run.runs import Mode
@@ -16,7 +16,7 @@ from replaywright.testing.models import FakeLabeller, FakePlanner
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
 from tests.unit.staged import CLICK_SEND, COMPOSE, HELP, PASSWORD, SESSION, Stage, request, run_activity, step
-from workflows.planning import seen_of
+from workflows.plan.planning import seen_of
 
 TASK = parse_task({"task": "t", "goal": "open Help", "url": COMPOSE}, "test")
 NEVER = step("click", "the help button", expect=[{"text_contains": "no page says this"}])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.plans import PlanActivities
+from activities.plan.plans import PlanActivities
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import ReviseRequest, Revision

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.effects import EffectActivities
-from activities.knowledge import KnowledgeActivities
 from activities.policing import Policing, PolicyActivities
+from activities.proof.effects import EffectActivities
+from activities.run.knowledge import KnowledgeActivities
 from activities.vault import Vault
 from replaywright.domain.policy.effective import Used
 from replaywright.domain.policy.policy_runs import CheckPolicy
@@ -41,7 +41,7 @@ RULE = "policy 'back-office': hosts.deny"
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
     return Stage()
 
 

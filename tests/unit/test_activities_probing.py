@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.probing import ProbeProposals, ProbeTrials
+from activities.proof.probing import ProbeProposals, ProbeTrials
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
 from replaywright.domain.proof.probing import SiteProbe
@@ -59,7 +59,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     async def no_pause(_seconds: float) -> None:
         return
 
-    monkeypatch.setattr("activities.reconciling.sleep", no_pause)
+    monkeypatch.setattr("activities.proof.reconciling.sleep", no_pause)
     return Stage()
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.recall import RecallActivities
+from activities.skill.recall import RecallActivities
 from replaywright.domain.recall.choosing import SkillChoice
 from replaywright.domain.recall.recall import Recalled, RecallRequest
 from replaywright.domain.skill.skills import Skill, SkillStatus

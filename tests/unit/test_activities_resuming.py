@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.resuming import Earlier, ResumeActivities, Standing, standing
+from activities.run.resuming import Earlier, ResumeActivities, Standing, standing
 from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
 from replaywright.domain.step.fingerprints import acts_of, begun_anew, fingerprint
 from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.skills import SkillActivities
+from activities.skill.skills import SkillActivities
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
 from replaywright.domain.skill.personalising import PERSONALISED, refusal

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from activities.skipping import Skipping
+from activities.step.skipping import Skipping
 from replaywright.domain.run.runs import Decision, LeaveOutRequest
 from replaywright.domain.step.outcomes import ITEM_LEFT, WHEN, Status
 from replaywright.domain.task.actions import Effect

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from activities.step_pictures import is_wanted
+from activities.step.step_pictures import is_wanted
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome

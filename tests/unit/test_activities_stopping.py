@@ -2,8 +2,8 @@
 
 import pytest
 
-from activities.commit import operation_of
-from activities.stopping import StopActivities
+from activities.proof.stopping import StopActivities
+from activities.step.commit import operation_of
 from replaywright.domain.run.commit_lines import left_at
 from replaywright.domain.run.runs import ActionRequest, Stopped, StopRequest
 from tests.unit.staged import CLICK_SEND, Stage, request, run_activity

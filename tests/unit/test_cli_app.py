@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError, CancelledError, TerminatedEr
 from typer.testing import CliRunner
 
 import replaywright
-from activities.endings import ended_badly
+from activities.run.endings import ended_badly
 from replaywright import errors
 from replaywright.cli import app as app_module
 from replaywright.cli.command import Exit, exit_status_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from activities.resuming import Earlier, Standing
+from activities.run.resuming import Earlier, Standing
 from replaywright.cli.runs.resume import Planned, Wish, _require_possible, _restarts, print_plan, way_back
 from replaywright.cli.runs.starting import Order
 from replaywright.domain.run.runs import RunState

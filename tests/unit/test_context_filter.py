@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from replaywright.keeper.context_filter import OWN_NUMBERS, ContextFilter, Refused
+from replaywright.keeper.chromium.context_filter import OWN_NUMBERS, ContextFilter, Refused
 
 SESSION = "A" * 32
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.browser.entering import holds
+from replaywright.browser.input.entering import holds
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import AssertionContext, ElementProbe, ElementState, ProbeResult
 from replaywright.domain.page.targets import ElementQuery

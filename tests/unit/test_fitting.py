@@ -2,7 +2,7 @@
 
 import pytest
 
-from activities.skills import SkillActivities
+from activities.skill.skills import SkillActivities
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.goal_runs import JudgeRequest, LearnRequest

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.keeper.black_box import BlackBox, Connection
-from replaywright.keeper.dead_keepers import left_behind
-from replaywright.keeper.departures import Begun, DepartureLog, departures_path, read_lines
-from replaywright.keeper.gate import SENT_REMEMBERED, UNRECORDED, Gate
-from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name
+from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.dead_keepers import left_behind
+from replaywright.keeper.gate.departures import Begun, DepartureLog, departures_path, read_lines
+from replaywright.keeper.gate.gate import SENT_REMEMBERED, UNRECORDED, Gate
+from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name
 
 GONE = Begun(session_id="s1", host=host_name(), boot_id=boot_id(), keeper=ProcessIdentity(pid=1, start_ticks=-1))
 """Header of a keeper of this host that runs no more."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replaywright.keeper.memory import memory, resident
+from replaywright.keeper.host.memory import memory, resident
 
 MIB = 1024 * 1024
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from replaywright.keeper.pipe import READ_FD, WRITE_FD, DevToolsPipe, reserved_descriptors
+from replaywright.keeper.chromium.pipe import READ_FD, WRITE_FD, DevToolsPipe, reserved_descriptors
 
 LARGE = b"x" * 4_000_000
 

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from replaywright.errors import KeeperRefused, NoPlace
-from replaywright.keeper import places as module
-from replaywright.keeper.client import UNRECORDED_TTL_S, make_directory, reap
-from replaywright.keeper.identity import boot_id, host_name, identify
-from replaywright.keeper.memory import Memory, Resident
-from replaywright.keeper.places import BROWSER_BYTES, Places, room
+from replaywright.keeper.host import places as module
+from replaywright.keeper.host.client import UNRECORDED_TTL_S, make_directory, reap
+from replaywright.keeper.host.identity import boot_id, host_name, identify
+from replaywright.keeper.host.memory import Memory, Resident
+from replaywright.keeper.host.places import BROWSER_BYTES, Places, room
 from replaywright.keeper.protocol import RECORD_NAME, SessionRecord, SessionState
 
 TAKER = """
 import asyncio, sys
 from pathlib import Path
 from replaywright.errors import NoPlace
-from replaywright.keeper.places import Places
+from replaywright.keeper.host.places import Places
 
 print("ready", flush=True)
 sys.stdin.readline()
@@ -241,7 +241,7 @@ async def test_a_start_that_waits_too_long_for_its_turn_says_what_for(
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from replaywright.keeper.places import Places
+from replaywright.keeper.host.places import Places
 
 async def hold():
     async with Places(Path(sys.argv[1]), None).turn():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.keeper.profile import delete_profile
+from replaywright.keeper.chromium.profile import delete_profile
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.skill_runs import SkillRunActivities
+from activities.skill.skill_runs import SkillRunActivities
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun, is_outside, skill_run
 from replaywright.domain.skill.skills import SkillStatus

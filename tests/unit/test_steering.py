@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.sessions import Attachments
-from activities.steering import LendActivities, SteerActivities
+from activities.run.steering import LendActivities, SteerActivities
+from activities.session.sessions import Attachments
 from replaywright.cli.people.changed_step import with_changes
 from replaywright.cli.people.takeover import address_of
 from replaywright.domain.run.steering import LendSession, Lent, NoteSteering, Said, TakeBack
@@ -14,7 +14,7 @@ from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.editing import as_written, edited_step
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid, SessionLost
-from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.host.identity import boot_id, host_name
 from replaywright.testing.browser import FakeBrowsers, FakeSite
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore

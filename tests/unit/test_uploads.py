@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.browser import uploads
+from replaywright.browser.input import uploads
 from replaywright.errors import ActionFailed
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 from temporalio import workflow
 
-from workflows.telling import recovery_told
+from workflows.run.telling import recovery_told
 
 
 @types.coroutine

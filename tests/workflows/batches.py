@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from temporalio.client import Client, WorkflowHandle
 from temporalio.worker import Worker
 
-from activities.batches import BatchActivities
+from activities.batch.batches import BatchActivities
 from replaywright.domain.batch.batches import (
     BatchInput,
     BatchProgress,
@@ -24,7 +24,7 @@ from replaywright.domain.task.tasks import parse_task
 from replaywright.testing.batches import FakeRowEnds
 from replaywright.testing.stores import FakeArtifacts, FakeStarts
 from tests.workflows.scripted import Script, done, missed, scripted
-from workflows.batch import BrowserBatch
+from workflows.batch.batch import BrowserBatch
 from workflows.policies import batch_queue
 
 GOTO = {"action": "goto", "url": "http://site/"}

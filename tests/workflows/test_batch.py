@@ -24,7 +24,7 @@ from replaywright.domain.task.tasks import parse_task
 from tests.e2e.lab import until
 from tests.workflows.batches import FILL, GOTO, GREETING, TENANT, bench, rows, third_fails
 from tests.workflows.scripted import Script, done, missed
-from workflows.batch import BrowserBatch
+from workflows.batch.batch import BrowserBatch
 from workflows.plugin import WorkflowPlugin
 
 LEFT = datetime(2026, 11, 24, 10, 2, 3, tzinfo=UTC)

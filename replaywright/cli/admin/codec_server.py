@@ -10,7 +10,7 @@ import uvicorn
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.errors import InputInvalid, SettingsInvalid
-from replaywright.keeper.own_processes import entered
+from replaywright.keeper.host.own_processes import entered
 from replaywright.sealing.codec_server import CodecServer, check_origin, is_loopback
 from replaywright.settings import load_settings
 from replaywright.stack import read_running

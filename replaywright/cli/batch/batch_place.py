@@ -9,7 +9,7 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, W
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
-from activities.batches import read_chunk, read_index
+from activities.batch.batches import read_chunk, read_index
 from cache.connection import open_redis
 from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore

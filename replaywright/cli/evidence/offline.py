@@ -29,8 +29,8 @@ from temporalio.worker import (
     WorkflowOutboundInterceptor,
 )
 
-from activities.judging import Judge
 from activities.policing import Policing
+from activities.step.judging import Judge
 from replaywright.domain.common.text import unmarked
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.proof.proof import effect_seen

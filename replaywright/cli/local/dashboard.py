@@ -20,7 +20,7 @@ from replaywright.cli.local.dashboard_source import RunningSource
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import Guard
 from replaywright.errors import InputInvalid
-from replaywright.keeper.own_processes import entered
+from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import Settings, load_settings
 
 _HOST = "127.0.0.1"

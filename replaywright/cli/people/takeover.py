@@ -14,7 +14,7 @@ from replaywright.cli.people.updates import progress_or_fail, under_way, updated
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid
-from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.host.identity import boot_id, host_name
 
 _WAKING_LIMIT = timedelta(seconds=150)
 """A browser that was given back is opened again first, and brought to where the run is."""

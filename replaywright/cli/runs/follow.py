@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.endings import end_of
+from activities.run.endings import end_of
 from replaywright.cli.runs.silence import Silence, Vain
 from replaywright.domain.run.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
-from activities.resuming import Earlier, Standing, standing
+from activities.run.resuming import Earlier, Standing, standing
 from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.app import app

@@ -76,7 +76,7 @@ def _said(reason: str) -> str:
 
 async def _recalled(sentence: str, url: str, secrets: tuple[str, ...]) -> Recalled:
     # Ranking takes numpy, which the other commands need not wait for.
-    from activities.recall import RecallActivities  # noqa: PLC0415
+    from activities.skill.recall import RecallActivities  # noqa: PLC0415
 
     settings = load_settings()
     signer = signer_of(settings)

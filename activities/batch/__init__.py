@@ -1,0 +1,1 @@
+"""Batches in activities: rows read, runs watched, ends kept."""

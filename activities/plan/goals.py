@@ -1,0 +1,153 @@
+"""Asking models about a goal: what it is about, and how to reach it from the page; activities of their own."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.plan.model import passing_on, traced
+from activities.plan.pictures import picture_line, picture_of
+from activities.policing import Policing
+from replaywright.domain.common.templates import fill
+from replaywright.domain.common.token_count import count_tokens
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
+from replaywright.domain.plan.goal_runs import LabelRequest, Labels, PlanRequest
+from replaywright.domain.plan.plans import PlanRules
+from replaywright.domain.recall.labels import checked_labels
+from replaywright.domain.run.runs import Revision, step_title
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
+from replaywright.ports import Artifacts, Labelled, Labeller, Planner, PlanQuestion, Secrets, StepStore
+
+
+class GoalActivities:
+    """Activities `model.label` and `model.plan`."""
+
+    def __init__(
+        self,
+        labeller: Labeller,
+        planner: Planner,
+        artifacts: Artifacts,
+        secrets: Secrets,
+        store: StepStore | None = None,
+        *,
+        policing: Policing | None = None,
+        languages: Sequence[str] = ("en",),
+    ) -> None:
+        """Without a `store` nothing is traced. The labeller writes phrases in the `languages` and that of the goal."""
+        self._languages = tuple(languages)
+        self._policing = policing or Policing()
+        self._labeller = labeller
+        self._planner = planner
+        self._artifacts = artifacts
+        self._secrets = secrets
+        self._store = store
+
+    @activity.defn(name="model.label")
+    async def label_goal(self, request: LabelRequest) -> Labelled:
+        """Ask the labeller what a goal is about. Only values that stand in the goal come back, and no secret.
+
+        Raises:
+            ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
+        """
+        goal = self._secrets.redact(request.goal)
+
+        def is_secret(text: str) -> bool:
+            return self._secrets.redact(text) != text
+
+        def check(answer: Mapping[str, Any]) -> Labels:
+            return checked_labels(answer, goal, secrets=request.secrets, is_secret=is_secret)
+
+        async with heartbeats("asking the labeller"), passing_on():
+            labelled = await self._labeller.label(goal, check, languages=self._languages)
+        line = {
+            "kind": "label",
+            "sequence": 0,
+            "label": labelled.labels.label,
+            "parameters": [parameter.name for parameter in labelled.labels.parameters],
+            "patterns": len(labelled.labels.patterns),
+            "nearMisses": len(labelled.labels.near_misses),
+            "refused": list(labelled.labels.refused),
+            "standIn": labelled.stand_in,
+            "usage": labelled.usage.model_dump(mode="json", by_alias=True),
+        }
+        await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+        return labelled
+
+    @activity.defn(name="model.plan")
+    async def plan_goal(self, request: PlanRequest) -> Revision:
+        """Ask the planner how to reach the goal from a stored snapshot: all of it, or the part that can be seen.
+
+        What it answers is checked here, by code, as a revised plan is; beside that, it does nothing with consequences
+        that the goal does not ask for, and values of the goal become parameters.
+
+        Raises:
+            ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
+        """
+        async with heartbeats("asking the planner"):
+            snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
+            goal = self._secrets.redact(fill(request.task.goal, request.values))
+            remaining = dict(enumerate(map(step_title, request.plan[request.position :]), request.position + 1))
+            failing = remaining.get(request.position + 1, "")
+            page = snapshot_text(snapshot, about=f"{goal} {failing}")
+            picture, lost = await picture_of(self._artifacts, request.picture)
+            question = PlanQuestion(
+                goal=goal,
+                parameters=request.values,
+                secrets=request.task.secrets,
+                done=tuple(map(step_title, request.plan[: request.position])),
+                failed=f"{request.position + 1}: {failing}\n{request.failed}" if request.failed else "",
+                tried=request.tried,
+                answers=request.answers,
+                remaining=remaining,
+                page=page,
+                picture=picture,
+            )
+            rules = PlanRules(
+                task=request.task,
+                values=request.values,
+                plan=request.plan,
+                position=request.position,
+                commits=request.commits,
+                url=snapshot.url,
+                page=page,
+            )
+
+            def check(
+                items: Sequence[Mapping[str, Any]], complete: bool, verify: Sequence[Mapping[str, Any]], last: bool
+            ) -> GoalPlan:
+                plan = checked_goal_plan(items, rules, complete=complete, verify=verify, last=last)
+                self._policing.pass_plan(request.task.policy, plan.steps)
+                return plan
+
+            before, after = await asyncio.gather(self._raw_tokens(request.dom), asyncio.to_thread(count_tokens, page))
+            async with passing_on():
+                plan = await self._planner.plan(question, check)
+            line = {
+                "kind": "plan",
+                "sequence": request.position,
+                "why": request.failed,
+                "steps": [step_title(step) for step in plan.steps],
+                "complete": plan.complete,
+                "gaveUp": plan.gave_up,
+                "tokensBefore": before,
+                "tokensAfter": after,
+                "standIn": plan.stand_in,
+                "usage": plan.usage.model_dump(mode="json", by_alias=True),
+                **picture_line(request.picture, request.picture_missing or lost),
+            }
+            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+            return plan
+
+    async def _raw_tokens(self, dom: str) -> int | None:
+        """About how many tokens the page's HTML would have cost; None when it was not kept."""
+        if not dom:
+            return None
+        try:
+            html = await self._artifacts.get(dom)
+        except (ArtifactMissing, ArtifactsUnavailable):
+            return None
+        return await asyncio.to_thread(count_tokens, html.decode(errors="replace"))

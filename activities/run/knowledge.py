@@ -1,0 +1,81 @@
+"""What a finished run leaves behind for later ones."""
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.policing import Policing, as_failure, blocked_by
+from activities.session.sessions import Attachments
+from activities.step.failures import FailureEvidence
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.redacted import redacted_results
+from replaywright.domain.run.runs import Finished, FinishRequest
+from replaywright.killpoints import hit_run
+from replaywright.ports import Secrets, StepStore
+
+VERIFY_MS = 5_000
+"""How long the final predicates are given to become true."""
+
+
+class KnowledgeActivities:
+    """Activity `run.finish`."""
+
+    def __init__(
+        self,
+        attachments: Attachments,
+        store: StepStore,
+        secrets: Secrets,
+        failures: FailureEvidence,
+        policing: Policing | None = None,
+    ) -> None:
+        self._policing = policing or Policing()
+        self._failures = failures
+        self._attachments = attachments
+        self._store = store
+        self._secrets = secrets
+
+    @activity.defn(name="run.finish")
+    async def finish_run(self, request: FinishRequest) -> Finished:
+        """Check the final predicates, unless the last step has, and make what this run learned active if all hold.
+
+        Raises:
+            ApplicationError: of type `PolicyBlocked`: the run is over what it may do, and nothing is made active.
+        """
+        async with heartbeats("final verification"):
+            over = None if request.used is None else self._policing.of(request.policy).over(request.used)
+            if over is not None:
+                raise as_failure(blocked_by(over, "at the end"))
+            results: tuple[PredicateResult, ...] = ()
+            artifacts: dict[str, str] = {}
+            if request.seen is not None:
+                results = request.seen
+            elif request.verify:
+                held = await self._attachments.hold(request.session, request.epoch)
+                results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self._secrets)
+                if failing(results) is not None:
+                    artifacts = await self._failures.of_end(held.browser, request.verify, results)
+            verified = failing(results) is None
+            promoted = held_back = 0
+            note = ""
+            if not request.verify:
+                note = "the task has no verify: without a final verification nothing learned is promoted"
+            elif not verified:
+                note = "the final verification failed: nothing learned is promoted"
+            else:
+                hit_run("promoting")
+                promoted, held_back = await self._store.promote(
+                    tenant=request.tenant, run_id=request.lineage, content_keys=request.content_keys
+                )
+            line = {
+                "kind": "finish",
+                "runId": request.run_id,
+                "verified": verified,
+                "promoted": promoted,
+                "held": held_back,
+                "note": note,
+            }
+            if not verified:
+                told = [result.model_dump(mode="json", by_alias=True) for result in results]
+                line |= {"predicates": told, "artifacts": artifacts}
+            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+            return Finished(predicates=results, promoted=promoted, held=held_back, note=note, artifacts=artifacts)

@@ -1,0 +1,89 @@
+"""What people need to see who are asked, and telling them that they are."""
+
+import logging
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.plan.pictures import pictured
+from activities.session.sessions import Attachments
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
+from replaywright.errors import ActionFailed
+from replaywright.ports import Artifacts, Codes, Notices, Secrets
+
+_log = logging.getLogger("replaywright.people")
+
+SAID_KEPT = 4
+"""Of the site's words, besides the page's title."""
+_LOUD = ("alertdialog", "dialog", "alert", "heading")
+"""Roles of elements that say what a page is about, the most telling first."""
+
+
+class PersonActivities:
+    """Activities `person.look`, `person.key` and `person.notify`."""
+
+    def __init__(
+        self,
+        attachments: Attachments,
+        artifacts: Artifacts,
+        secrets: Secrets,
+        codes: Codes,
+        notices: Notices | None = None,
+    ) -> None:
+        """Without `notices` nobody is told but those who look."""
+        self._codes = codes
+        self._attachments = attachments
+        self._artifacts = artifacts
+        self._secrets = secrets
+        self._notices = notices
+
+    @activity.defn(name="person.look")
+    async def look(self, request: LookForPerson) -> SeenByPerson:
+        """What the screen shows, secrets masked, and the site's own words of it. Touches nothing.
+
+        Raises:
+            SessionLost: the browser is gone.
+        """
+        async with heartbeats("showing the page to a person"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            url = self._secrets.redact(held.browser.url)
+            try:
+                seen = await pictured(held.browser, self._artifacts, self._secrets, None)
+            except ActionFailed as exc:
+                return SeenByPerson(url=url, picture_missing=self._secrets.redact(str(exc))[:200])
+            return SeenByPerson(
+                url=url, site_says=words_of(seen.snapshot), picture=seen.picture, picture_missing=seen.missing
+            )
+
+    @activity.defn(name="person.key")
+    async def key(self, request: KeyRequest) -> str:
+        """A public key that a code for the question is sealed with. Repeated, it is another one, and the last counts.
+
+        Raises:
+            StoreUnavailable: its private part cannot be kept.
+        """
+        asked = {"tenant": request.tenant, "run_id": request.run_id, "question": request.question}
+        return await self._codes.offer(**asked, ttl_s=request.ttl_s)
+
+    @activity.defn(name="person.notify")
+    async def notify(self, request: Notice) -> None:
+        """Tell whoever the operator wants told. Repeated, it is told again.
+
+        Raises:
+            NoticeFailed: it cannot be told.
+        """
+        question = request.question
+        _log.info("run %s: %s: question %s: %s", request.run_id, request.event, question.id, question.text)
+        if self._notices is not None:
+            await self._notices.tell(request.model_dump_json(by_alias=True))
+
+
+def words_of(snapshot: Snapshot) -> tuple[str, ...]:
+    """What the page says of itself: its title, and what it says loudest."""
+    loud = sorted(
+        (element for element in snapshot.elements if element.visible and element.target.role in _LOUD),
+        key=lambda element: _LOUD.index(element.target.role),
+    )
+    said = dict.fromkeys(quoted(snapshot.title, *(element.target.name or element.target.text for element in loud)))
+    return tuple(said)[: SAID_KEPT + 1]

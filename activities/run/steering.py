@@ -1,0 +1,92 @@
+"""Writing down what people ask of a run, lending them its browser, and what they did with it."""
+
+import logging
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.plan.model import traced
+from activities.session.sessions import Attachments
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.run.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
+from replaywright.errors import ActionFailed, ArtifactsUnavailable
+from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, StepStore
+
+_log = logging.getLogger("replaywright.steering")
+
+REQUESTS_TOLD = 50
+"""Of those that left the browser in a person's hands, the newest."""
+
+
+class SteerActivities:
+    """Activity `run.steered`."""
+
+    def __init__(self, store: StepStore) -> None:
+        self._store = store
+
+    @activity.defn(name="run.steered")
+    async def note(self, request: NoteSteering) -> None:
+        """Add a line to the trace."""
+        told = request.model_dump(mode="json", by_alias=True, exclude={"lineage", "tenant", "said"}, exclude_none=True)
+        line = {"kind": "steered", **told, "who": request.said.who, "why": request.said.why}
+        await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+
+
+class LendActivities:
+    """Activities `session.lend` and `session.take_back`."""
+
+    def __init__(
+        self, keepers: Keepers, attachments: Attachments, store: StepStore, artifacts: Artifacts, secrets: Secrets
+    ) -> None:
+        self._keepers = keepers
+        self._attachments = attachments
+        self._store = store
+        self._artifacts = artifacts
+        self._secrets = secrets
+
+    @activity.defn(name="session.lend")
+    async def lend(self, request: LendSession) -> Lent:
+        """Let a person drive the browser. This process lets go of it meanwhile: what the page asks is theirs to answer.
+
+        Raises:
+            SessionLost: the browser is gone, or a newer attempt owns it.
+        """
+        async with heartbeats("lending the browser"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            lent = await self._keepers.lend(held.ref, request.epoch, request.lending, request.lasts_s)
+            await self._attachments.drop(request.session.session_id, request.epoch)
+            return lent
+
+    @activity.defn(name="session.take_back")
+    async def take_back(self, request: TakeBack) -> HandedBack:
+        """Take the browser back, look at its page, and write down what left it meanwhile as the person's doing.
+
+        Raises:
+            SessionLost: the browser is gone, or a newer attempt owns it.
+        """
+        async with heartbeats("taking the browser back"):
+            session = request.session.model_copy(update={"epoch": request.epoch})
+            told = await self._keepers.take_back(session, request.epoch, request.lending)
+            held = await self._attachments.hold(request.session, request.epoch)
+            back = told.model_copy(
+                update={
+                    "requests": tuple(map(self._secrets.redact, told.requests[-REQUESTS_TOLD:])),
+                    "is_complete": told.is_complete and len(told.requests) <= REQUESTS_TOLD,
+                    "url": self._secrets.redact(held.browser.url),
+                    "snapshot": await self._looked(held.browser),
+                }
+            )
+            line = {"kind": "take_over", "sequence": request.sequence, "runId": request.run_id}
+            said = {"who": request.said.who, "why": request.said.why}
+            shown = back.model_dump(mode="json", by_alias=True)
+            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line={**line, **said, **shown})
+            return back
+
+    async def _looked(self, browser: BrowserSession) -> str:
+        """Digest of how the page looks now; empty when it cannot be had."""
+        try:
+            snapshot = redacted_snapshot(await browser.snapshot(), self._secrets)
+            return await self._artifacts.put(snapshot.model_dump_json(by_alias=True).encode())
+        except (ActionFailed, ArtifactsUnavailable) as exc:
+            _log.warning("the page that a person handed back is not kept: %s", exc)
+            return ""

@@ -1,0 +1,1 @@
+"""Browser sessions in activities: opened, adopted, left and closed; their checkpoints and their network policy."""

@@ -1,0 +1,1 @@
+"""Skills in activities: recalled, held against their start page, learned and judged."""

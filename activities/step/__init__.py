@@ -1,0 +1,1 @@
+"""Steps in activities: one browser action resolved, run, verified and recorded, and what it leaves."""

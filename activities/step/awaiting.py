@@ -1,0 +1,116 @@
+"""Waiting for what a step with consequences sends after it has ended, and leaving its page where nothing comes."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from activities.session.leaving import LEAVE_MS, LEFT_MS
+from activities.step.commit import Commit
+from activities.step.judging import Judge
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.proof.proof import refused_by, unanswered
+from replaywright.domain.proof.witness import LEAVING, Sending, Witness, missing
+from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.step.press_grants import kind_of
+from replaywright.domain.task.actions import Cause
+from replaywright.ports import BrowserSession, GateSeen, Report
+
+LOOK_MS = 3_000
+"""How much longer the page is given to show what is expected, once its request is answered."""
+_SLICE_MS = 250
+"""How often the keeper is asked what has left: requests of workers are seen by nobody else."""
+
+
+@dataclass
+class Waiting:
+    """One step that has ended, and of which nobody but its own page tells that it took effect."""
+
+    browser: BrowserSession
+    commit: Commit
+    judge: Judge
+    recorded: tuple[Sending, ...]
+    """What it sent when it was recorded."""
+    redact: Callable[[str], str]
+    """Takes secrets out of what is compared with that."""
+    late_ms: int
+    """How long its request is waited for."""
+    answer_ms: int
+    """How long the answer to that is waited for."""
+
+    async def report(self, report: Report) -> Report:
+        """The report by the time that somebody has told of the step, or nothing more is to be waited for.
+
+        Where nobody has, the pages are left: some send only then. `left_at` says so.
+        """
+        if not any(sending.via == LEAVING for sending in self.recorded):
+            report = await self._heard(report, self.late_ms)
+        if self.judge.is_declared and self.judge.witness(report) is None and not _is_under_way(report):
+            left_at = time.time()
+            await self.browser.leave(LEAVE_MS)
+            report = await self._heard(replace(report, left_at=left_at), LEFT_MS)
+        if report.left_at or failing(report.after) is None:
+            return report
+        return self._with_the_keepers(await self.browser.look_again(report, LOOK_MS), await self.commit.seen())
+
+    async def _heard(self, report: Report, limit_ms: int) -> Report:
+        """The report as soon as it is told enough, or so much time has passed; answers under way have longer."""
+        begun = time.monotonic()
+        while True:
+            passed_ms = (time.monotonic() - begun) * 1000
+            left_ms = limit_ms - passed_ms
+            if left_ms <= 0 and _is_under_way(report):
+                left_ms = limit_ms + self.answer_ms - passed_ms
+            if self._is_enough(report) or left_ms <= 0:
+                return report
+            report = await self._heard_next(report, int(min(left_ms, _SLICE_MS)))
+
+    async def _heard_next(self, report: Report, limit_ms: int) -> Report:
+        was_new = Cause.NEW_DOCUMENT in report.evidence.causes
+        known = len(report.evidence.requests)
+
+        def is_news(evidence: Evidence) -> bool:
+            by_now = replace(report, evidence=evidence)
+            return (len(evidence.requests) > known or not _is_under_way(by_now)) and self._is_enough(by_now)
+
+        evidence = await self.browser.late(is_news, limit_ms)
+        report = self._with_the_keepers(replace(report, evidence=evidence), await self.commit.seen())
+        if Cause.NEW_DOCUMENT in evidence.causes and not was_new and not report.left_at:
+            report = self._with_the_keepers(await self.browser.look_again(report, LOOK_MS), await self.commit.seen())
+        return report
+
+    def _is_enough(self, report: Report) -> bool:
+        """Whether the step is told of, or was refused."""
+        if refused_by(report.evidence, report.url) is not None:
+            return True
+        witness = self.judge.witness(report)
+        if missing(self.recorded, report.evidence, self.redact):
+            return False
+        return witness is not None and (witness is not Witness.SENT or bool(self.recorded) or bool(report.left_at))
+
+    @staticmethod
+    def _with_the_keepers(report: Report, seen: GateSeen) -> Report:
+        """The report with requests that only the keeper saw: of workers, and of pages that were being left."""
+        return replace(report, evidence=with_unheard(report.evidence, seen))
+
+
+def _is_under_way(report: Report) -> bool:
+    return bool(unanswered(report.evidence, report.url))
+
+
+def with_unheard(evidence: Evidence, seen: GateSeen) -> Evidence:
+    """The evidence with the requests that only the keeper saw."""
+    heard = [request for request in evidence.requests if request.kind != "worker"]
+    known = Counter(kind_of(request.method, request.url) for request in heard if request.kind != "served")
+    unheard: list[UnsafeRequest] = []
+    for sent in seen.sent:
+        if sent.is_safe or not sent.method:
+            continue
+        kind = kind_of(sent.method, sent.url)
+        if known[kind]:
+            known[kind] -= 1
+            continue
+        is_broken = sent.ended_at is not None and sent.answered_at is None
+        seen_as = UnsafeRequest(method=sent.method, url=sent.url, status=sent.status, kind="worker")
+        unheard.append(seen_as.model_copy(update={"broken": is_broken, "sent_at": sent.sent_at}))
+    return evidence.model_copy(update={"requests": (*heard, *unheard)})

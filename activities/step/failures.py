@@ -1,0 +1,213 @@
+"""What is kept of a step that failed: the page as it is, and how it differs from what was expected.
+
+Keeping evidence never makes things worse: it takes seconds at most, only on a failure, and what cannot be had or kept
+is noted beside the rest.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from activities.plan.pictures import pictured
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.snapshot_diff import diff
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_said, was_signed_out
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.run.runs import ActionRequest, Mode, step_title
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.fitting import place_of
+from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
+from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
+from replaywright.ports import Artifacts, BrowserSession, Secrets
+
+_log = logging.getLogger("replaywright.failures")
+
+CAPTURE_S = 9.0
+"""For picture, documents, console and network; the browser's own limits are shorter."""
+SNAPSHOT_S = 4.0
+"""For the snapshot, where the step did not leave one. Both together are well inside an activity's margin."""
+PICTURE_S = 3.0
+"""For the picture with marks, where a planner takes pictures."""
+DIFF_LINES = 200
+REASON_LIMIT = 160
+"""Characters of why a part is missing."""
+
+
+def is_evidence_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
+    """Whether this is a failure, and not how learning begins: an element that nothing is recorded of."""
+    asks_model = request.mode is not Mode.REPLAY and bool(request.step.instruction)
+    is_first_look = outcome.status is Status.MISSED and outcome.lookup.reason == "no_entry" and asks_model
+    return outcome.status is not Status.DONE and not (is_first_look and not request.is_elsewhere)
+
+
+def _met_sign_in(request: ActionRequest, outcome: StepOutcome, now: Snapshot, recorded: Snapshot | None) -> bool:
+    """Whether the step failed because the site had signed the browser out; nothing is known of one in doubt."""
+    is_open = outcome.status in (Status.MISSED, Status.REFUSED, Status.UNMET)
+    return (
+        is_open
+        and not request.signs_in
+        and was_signed_out(now, recorded, outcome.reason, is_elsewhere=request.is_elsewhere)
+    )
+
+
+class FailureEvidence:
+    """Puts what a failure leaves behind into the artifact store."""
+
+    def __init__(self, artifacts: Artifacts, secrets: Secrets, *, pictures: bool = False) -> None:
+        """With `pictures` a planner that revises is to see the page as well."""
+        self._artifacts = artifacts
+        self._secrets = secrets
+        self._pictures = pictures
+
+    async def added(
+        self,
+        outcome: StepOutcome,
+        request: ActionRequest,
+        browser: BrowserSession,
+        *,
+        expect: Sequence[Predicate],
+        entry: ActionCacheEntry | None,
+    ) -> StepOutcome:
+        """The outcome with the addresses of its evidence; as it was when none is wanted. Raises nothing of its own."""
+        if not is_evidence_wanted(request, outcome):
+            return outcome
+        kept = _Kept(self._artifacts)
+        answers = await self._keep_page(kept, browser)
+        good = "" if entry is None else entry.good_snapshot
+        seen = await self._keep_snapshot(kept, outcome, browser if answers else None, good)
+        if self._pictures and answers and request.mode is not Mode.REPLAY:
+            await self._keep_picture(kept, request, browser)
+        expectations = expectations_json(expect, outcome.predicates)
+        await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
+        if request.proposed is not None:
+            said = {"target": request.proposed.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+            said["usage"] = request.usage.model_dump(mode="json", by_alias=True)
+            await kept.put("model", json.dumps(self._secrets.redact_data(said), indent=1))
+        told: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
+        if seen is not None and _met_sign_in(request, outcome, *seen):
+            told |= {"reason": SIGNED_OUT, "message": signed_out_said(place_of(seen[0].url))}
+        return outcome.model_copy(update=told)
+
+    async def of_end(
+        self, browser: BrowserSession, expect: Sequence[Predicate], results: Sequence[PredicateResult]
+    ) -> dict[str, str]:
+        """Addresses of what is kept of the page on which the final verification failed. Raises nothing of its own."""
+        kept = _Kept(self._artifacts)
+        if await self._keep_page(kept, browser):
+            await self._snapshot(kept, "", browser)
+        expectations = expectations_json(expect, results)
+        await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
+        return kept.digests
+
+    async def _keep_page(self, kept: "_Kept", browser: BrowserSession) -> bool:
+        """Keep picture, documents, console and network; whether the page answers at all."""
+        try:
+            async with asyncio.timeout(CAPTURE_S):
+                seen = await browser.capture(self._secrets.redact)
+        except (SessionLost, ActionFailed, TimeoutError) as exc:
+            for kind in ("screenshot", "dom", "console", "network"):
+                kept.miss(kind, str(exc) or f"the browser did not answer in {CAPTURE_S:g} s")
+            return False
+        for kind, reason in seen.missing.items():
+            kept.miss(kind, reason)
+        if seen.screenshot is not None:
+            await kept.put("screenshot", seen.screenshot)
+        if seen.dom is not None:
+            await kept.put("dom", seen.dom)
+        await kept.put("console", "\n".join(seen.console) or "the console is empty")
+        await kept.put("network", "\n".join(seen.network) or "nothing was requested")
+        return seen.dom is not None
+
+    async def _keep_snapshot(
+        self, kept: "_Kept", outcome: StepOutcome, browser: BrowserSession | None, good: str
+    ) -> tuple[Snapshot, Snapshot | None] | None:
+        """Keep the snapshot of now, and what is different from the one after the same step in the last good run.
+
+        Returns:
+            Both; None when the page cannot be read.
+        """
+        if browser is None and not outcome.snapshot:
+            kept.miss("snapshot", "the page does not answer")
+            return None
+        now = await self._snapshot(kept, outcome.snapshot, browser)
+        if now is None:
+            return None
+        if not good:
+            return now, None
+        try:
+            before = Snapshot.model_validate_json(await self._artifacts.get(good))
+        except (ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:
+            kept.miss("diff", f"the snapshot of the last good run cannot be read: {exc}")
+            return now, None
+        text = diff(before, now).as_text(DIFF_LINES)
+        await kept.put("diff", text or "nothing differs from the last good run")
+        return now, before
+
+    async def _keep_picture(self, kept: "_Kept", request: ActionRequest, browser: BrowserSession) -> None:
+        """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""
+        try:
+            async with asyncio.timeout(PICTURE_S):
+                seen = await pictured(browser, self._artifacts, self._secrets, step_title(request.step))
+        except (SessionLost, ActionFailed, TimeoutError) as exc:
+            kept.miss(MARKED, str(exc) or f"the page did not answer in {PICTURE_S:g} s")
+            return
+        if seen.picture:
+            await kept.put(MARKED_SNAPSHOT, seen.snapshot.model_dump_json(by_alias=True))
+            kept.digests[MARKED] = seen.picture
+        else:
+            kept.miss(MARKED, seen.missing)
+
+    async def _snapshot(self, kept: "_Kept", known: str, browser: BrowserSession | None) -> Snapshot | None:
+        """The snapshot of this digest; where there is none, one is taken now and kept."""
+        try:
+            if known or browser is None:
+                kept.digests["snapshot"] = known
+                return Snapshot.model_validate_json(await self._artifacts.get(known))
+            async with asyncio.timeout(SNAPSHOT_S):
+                now = redacted_snapshot(await browser.snapshot(), self._secrets)
+        except (SessionLost, ActionFailed, TimeoutError, ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:
+            kept.miss("snapshot", str(exc) or f"the page did not answer in {SNAPSHOT_S:g} s")
+            return None
+        await kept.put("snapshot", now.model_dump_json(by_alias=True))
+        return now
+
+
+class _Kept:
+    """Digests by kind, and why others are missing."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self.digests: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
+        self._artifacts = artifacts
+
+    async def put(self, kind: str, data: str | bytes) -> None:
+        try:
+            self.digests[kind] = await self._artifacts.put(
+                data.encode(errors="replace") if isinstance(data, str) else data
+            )
+        except ArtifactsUnavailable as exc:
+            self.miss(kind, str(exc))
+
+    def miss(self, kind: str, reason: str) -> None:
+        self.missing[kind] = reason[:REASON_LIMIT]
+        _log.warning("%s of a failed step is not kept: %s", kind, reason)
+
+
+def expectations_json(expect: Sequence[Predicate], results: Sequence[PredicateResult]) -> list[dict[str, object]]:
+    """Each verdict with what was expected; null for verdicts on what the task did not ask for in so many words."""
+    expected = [predicate.model_dump(mode="json", exclude_none=True) for predicate in expect]
+    return [
+        {
+            "expected": expected[number] if number < len(expected) else None,
+            "required": result.required,
+            "passed": result.passed,
+            "reason": result.reason,
+            "actual": result.details,
+        }
+        for number, result in enumerate(results)
+    ]

@@ -1,0 +1,93 @@
+"""Pictures of what the screen shows after a step: taken while the run goes on, and kept while the next step begins.
+
+The page is left alone until its picture is taken: whoever takes hold of the session waits for that. Nothing fails for
+want of a picture; why there is none stands in the trace in its place.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from activities.session.sessions import BLANK, Attachment
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.run.runs import ActionRequest, Mode
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.steps import names_element
+from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable, ValueTooLarge
+from replaywright.ports import Artifacts, Secrets, Shown, StepStore
+
+_log = logging.getLogger("replaywright.pictures")
+
+LIMIT_S = 4.0
+"""For one picture; the browser's own limits are shorter."""
+
+
+class StepPictures:
+    """Takes pictures, and adds a line of each to the trace."""
+
+    def __init__(self, store: StepStore, artifacts: Artifacts, secrets: Secrets) -> None:
+        self._store = store
+        self._artifacts = artifacts
+        self._secrets = secrets
+
+    async def before(self, request: ActionRequest, held: Attachment) -> None:
+        """Of the page that a run, or a browser that was found again, begins with: no step here led to it."""
+        if request.pictures is not Pictures.STEPS or held.is_pictured or request.recheck is not None:
+            return
+        held.is_pictured = True
+        if held.browser.url not in BLANK:
+            await self._take(request, held, request.sequence - 1)
+
+    def after(self, request: ActionRequest, held: Attachment, outcome: StepOutcome) -> None:
+        """Begin to take one of the page that the step led to, if one is wanted; returns at once."""
+        if not is_wanted(request, outcome):
+            return
+        held.is_pictured = True
+        held.picturing = asyncio.create_task(self._take(request, held, request.sequence))
+
+    async def _take(self, request: ActionRequest, held: Attachment, sequence: int) -> None:
+        if held.checkpointing is not None:  # it reads the page: nothing may be hidden in it meanwhile
+            await asyncio.wait({held.checkpointing.reading})
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                shown = await held.browser.picture(self._secrets.redact)
+        except SessionLost:  # for the next step to say
+            return
+        except TimeoutError:
+            shown = Shown(missing=f"the page did not answer in {LIMIT_S:g} s")
+        keeping = asyncio.create_task(self._keep(request, sequence, shown))
+        held.keeping.add(keeping)
+        keeping.add_done_callback(held.keeping.discard)
+
+    async def _keep(self, request: ActionRequest, sequence: int, shown: Shown) -> None:
+        line: dict[str, Any] = {"kind": "picture", "runId": request.run_id, "sequence": sequence}
+        if shown.view is not None:
+            line["view"] = shown.view.model_dump()
+        try:
+            if shown.data is None:
+                line["missing"] = shown.missing
+            else:
+                line["digest"] = await self._artifacts.put(shown.data)
+        except ArtifactsUnavailable as exc:
+            line["missing"] = str(exc)[:200]
+        if "missing" in line:
+            _log.warning("there is no picture after step %d of %s: %s", sequence + 1, request.run_id, line["missing"])
+        try:
+            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+        except (StoreUnavailable, ValueTooLarge) as exc:
+            _log.warning("the picture after step %d of %s is not in the trace: %s", sequence + 1, request.run_id, exc)
+
+
+def is_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
+    """Whether there is to be a picture of the page that this step led to. One that failed leaves its own evidence."""
+    if outcome.status is not Status.DONE or outcome.from_ledger or request.reapply or request.override:
+        return False
+    match request.pictures:
+        case Pictures.STEPS:
+            return True
+        case Pictures.AUTO:
+            lookup = outcome.lookup
+            is_unknown = names_element(request.step) and not lookup.entry_version
+            return request.mode is Mode.LEARN or is_unknown or lookup.healed or lookup.from_model
+        case _:
+            return False

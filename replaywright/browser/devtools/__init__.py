@@ -1,0 +1,1 @@
+"""Chromium's DevTools protocol: connections, tabs, and what the browser says without being asked."""

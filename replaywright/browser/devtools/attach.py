@@ -1,0 +1,196 @@
+"""Connecting to browsers that run already."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+
+from playwright._impl import transport
+from playwright._impl._driver import get_driver_env
+from playwright.async_api import Browser, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from replaywright.browser.devtools.connection import connected
+from replaywright.browser.devtools.dialogs import dismiss_unattended
+from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES
+from replaywright.browser.devtools.endpoint import driver_url, shown
+from replaywright.browser.devtools.stopping import stop_loading
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.session import ChromiumSession
+from replaywright.children import for_browser
+from replaywright.domain.predicate.evaluation import CustomPredicate
+from replaywright.errors import SessionLost
+from replaywright.temporary import temporary_folder
+
+HELD_UP_S = 3.0
+"""A browser that has not answered a new client by then may be held up by a dialog."""
+CONNECT_TIMEOUT_S = 20.0
+"""Chromium answers a new client for a page only when a navigation that is under way there has been answered."""
+
+
+_driver_folder: ContextVar[str] = ContextVar("driver_folder", default="")
+"""For the temporary files of the driver that is being started: it leaves them there when its worker is killed.
+Empty for drivers that this process starts for something else."""
+
+
+def _driver_environment() -> dict[str, str]:
+    given = get_driver_env()
+    kept = {name: value for name, value in given.items() if name.startswith(("PW_", "PLAYWRIGHT_"))}
+    folder = _driver_folder.get()
+    return for_browser(given) | kept | ({"TMPDIR": folder} if folder else {})
+
+
+# Playwright starts its driver with a copy of this process's environment, secrets among it, and has no option for that.
+setattr(transport, "get_driver_env", _driver_environment)  # noqa: B010 - the module declares no such thing to export
+
+
+class ChromiumBrowsers:
+    """Implements `Browsers`. One Playwright driver for all sessions of the process, started with the first."""
+
+    def __init__(
+        self,
+        *,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
+        upload_roots: Sequence[Path] = (),
+        custom: Mapping[str, CustomPredicate] | None = None,
+    ) -> None:
+        """`custom` are the conditions that predicates of the kind `custom` may name."""
+        self._connect_timeout_s = connect_timeout_s
+        self._download_limit_bytes = download_limit_bytes
+        self._upload_roots = tuple(upload_roots)
+        self._custom = custom
+        self._driver: Playwright | None = None
+        self._exits = contextlib.ExitStack()
+        self._starting = asyncio.Lock()
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
+        """A session on the Chromium at this DevTools endpoint, on its current page.
+
+        A dialog that is open there since its worker was lost is dismissed first: nobody can attach past it.
+
+        Raises:
+            SessionLost: nothing answers there.
+        """
+        async with contextlib.AsyncExitStack() as undo:
+            browser, freed = await self._freed(endpoint)
+            undo.push_async_callback(_disconnect, browser)
+            try:
+                async with asyncio.timeout(self._connect_timeout_s):
+                    connection = await connected(endpoint)
+            except (OSError, TimeoutError) as exc:
+                raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
+            undo.callback(connection.close)
+            session = ChromiumSession(
+                browser,
+                browser.contexts[0],
+                connection,
+                directory=directory,
+                download_limit_bytes=self._download_limit_bytes,
+                upload_roots=self._upload_roots,
+                custom=self._custom,
+            )
+            if freed:
+                session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")
+            try:
+                await session.open()
+            except (PlaywrightError, SessionLost, WireFailed) as exc:
+                raise SessionLost(f"the browser at {shown(endpoint)!r} shows no page that answers") from exc
+            undo.pop_all()
+        return session
+
+    async def _freed(self, endpoint: str) -> tuple[Browser, bool]:
+        """The browser, and whether dialogs had to be dismissed: a page may open the next one as soon as one is gone."""
+        limit_s, freed = min(HELD_UP_S, self._connect_timeout_s), False
+        left_s = limit_s + self._connect_timeout_s
+        while True:
+            try:
+                return await self._connected(endpoint, min(limit_s, left_s)), freed
+            except (PlaywrightError, TimeoutError) as exc:
+                left_s -= limit_s
+                if left_s <= 0:
+                    raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
+                freed = await dismiss_unattended(endpoint) or freed
+                limit_s *= 2
+
+    async def _connected(self, endpoint: str, timeout_s: float) -> Browser:
+        driver = await self._started()
+        try:
+            return await self._over_cdp(driver, endpoint, timeout_s)
+        except PlaywrightError as exc:
+            if "has been closed" not in exc.message:
+                raise
+        # The driver's process has ended, and every session through it: a new one serves those that come.
+        async with self._starting:
+            if self._driver is driver:
+                self._driver = None
+        return await self._over_cdp(await self._started(), endpoint, timeout_s)
+
+    async def _over_cdp(self, driver: Playwright, endpoint: str, timeout_s: float) -> Browser:
+        """The browser there; who stops waiting for it leaves nobody connected to it.
+
+        Connecting goes on to its end: a call to Playwright that is cancelled may have connected already, to a browser
+        that nobody knows. When that one ends, Playwright fails over it, and raises the error in the next call of any
+        session of this driver.
+        """
+        # With its own limit the driver closes the connection: nobody may be attached when a page is freed.
+        connecting = asyncio.create_task(_connect(driver, endpoint, timeout_s))
+        try:
+            async with asyncio.timeout(timeout_s + 1.0):
+                return await asyncio.shield(connecting)
+        except (TimeoutError, asyncio.CancelledError):
+            leaving = asyncio.create_task(_leave(connecting))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+            raise
+
+    async def stop_loading(self, endpoint: str) -> bool:
+        """Stop what the pages at this endpoint load; see the port."""
+        return await stop_loading(endpoint)
+
+    async def start(self) -> None:
+        """Start the driver now rather than with the first session, which would wait for it."""
+        await self._started()
+
+    async def _started(self) -> Playwright:
+        async with self._starting:
+            if self._driver is None:
+                self._exits.close()
+                folder = self._exits.enter_context(temporary_folder("replaywright-driver-"))
+                before = _driver_folder.set(str(folder))
+                try:
+                    self._driver = await async_playwright().start()
+                finally:
+                    _driver_folder.reset(before)
+            return self._driver
+
+    async def close(self) -> None:
+        """Stop the driver; sessions that are still attached end, their browsers go on."""
+        async with self._starting:
+            if self._driver is not None:
+                await self._driver.stop()
+                self._driver = None
+            self._exits.close()
+
+
+async def _connect(driver: Playwright, endpoint: str, timeout_s: float) -> Browser:
+    with driver_url(endpoint) as url:
+        return await driver.chromium.connect_over_cdp(url, timeout=timeout_s * 1000)
+
+
+async def _leave(connecting: asyncio.Task[Browser]) -> None:
+    try:
+        browser = await connecting
+    except PlaywrightError:
+        return
+    await _disconnect(browser)
+
+
+async def _disconnect(browser: Browser) -> None:
+    try:
+        async with asyncio.timeout(5):
+            await browser.close()
+    except (PlaywrightError, TimeoutError):
+        return

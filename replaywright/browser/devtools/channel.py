@@ -1,0 +1,438 @@
+"""What one tab says and is told: its frames, their isolated worlds, and the messages of the page agent."""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
+
+from replaywright.browser.devtools.evidence import Traffic
+from replaywright.browser.devtools.waiting import Pulse
+from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+from replaywright.browser.page import page_agent_source
+
+_FRAMES_OF_THEIR_OWN = {
+    "autoAttach": True,
+    "waitForDebuggerOnStart": False,
+    "flatten": True,
+    "filter": [{"type": "iframe"}],
+}
+"""Asks for a session to every frame, directly inside the session's own, that has a process of its own."""
+WORLD = "replaywright"
+BINDING = "__replaywright"
+FRAMES_ADOPTED_S = 3.0
+"""How long frames with a process of their own may take to answer when their tab is attached to."""
+_WATCH_MS = 2**31 - 1
+"""The longest time that Playwright's driver can be asked to wait."""
+
+
+@dataclass(eq=False)
+class Frame:
+    """One frame as it is now. It stays the same object when its document changes or moves to another process."""
+
+    id: str
+    parent: str | None
+    wire: Wire
+    url: str = ""
+    title: str = ""
+    name: str = ""
+    loader: str = ""
+    """Which document it shows: changes with every new document."""
+    context: str = ""
+    """Unique id of the agent's world in the present document; empty while there is none."""
+    loaded: bool = False
+    """Whether DOMContentLoaded has passed."""
+    restored: bool = False
+    """Whether the document came out of the back/forward cache: nothing runs anew in it."""
+    loading: str = ""
+    """The document that is on its way; empty when none is."""
+    busy: bool = False
+    """Whether its document, or one inside it, is still loading."""
+    unreachable: str = ""
+    """The address that could not be opened, when the document is Chromium's own error page."""
+
+
+class Listener(Protocol):
+    """Who wants to hear what happens in a tab."""
+
+    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        """The page agent said something on behalf of an attempt."""
+
+    def event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
+        """Any other event of the protocol."""
+
+
+@dataclass(eq=False)
+class Tab:
+    """One page of the browser with all its frames."""
+
+    page: Page
+    browser: Wire
+    pulse: Pulse
+    listener: Listener
+    counts: Counts
+    wire: Wire = field(init=False)
+    main: Frame = field(init=False)
+    frames: dict[str, Frame] = field(default_factory=dict)
+    traffic: Traffic = field(default_factory=Traffic)
+    closed: bool = False
+    crashed: bool = False
+    unattended: bool = False
+    """Whether Playwright's driver is gone: nobody would answer a dialog of the page, or see a tab that it opens."""
+    dragged: Mapping[str, Any] | None = None
+    """What the browser's own drag and drop carries, once a drag that was asked for has begun."""
+    chooser: tuple[Wire, Mapping[str, Any]] | None = None
+    """The file chooser that was opened while choosers were caught: its session and what the browser said."""
+    _worlds: dict[tuple[Wire, int], str] = field(default_factory=dict)
+    """Frame ids by session and context number."""
+    _remote: dict[str, Wire] = field(default_factory=dict)
+    """The sessions of frames that have a process of their own, by frame."""
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _handlers: Mapping[str, Callable[[Wire, Mapping[str, Any]], None]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._handlers = {
+            "Runtime.executionContextCreated": self._context_created,
+            "Runtime.executionContextDestroyed": self._context_destroyed,
+            "Runtime.executionContextsCleared": self._contexts_cleared,
+            "Runtime.bindingCalled": self._binding_called,
+            "Page.frameAttached": self._attached,
+            "Page.frameDetached": self._detached,
+            "Page.frameNavigated": self._navigated,
+            "Page.navigatedWithinDocument": self._moved,
+            "Page.frameStartedNavigating": self._starts,
+            "Page.frameStartedLoading": self._busy,
+            "Page.frameStoppedLoading": self._stopped,
+            "Page.domContentEventFired": self._content_loaded,
+            "Input.dragIntercepted": self._drag_began,
+            "Page.fileChooserOpened": self._chooser_opened,
+            "Inspector.targetCrashed": self._crashed,
+            "Target.attachedToTarget": self._frame_moved_out,
+            "closed": self._wire_closed,
+        }
+
+    @property
+    def url(self) -> str:
+        """The top document's address."""
+        return self.main.url
+
+    @property
+    def title(self) -> str:
+        """The top document's title, as last reported."""
+        return self.main.title
+
+    # ------------------------------------------------------------------------------------------ attaching
+
+    async def open(self) -> None:
+        """Attach to the page and to every frame that runs in a process of its own.
+
+        Raises:
+            WireFailed: the page does not answer.
+        """
+        self.wire = await self.browser.attached(await _target_of(self.page), self._hear, self.counts)
+        self.main = Frame("", None, self.wire)
+        try:
+            self.main = await self._install(self.wire)
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=FRAMES_ADOPTED_S)
+        except BaseException:
+            self.detach()
+            raise
+        self._begin(self._watch_driver())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _watch_driver(self) -> None:
+        """Note when Playwright's driver ends; it tells those who wait for an answer of it, and no one else."""
+        try:
+            await self.page.wait_for_timeout(_WATCH_MS)
+        except PlaywrightError:  # or the page was closed, or crashed, or the browser is gone
+            try:
+                await self.page.context.cookies([])
+            except PlaywrightError:
+                self.unattended = True
+                self.pulse.beat()
+
+    async def _install(self, wire: Wire) -> Frame:
+        """Put the agent into all documents of this session, present and future; returns its topmost frame."""
+        enabled = wire.post("Page.enable")
+        asked = wire.post("Page.getFrameTree")
+        await asyncio.gather(
+            enabled,
+            wire.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            wire.send("Runtime.enable"),
+            wire.send("Log.enable"),
+            wire.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
+            wire.send(
+                "Page.addScriptToEvaluateOnNewDocument",
+                {"source": page_agent_source(), "worldName": WORLD, "runImmediately": True},
+            ),
+            wire.send("Target.setAutoAttach", _FRAMES_OF_THEIR_OWN),
+        )
+        return self._grow(wire, (await asked)["frameTree"])
+
+    def _grow(self, wire: Wire, tree: Mapping[str, Any]) -> Frame:
+        told = tree["frame"]
+        frame = self._frame(told["id"], wire)
+        frame.parent = told.get("parentId")
+        frame.wire = wire
+        frame.url = told["url"] + told.get("urlFragment", "")
+        frame.name = told.get("name", "")
+        frame.loader = told["loaderId"]
+        for child in tree.get("childFrames", ()):
+            self._grow(wire, child)
+        return frame
+
+    def _frame(self, frame_id: str, wire: Wire) -> Frame:
+        if frame_id not in self.frames:
+            self.frames[frame_id] = Frame(frame_id, None, wire)
+        return self.frames[frame_id]
+
+    def _frame_moved_out(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        """A frame runs in a process of its own from now on."""
+        target = params["targetInfo"]
+        if target["type"] == "iframe":
+            adopted = Wire(wire.connection, params["sessionId"], self._hear, self.counts)
+            self._remote[target["targetId"]] = adopted
+            self._begin(self._adopt(adopted))
+
+    async def _adopt(self, wire: Wire) -> None:
+        with contextlib.suppress(WireFailed):  # it is gone, or hangs
+            await self._install(wire)
+        self.pulse.beat()
+
+    def _frame_moved_in(self, wire: Wire) -> None:
+        """The session of a frame has ended: it runs in its parent's process again, or is gone."""
+        for number in [number for number, known in self._remote.items() if known is wire]:
+            del self._remote[number]
+        self._contexts_cleared(wire, {})
+        roots = [frame for frame in self.frames.values() if frame.wire is wire and not self._is_inside(frame, wire)]
+        for frame in roots:
+            # A frame that comes back is announced by the parent's process: before its answer to this, if at all.
+            parent = self.frames.get(frame.parent or "", self.main)
+            parent.wire.post("Page.getFrameTree").add_done_callback(partial(self._lose, frame, wire))
+
+    def _is_inside(self, frame: Frame, wire: Wire) -> bool:
+        parent = self.frames.get(frame.parent or "")
+        return parent is not None and parent.wire is wire
+
+    def _lose(self, frame: Frame, wire: Wire, _answer: object) -> None:
+        if frame.wire is wire:
+            self._forget(frame.id)
+            self.pulse.beat()
+
+    def detach(self) -> None:
+        """Let go of the page; it stays as it is. Its sessions end with the connection."""
+        for task in self._tasks:
+            task.cancel()
+        for wire in (self.wire, *self._remote.values()):
+            wire.close()
+
+    # -------------------------------------------------------------------------------------------- hearing
+
+    def _hear(self, wire: Wire, method: str, params: Mapping[str, Any]) -> None:
+        handler = self._handlers.get(method)
+        if handler is not None:
+            handler(wire, params)
+        elif method.startswith("Network."):
+            self.traffic.hear(method, params, time.monotonic())
+        self.listener.event(self, method, params)
+        self.pulse.beat()
+
+    def _context_created(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        context = params["context"]
+        if context["name"] != WORLD:
+            return
+        frame = self._frame(context["auxData"]["frameId"], wire)
+        if frame.wire is not wire:  # it has moved to this process; the old one may still be saying goodbye
+            frame.wire = wire
+        frame.context = context["uniqueId"]
+        self._worlds[wire, context["id"]] = frame.id
+
+    def _context_destroyed(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(self._worlds.pop((wire, params["executionContextId"]), ""))
+        if frame is not None and frame.context == params.get("executionContextUniqueId"):
+            frame.context = ""
+
+    def _contexts_cleared(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        for key in [key for key in self._worlds if key[0] is wire]:
+            frame = self.frames.get(self._worlds.pop(key))
+            if frame is not None and frame.wire is wire and frame.context:
+                frame.context = ""
+
+    def _binding_called(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(self._worlds.get((wire, params["executionContextId"]), ""))
+        if params["name"] != BINDING or frame is None:
+            return
+        message: Mapping[str, Any] = json.loads(params["payload"])
+        frame.url = message["url"]
+        frame.title = message["title"]
+        if message["type"] in ("loaded", "candidates", "settled", "ready"):
+            frame.loaded = True
+        if message["attempt"]:
+            self.listener.message(frame, message)
+
+    def _attached(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self._frame(params["frameId"], wire)
+        frame.parent = params["parentFrameId"]
+        frame.wire, frame.busy = wire, False
+
+    def _detached(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is None or frame.wire is not wire:
+            return
+        if params.get("reason") == "swap":  # it goes on in another process, which tells whether it loads
+            frame.context, frame.busy = "", False
+        else:
+            self._forget(frame.id)
+
+    def _forget(self, frame_id: str) -> None:
+        for child in [child.id for child in self.frames.values() if child.parent == frame_id]:
+            self._forget(child)
+        frame = self.frames.pop(frame_id, None)
+        if frame is not None:
+            frame.context = ""
+
+    def _navigated(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        told = params["frame"]
+        frame = self._frame(told["id"], wire)
+        frame.wire = wire
+        frame.parent = told.get("parentId")
+        frame.url = told["url"] + told.get("urlFragment", "")
+        frame.name = told.get("name", "")
+        frame.unreachable = told.get("unreachableUrl", "")
+        if frame.loader != told["loaderId"]:
+            for child in self.children(frame):  # they belonged to the document before
+                self._forget(child.id)
+            frame.loader = told["loaderId"]
+            # A page out of the back/forward cache is complete as it is; its worlds were announced already.
+            frame.restored = frame.loaded = params.get("type") == "BackForwardCacheRestore"
+            frame.title = ""
+            if frame.loaded:
+                wire.post("Page.getFrameTree").add_done_callback(lambda told: self._regrow(wire, told))
+        frame.loading = ""
+
+    def _regrow(self, wire: Wire, told: "asyncio.Future[Mapping[str, Any]]") -> None:
+        if not told.cancelled() and told.exception() is None:
+            self._grow(wire, told.result()["frameTree"])
+            self.pulse.beat()
+
+    def _moved(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None:
+            frame.url = params["url"]
+
+    def _starts(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None and params["navigationType"] not in ("sameDocument", "historySameDocument"):
+            frame.loading = params["loaderId"]
+
+    def _busy(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None:
+            frame.busy = True
+
+    def _stopped(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None:
+            frame.loading, frame.busy = "", False
+
+    def _content_loaded(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        if wire is self.wire:
+            self.main.loaded = True
+
+    def _drag_began(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        self.dragged = params["data"]
+
+    def _chooser_opened(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        self.chooser = (wire, params)
+
+    def world_number(self, frame_id: str, wire: Wire) -> int | None:
+        """The number of the agent's world in that frame, as a session numbers them."""
+        worlds = [number for (known, number), frame in self._worlds.items() if known is wire and frame == frame_id]
+        return worlds[-1] if worlds else None
+
+    def _crashed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        if wire is self.wire:
+            self.crashed = True
+        else:
+            self._contexts_cleared(wire, {})
+
+    def _wire_closed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        if wire is not self.wire:
+            self._frame_moved_in(wire)
+        elif wire.connection.is_open:  # else the browser is gone, and with it all its tabs
+            self.closed = True
+
+    # ------------------------------------------------------------------------------------------- speaking
+
+    @property
+    def frames_load(self) -> bool:
+        """Whether a frame in the page is still loading."""
+        return any(frame.busy for frame in self.frames.values() if frame is not self.main)
+
+    def worlds(self) -> list[Frame]:
+        """Frames whose agent can be spoken to, the top one first, then parents before children."""
+        ordered: list[Frame] = []
+
+        def visit(frame: Frame) -> None:
+            if frame.context:
+                ordered.append(frame)
+            for child in self.children(frame):
+                visit(child)
+
+        visit(self.main)
+        return ordered
+
+    def children(self, frame: Frame) -> list[Frame]:
+        """The frames directly inside `frame`, in the order in which they were attached."""
+        return [child for child in self.frames.values() if child.parent == frame.id]
+
+    def ancestors(self, frame: Frame) -> list[Frame]:
+        """The frames around `frame`, from the top one down to `frame` itself."""
+        path = [frame]
+        while path[0].parent is not None and path[0].parent in self.frames:
+            path.insert(0, self.frames[path[0].parent])
+        return path
+
+    def tell(self, frame: Frame, script: str, *, secret: bool = False) -> None:
+        """Evaluate in the agent's world of `frame`; what it has to say comes as messages."""
+        frame.wire.tell("Runtime.evaluate", _evaluation(frame, script), secret=secret)
+
+    async def call(self, frame: Frame, script: str, *, timeout_s: float) -> Any:
+        """Evaluate in the agent's world of `frame`; returns the value.
+
+        Raises:
+            WireFailed: the frame or its document is gone, the script failed, or the page hangs.
+        """
+        answer = await frame.wire.send("Runtime.evaluate", _evaluation(frame, script), timeout_s=timeout_s)
+        if told := answer.get("exceptionDetails"):
+            raise WireFailed("Runtime.evaluate", told.get("exception", {}).get("description") or told["text"])
+        return answer["result"].get("value")
+
+
+async def _target_of(page: Page) -> str:
+    """The number by which the browser knows a page of Playwright's."""
+    session = await page.context.new_cdp_session(page)
+    told = await session.send("Target.getTargetInfo")
+    await session.detach()
+    number: str = told["targetInfo"]["targetId"]
+    return number
+
+
+def _evaluation(frame: Frame, script: str) -> Mapping[str, Any]:
+    return {"expression": script, "uniqueContextId": frame.context, "returnByValue": True, "awaitPromise": True}
+
+
+def script_for(call: str, *arguments: Any) -> str:
+    """A call of the agent with its arguments as literals; ASCII JSON is valid JavaScript in every position."""
+    return f"replaywright.{call}({', '.join(json.dumps(argument) for argument in arguments)})"

@@ -1,0 +1,135 @@
+"""Dialogs: every one is answered at once, by the step that causes it or with no, and none goes unrecorded."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from playwright.async_api import Dialog
+from playwright.async_api import Error as PlaywrightError
+
+from replaywright.browser.devtools.connection import connected
+from replaywright.browser.devtools.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
+from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+from replaywright.domain.common.text import shorten
+from replaywright.domain.secrets.secret_sites import refusal
+from replaywright.domain.task.steps import Answer
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+    from replaywright.ports import Work
+
+_log = logging.getLogger("replaywright.dialogs")
+
+BEFORE_UNLOAD = "beforeunload"
+CONNECT_S = 5.0
+"""For connecting, and for each answer of the browser."""
+
+
+async def dismiss_unattended(endpoint: str) -> bool:
+    """Dismiss the dialogs that are open in a browser that nobody is attached to; whether there was a page to try.
+
+    Their worker was lost, so a person could answer them now, and no client: one that attaches waits for the page,
+    which waits for the dialog, which tells nobody but those who were attached when it opened. Chromium dismisses the
+    dialogs of a tab by itself when another tab is brought to the front, and only while nobody is attached.
+    """
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            connection = await connected(endpoint)
+    except (OSError, TimeoutError) as exc:
+        _log.warning("open dialogs could not be dismissed: %r", exc)
+        return False
+    browser = Wire(connection, "", lambda *_: None, Counts())
+    try:
+        return await _brought_to_front(browser)
+    except WireFailed as exc:
+        _log.warning("open dialogs could not be dismissed: %s", exc)
+        return False
+    finally:
+        connection.close()
+
+
+async def _brought_to_front(browser: Wire) -> bool:
+    """Bring every page to the front, and behind another one; whether there was one."""
+    targets = (await browser.send("Target.getTargets", timeout_s=CONNECT_S))["targetInfos"]
+    pages = [target["targetId"] for target in targets if target["type"] == "page"]
+    if not pages:
+        return False
+    for page in pages:
+        await browser.send("Target.activateTarget", {"targetId": page}, timeout_s=CONNECT_S)
+    aside = (await browser.send("Target.createTarget", {"url": "about:blank"}, timeout_s=CONNECT_S))["targetId"]
+    await browser.send("Target.activateTarget", {"targetId": aside}, timeout_s=CONNECT_S)
+    await browser.send("Target.activateTarget", {"targetId": pages[0]}, timeout_s=CONNECT_S)
+    await browser.send("Target.closeTarget", {"targetId": aside}, timeout_s=CONNECT_S)
+    return True
+
+
+class Dialogs:
+    """Answers the dialogs of all tabs.
+
+    A declared answer is for what the step sets off: before its input, in other tabs and between steps it is no.
+    """
+
+    def __init__(self, session: "ChromiumSession") -> None:
+        self.leaving = False
+        """Whether pages may be left without asking: what they would lose is about to be put back."""
+        self._session = session
+        self._work: Work | None = None
+        self._earlier: list[str] = []
+
+    def declare(self, work: "Work") -> None:
+        """From now on the answers of this step count."""
+        self._work = work
+
+    def note(self, text: str) -> None:
+        """Remember something that no step caused, for the next report."""
+        if len(self._earlier) < DIALOG_LIMIT:
+            self._earlier.append(text)
+
+    def earlier(self) -> tuple[str, ...]:
+        """What was asked before the present step acted, or elsewhere; told once."""
+        told, self._earlier = tuple(self._earlier), []
+        return told
+
+    async def answer(self, dialog: Dialog) -> None:
+        """Answer one dialog and remember it."""
+        recorder = self._session.recorder
+        ours = recorder is not None and self._session.is_of_step(dialog.page)
+        answer, text = self._answer(recorder if ours else None)
+        why = self._refusal(dialog) if text is not None else ""
+        if why:
+            answer, text = "dismiss", None
+        if dialog.type == BEFORE_UNLOAD and self.leaving:
+            answer = "accept"
+        said = {"accept": "accepted", "dismiss": "dismissed"}[answer]
+        if dialog.type == "prompt" and answer == "accept" and text is not None:
+            said = "accepted with a text"
+        line = f"{shorten(f'{dialog.type}: {dialog.message}', TEXT_LIMIT)} ({said})"
+        line += f"; {why}" if why else ""
+        if recorder is not None and ours:
+            recorder.dialog(dialog.type, line, accepted=answer == "accept")
+        else:
+            self.note(f"{line} before the step acted" if recorder is None else f"{line} in another tab")
+        try:
+            if answer == "dismiss":
+                await dialog.dismiss()
+            elif dialog.type == "prompt" and text is not None:
+                await dialog.accept(text)
+            else:
+                await dialog.accept(dialog.default_value if dialog.type == "prompt" else "")
+        except PlaywrightError:  # the page answered it by going away
+            pass
+        finally:
+            self._session.pulse.beat()
+
+    def _refusal(self, dialog: Dialog) -> str:
+        """Why the text of the step may not be told to the page that asks; "" if it may.
+
+        Only the top document's own site can ask, and while it does, the page goes nowhere.
+        """
+        page = dialog.page
+        return refusal(self._work.dialog_secrets, [page.url] if page is not None else []) if self._work else ""
+
+    def _answer(self, recorder: Recorder | None) -> tuple[Answer, str | None]:
+        if recorder is None or self._work is None:
+            return "dismiss", None
+        return self._work.step.answer_to(recorder.asked), self._work.dialog_text

@@ -1,0 +1,129 @@
+"""What pages said on their consoles and asked of servers lately: for the record of a failed step."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from replaywright.browser.devtools.evidence import without_query
+
+LINES_KEPT = 200
+"""Of the console, and as many requests."""
+TEXT_KEPT = 8_000
+"""Characters of a console message that are remembered; far more than are shown, so that no secret is cut in two."""
+TEXT_SHOWN = 1_000
+
+
+@dataclass
+class _Request:
+    at: float
+    method: str
+    url: str
+    kind: str
+    status: int = 0
+    ended: float = 0.0
+    size: int = 0
+    failed: str = ""
+
+    def line(self) -> str:
+        state = self.failed or (str(self.status) if self.status else "no answer")
+        took = f"{(self.ended - self.at) * 1000:.0f} ms" if self.ended else "under way"
+        size = f"{self.size} B" if self.size else ""
+        return " ".join(part for part in (self.method, self.url, self.kind, state, size, took) if part)
+
+
+@dataclass
+class Journal:
+    """The latest console messages and requests of all tabs, in the order in which they were heard."""
+
+    console: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
+    """Time (Unix seconds), level, text."""
+    _requests: dict[str, _Request] = field(default_factory=dict)
+    """By the protocol's number; the oldest first."""
+
+    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take note of an event of the protocol, if it is one of those that count."""
+        handler = _HANDLERS.get(method)
+        if handler is not None:
+            handler(self, params)
+
+    def console_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
+        """One line a message: time (UTC), level, text without secrets and without line breaks."""
+        return tuple(f"{_clock(at)} {level} {_shown(text, redact)}" for at, level, text in tuple(self.console))
+
+    def network_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
+        """One line a request: time (UTC), method, URL without its query, kind, status, size, duration."""
+        return tuple(
+            f"{_clock(request.at)} {_shown(request.line(), redact)}" for request in tuple(self._requests.values())
+        )
+
+    def _said(self, level: str, text: str) -> None:
+        self.console.append((time.time(), level, text[:TEXT_KEPT]))
+
+    def _logged(self, params: Mapping[str, Any]) -> None:
+        entry = params["entry"]
+        where = f" ({without_query(entry['url'])})" if entry.get("url") else ""
+        self._said(entry["level"], entry["text"] + where)
+
+    def _called(self, params: Mapping[str, Any]) -> None:
+        self._said(params["type"], " ".join(_argument(argument) for argument in params["args"][:20]))
+
+    def _thrown(self, params: Mapping[str, Any]) -> None:
+        details = params["exceptionDetails"]
+        exception = details.get("exception") or {}
+        self._said("exception", exception.get("description") or f"{details['text']} {_argument(exception)}")
+
+    def _sent(self, params: Mapping[str, Any]) -> None:
+        number, now = params["requestId"], time.time()
+        if redirected := params.get("redirectResponse"):
+            earlier = self._requests.pop(number, None)
+            if earlier is not None:
+                earlier.status, earlier.ended = redirected["status"], now
+                self._requests[f"{number} {now}"] = earlier
+        request = params["request"]
+        self._requests[number] = _Request(
+            now, request["method"].upper(), without_query(request["url"]), params.get("type", "")
+        )
+        while len(self._requests) > LINES_KEPT:
+            del self._requests[next(iter(self._requests))]
+
+    def _answered(self, params: Mapping[str, Any]) -> None:
+        if request := self._requests.get(params["requestId"]):
+            request.status = params["response"]["status"]
+
+    def _finished(self, params: Mapping[str, Any]) -> None:
+        if request := self._requests.get(params["requestId"]):
+            request.ended, request.size = time.time(), int(params.get("encodedDataLength", 0))
+
+    def _failed(self, params: Mapping[str, Any]) -> None:
+        if request := self._requests.get(params["requestId"]):
+            request.ended, request.failed = time.time(), f"failed: {params.get('errorText', '')}"
+
+
+_HANDLERS: Mapping[str, Callable[[Journal, Mapping[str, Any]], None]] = {
+    "Log.entryAdded": Journal._logged,  # noqa: SLF001 - the class's own
+    "Runtime.consoleAPICalled": Journal._called,  # noqa: SLF001
+    "Runtime.exceptionThrown": Journal._thrown,  # noqa: SLF001
+    "Network.requestWillBeSent": Journal._sent,  # noqa: SLF001
+    "Network.responseReceived": Journal._answered,  # noqa: SLF001
+    "Network.loadingFinished": Journal._finished,  # noqa: SLF001
+    "Network.loadingFailed": Journal._failed,  # noqa: SLF001
+}
+
+
+def _argument(value: Mapping[str, Any]) -> str:
+    """A value as the console shows it, from the protocol's `RemoteObject`."""
+    if "value" in value:
+        return str(value["value"])
+    return str(value.get("description") or value.get("unserializableValue") or value.get("type", ""))
+
+
+def _shown(text: str, redact: Callable[[str], str]) -> str:
+    shown = " ".join(redact(text).split())
+    return shown if len(shown) <= TEXT_SHOWN else f"{shown[:TEXT_SHOWN]}…"
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")[:-3]

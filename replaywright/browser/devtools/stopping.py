@@ -1,0 +1,47 @@
+"""Stopping what pages load, without Playwright: it cannot attach while a navigation waits for its answer.
+
+A page that is stopped before its request has left stays as it is, with all that was entered into it. Chromium itself
+answers, not the page.
+"""
+
+import asyncio
+import logging
+
+from replaywright.browser.devtools.connection import connected
+from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+
+_log = logging.getLogger("replaywright.browser")
+
+TIMEOUT_S = 2.0
+"""For each of connecting, listing the tabs and stopping all of them."""
+
+
+async def stop_loading(endpoint: str) -> bool:
+    """Stop what all tabs at this DevTools endpoint are loading; whether every tab has confirmed it."""
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            connection = await connected(endpoint)
+    except (OSError, TimeoutError) as exc:
+        _log.warning("what the tabs load cannot be stopped: %r", exc)
+        return False
+    browser = Wire(connection, "", lambda *_: None, Counts())
+    try:
+        targets = (await browser.send("Target.getTargets", timeout_s=TIMEOUT_S))["targetInfos"]
+        tabs = [target["targetId"] for target in targets if target["type"] == "page"]
+        return all(await asyncio.gather(*(_stop(browser, tab) for tab in tabs)))
+    except WireFailed as exc:
+        _log.warning("the tabs that load something cannot be listed: %s", exc)
+        return False
+    finally:
+        connection.close()
+
+
+async def _stop(browser: Wire, tab: str) -> bool:
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            page = await browser.attached(tab, lambda *_: None, Counts())
+            await page.send("Page.stopLoading")
+    except (WireFailed, TimeoutError) as exc:
+        _log.warning("tab %s could not be stopped: %r", tab, exc)
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Input as a person gives it: mouse, keyboard, text, files, sliders, scrolling."""

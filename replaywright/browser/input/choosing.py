@@ -1,0 +1,36 @@
+"""Input that the page agent asks for on its way through a list that the page makes itself."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from replaywright.browser.devtools.channel import Frame
+from replaywright.browser.devtools.wire import Wire
+from replaywright.browser.input import hand
+from replaywright.domain.task.steps import SelectOption, Step
+
+Placing = Callable[[Frame, tuple[float, float]], Awaitable[tuple[float, float]]]
+"""Turns a point of a frame into one of the top document's viewport, where the pointer is."""
+
+
+def spec_of(step: Step) -> dict[str, Any]:
+    """What the page agent has to know of the options to choose."""
+    return {"options": list(step.wanted)} if isinstance(step, SelectOption) else {}
+
+
+async def give(wire: Wire, frame: Frame, wish: Mapping[str, Any], placing: Placing) -> hand.Posted:
+    """Post the input of one `wants` message: a click, a key, or text typed key by key.
+
+    Raises:
+        ActionFailed: the frame is covered, or gone.
+    """
+    match wish["input"]:
+        case "click":
+            place = await placing(frame, (wish["point"]["x"], wish["point"]["y"]))
+            modifiers = (wish["modifier"],) if wish.get("modifier") else ()
+            return hand.point(wire, place, clicks=1, modifiers=modifiers)
+        case "press":
+            return hand.press(wire, wish["keys"])
+        case "type":
+            return hand.enter(wire, wish["text"], key_by_key=True)
+        case unknown:
+            raise AssertionError(f"no such input: {unknown}")

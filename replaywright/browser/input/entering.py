@@ -1,0 +1,156 @@
+"""Text on its way into a page: when it is pasted, how it gets on the clipboard and off it, and whether it arrived."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.step.attempt import Ready
+from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, refusal
+from replaywright.domain.task.steps import Fill, Paste, Step
+from replaywright.errors import ActionFailed
+from replaywright.ports import Work
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+
+WHY_NOT = {
+    "moved": "the page went elsewhere",
+    "gone": "its field went away, or is another one now",
+    "focus_lost": "its field does not take the focus",
+    "not_editable": "what has the focus is no field",
+    "too_long": "it is longer than its field allows",
+    "failed": "the page agent failed",
+}
+"""Why the page agent entered no secret, by what it says."""
+ANSWER_S = 5.0
+"""How long writing the clipboard may take, and a new document may take to come when it must be emptied there."""
+
+
+def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
+    """Whether the text goes in by way of the clipboard: what is to be pasted, and paragraphs into an editor.
+
+    Editors make paragraphs of what is pasted, each in its own way; a line feed inserted as text they may keep as one,
+    and the Enter key sends what is written in some. An editor that takes no paste gets line after line (`tries` > 0).
+    """
+    if isinstance(step, Paste):
+        return bool(text)
+    return isinstance(step, Fill) and bool(ready.state.get("editor")) and "\n" in text.strip("\n") and not tries
+
+
+@asynccontextmanager
+async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
+    """The text is on the browser's clipboard inside, and nothing is afterwards.
+
+    Raises:
+        ActionFailed: it could not be put there; or it could not be taken away again, as the page is gone.
+    """
+    if not await _carry(frame, text):
+        message = "the text could not be put on the browser's clipboard"
+        raise ActionFailed("clipboard_refused", message, dispatched=False)
+    try:
+        yield
+    finally:
+        await _empty(session, tab, frame)
+
+
+async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]) -> list[str]:
+    """The origins of the frame's document and of those around it, as the browser tells them now.
+
+    Raises:
+        ActionFailed: a secret may not be entered there, or it is not known where that is. Nothing was done.
+    """
+    try:
+        told = await tab.call(frame, script_for("origins"), timeout_s=ANSWER_S)
+    except WireFailed:
+        told = []
+    origins = [str(origin) for origin in told or ()]
+    if why := refusal(secrets, origins):
+        raise ActionFailed(RULE, why, dispatched=False)
+    return origins
+
+
+async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) -> str:
+    """Have the page agent enter the secret if that is allowed where it is; "", or a key of `WHY_NOT`.
+
+    The check and the typing are for the same documents: the agent is told which they are, and a document that has
+    come since has another world, in which nothing is evaluated.
+
+    Raises:
+        ActionFailed: it is not allowed there.
+    """
+    origins = await require_allowed(tab, frame, work.secrets)
+    script = script_for(call, *first, work.text, origins)
+    params = {"expression": script, "uniqueContextId": frame.context, "returnByValue": True}
+    try:
+        answer = await frame.wire.send("Runtime.evaluate", params, secret=True, timeout_s=ANSWER_S)
+    except WireFailed as exc:
+        if exc.timed_out:  # it may have been entered
+            raise ActionFailed("timeout", "the page did not take the secret in time", dispatched=True) from None
+        return "gone"
+    why = answer["result"].get("value")
+    return why if why == "" or why in WHY_NOT else "failed"
+
+
+async def focused_frame(tab: Tab) -> Frame:
+    """The frame that has the focus; the top one if none says so."""
+    for frame in tab.worlds():
+        try:
+            if await tab.call(frame, script_for("hasFocus"), timeout_s=ANSWER_S):
+                return frame
+        except WireFailed:  # the frame went away
+            continue
+    return tab.main
+
+
+async def _empty(session: "ChromiumSession", tab: Tab, frame: Frame) -> None:
+    """What was pasted may have led to another document: then the clipboard is emptied there."""
+    for place in (frame, tab.main):
+        if not await session.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
+            continue
+        for _ in range(2):  # a document may go away just then, and another one come
+            try:
+                if place.context and not tab.closed and await _carry(place, ""):
+                    return
+            except WireFailed:
+                await session.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
+    message = "the clipboard could not be emptied after the paste: end this session if the value is a secret"
+    raise ActionFailed("clipboard_kept", message, dispatched=True)
+
+
+async def _carry(frame: Frame, text: str) -> bool:
+    params = {"expression": script_for("carry", text), "uniqueContextId": frame.context, "returnByValue": True}
+    answer = await frame.wire.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
+    return answer["result"].get("value") is True
+
+
+def holds(value: str, text: str) -> bool:
+    """Whether a field's value is the text as the page writes it: with what a mask adds, or as the same number.
+
+    Of a number with a point or a sign, these are part of what it says: 12345 is not what 1234.5 looks like.
+    """
+    if re.fullmatch(r"[+-]?\d*\.?\d+", text.strip()) and not text.strip().isdigit():
+        return _numbers(value) == {Decimal(text.strip())}
+    return _same_characters(value, text)
+
+
+def _same_characters(left: str, right: str) -> bool:
+    """Whether two values differ only in what an input mask adds: spaces, dashes, brackets."""
+
+    def bare(text: str) -> str:
+        return "".join(character for character in text if character.isalnum()).lower()
+
+    return bool(bare(right)) and bare(left) == bare(right)
+
+
+def _numbers(value: str) -> set[Decimal]:
+    """What a number may mean as it is shown: `1,234.50` and `1.234,50 €` say one thing, `1,234` may be either."""
+    digits = re.sub(r"[^\d.,+-]", "", value)
+    found: set[Decimal] = set()
+    for point, group in ((".", ","), (",", ".")):
+        if re.fullmatch(rf"[+-]?\d{{1,3}}(?:\{group}\d{{3}})+(?:\{point}\d+)?|[+-]?\d*\{point}?\d+", digits):
+            found.add(Decimal(digits.replace(group, "").replace(point, ".")))
+    return found

@@ -1,0 +1,347 @@
+"""The record of a failed step: a picture without secrets, the document, and what console and network said lately.
+
+Every part has its own time limit, and what cannot be had is said and left out: a page that hangs has no picture, but
+its requests are known. Nothing is changed in the page's document: what would show a secret is hidden by an animation
+of the agent's world, which no observer of the page is told of, and which ends by itself.
+"""
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from replaywright.browser.devtools.channel import Frame, Tab
+from replaywright.browser.devtools.evidence import without_query
+from replaywright.browser.devtools.journal import Journal
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.secrets.redaction import apart
+from replaywright.observing import observer
+from replaywright.ports import Capture, Shown
+
+WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
+"""For a picture of the whole page, for one of what is on the screen if that cannot be had, and for the documents."""
+LIMIT_S = WHOLE_S + SCREEN_S + DOM_S
+"""For everything together."""
+FRAME_S = 2.0
+"""For one question to one frame."""
+HEIGHT_LIMIT = 8_000
+WIDTH_LIMIT = 3_000
+"""CSS pixels of a picture."""
+PICTURE_BYTES = 20_000_000
+DOM_CHARACTERS = 400_000
+"""Of all documents together."""
+TEXT_LIMITS = {"characters": 300_000, "elements": 60_000, "ms": 1_000}
+"""Of the texts of one document that are searched for secrets before its picture is taken."""
+FAR = HEIGHT_LIMIT * 3 // 2
+"""CSS pixels from the top; what is further down than this cannot get into the picture of the whole page."""
+_Part = TypeVar("_Part")
+OVERLAP = 100
+"""Texts before a piece that are looked at with it."""
+_VIEW = "[scrollX, scrollY, innerWidth, innerHeight]"
+JPEG_QUALITY = 60
+"""Per cent: a page's text can be read, at a fifth of the size of a PNG."""
+_ALONE = "{{secret}}"
+"""In place of a text that shows a secret by itself: no secret goes on behind it."""
+PIECE = 16_000
+"""Characters that are searched for secrets at a time: other sessions of this worker have their turn in between."""
+SEAM = 3_000
+"""Characters on both sides of where a document is parted that are looked at together."""
+TRIES = 2
+"""How often a picture is taken when the page shows secrets anew meanwhile."""
+
+
+@cache
+def _source() -> str:
+    folder = resources.files("replaywright.browser.reading")
+    files = (folder / "page" / "dom.js", folder / "capture.js")
+    parts = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
+
+
+class NotHad(Exception):
+    """A part of a capture cannot be had; the message says why."""
+
+
+class NotMasked(NotHad):
+    """A part of a capture cannot be had, because a secret on the page could not be hidden."""
+
+
+@dataclass
+class _Capturing:
+    """One capture of one tab."""
+
+    tab: Tab
+    typed: Sequence[str]
+    redact: Callable[[str], str]
+    ends: float = 0.0
+    """Until when the present part has to be there; monotonic seconds."""
+    hangs: bool = False
+    """Whether the top document did not answer in time: then it is not asked again."""
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def left_s(self, most_s: float) -> float:
+        """Time for the next part, at least a moment."""
+        return max(0.05, min(most_s, self.ends - time.monotonic()))
+
+    def shows_secret(self, text: str) -> bool:
+        """Whether `text` holds a secret in any clothing that redaction knows, or one that this session typed."""
+        folded = text.casefold()
+        return self.redact(text) != text or any(secret.casefold() in folded for secret in self.typed)
+
+    def cleaned(self, text: str) -> str:
+        """`text` without any secret."""
+        for secret in self.typed:
+            text = text.replace(secret, "{{secret}}")
+        return self.redact(text)
+
+    async def call(self, frame: Frame, function: str, *arguments: Any) -> Any:
+        """Call a function of capture.js in that frame."""
+        call = f"replaywrightCapture.{function}({', '.join(json.dumps(argument) for argument in arguments)})"
+        return await self.tab.call(frame, _source() + call, timeout_s=self.left_s(FRAME_S))
+
+    # --------------------------------------------------------------------------------------------- picture
+
+    async def picture(self) -> bytes:
+        """The page as PNG, everything that shows a secret hidden: the whole of it, else what is on the screen.
+
+        Raises:
+            NotHad: it cannot be taken, or not without a secret in it.
+        """
+        try:
+            self.ends = time.monotonic() + WHOLE_S
+            try:
+                return await self._masked(whole=True)
+            except NotHad:
+                if self.hangs:
+                    raise
+                return await self._of_screen()
+        finally:
+            self._show()
+
+    async def screen(self) -> bytes:
+        """What is on the screen as PNG, everything that shows a secret hidden.
+
+        Raises:
+            NotHad: it cannot be taken, or not without a secret in it.
+        """
+        try:
+            return await self._of_screen()
+        finally:
+            self._show()
+
+    async def shown(self) -> tuple[bytes, Box]:
+        """The same as JPEG, and which part of the page it is of.
+
+        Raises:
+            NotHad: as `screen`; also when the page is scrolled meanwhile.
+        """
+        try:
+            view = await self._view()
+            data = await self._of_screen(jpeg=True)
+            if await self._view() != view:
+                raise NotHad("the page was scrolled, or its window changed, while its picture was taken")
+        finally:
+            self._show()
+        return data, view
+
+    async def _view(self) -> Box:
+        try:
+            x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
+        except WireFailed as exc:
+            raise NotHad(f"the page did not answer: {exc}") from exc
+        return Box(x=x, y=y, width=width, height=height)
+
+    async def _of_screen(self, *, jpeg: bool = False) -> bytes:
+        self.ends = time.monotonic() + SCREEN_S
+        try:
+            return await self._masked(whole=False, jpeg=jpeg)
+        except NotMasked:
+            observer().not_masked("picture")
+            raise
+
+    def _show(self) -> None:
+        for frame in self.tab.worlds():
+            self.tab.tell(frame, "globalThis.replaywrightCapture?.show()")
+
+    async def _masked(self, *, whole: bool, jpeg: bool = False) -> bytes:
+        for _ in range(TRIES):
+            await self._hide(whole=whole)
+            data = await self._shoot(whole=whole, jpeg=jpeg)
+            if not await self._hide(whole=whole):
+                return data
+        raise NotMasked("the page showed secrets anew while its picture was taken")
+
+    async def _hide(self, *, whole: bool) -> int:
+        """Hide in all frames whatever shows a secret, and frames that cannot be asked; how much was newly hidden."""
+        until = (time.time() + self.left_s(LIMIT_S)) * 1000
+        worlds = self.tab.worlds()
+        shown = await asyncio.gather(*(self._secrets_in(frame, whole=whole) for frame in worlds))
+        places = dict(zip(worlds, shown, strict=True))
+        blind = {frame.parent for frame in self.tab.frames.values() if places.get(frame) is None}
+        if places.get(self.tab.main) is None:
+            raise NotHad("the page did not answer in time, so that no secret on it could be hidden")
+        hidden = 0
+        for frame, found in places.items():
+            if found is None or not (found or frame.id in blind):
+                continue
+            try:
+                answer = await self.call(frame, "hide", found, frame.id in blind, until)
+            except WireFailed as exc:
+                raise NotMasked(f"a secret on the page could not be hidden: {exc}") from exc
+            if answer < 0:
+                raise NotMasked("a secret on the page could not be hidden")
+            hidden += answer
+        return hidden
+
+    async def _secrets_in(self, frame: Frame, *, whole: bool) -> list[int] | None:
+        """Places in the frame that show a secret; None when the frame does not answer, or has too much to look at."""
+        try:
+            told = await self.call(frame, "texts", {**TEXT_LIMITS, "height": FAR if whole else None})
+        except WireFailed as exc:
+            self.hangs = self.hangs or (exc.timed_out and frame is self.tab.main)
+            return None
+        if not told["complete"]:
+            return None
+        found: list[int] = list(told["secret"])
+        texts: list[str] = told["texts"]
+        size = begin = 0
+        for place, text in enumerate(texts):
+            if self.shows_secret(text):
+                found.append(place)
+                texts[place] = _ALONE
+            size += len(text)
+            if size > PIECE or place == len(texts) - 1:
+                # The texts before this piece, too: a secret may be spread over both.
+                window = range(max(0, begin - OVERLAP), place + 1)
+                found += [window[at] for at in apart([texts[one] for one in window], self.shows_secret)]
+                size, begin = 0, place + 1
+                await asyncio.sleep(0)
+                if time.monotonic() > self.ends:
+                    return None
+        return found
+
+    async def _shoot(self, *, whole: bool, jpeg: bool) -> bytes:
+        wire = self.tab.wire
+        try:
+            wanted: dict[str, Any] = {"format": "jpeg", "quality": JPEG_QUALITY} if jpeg else {"format": "png"}
+            if whole:
+                metrics = await wire.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
+                size, seen = metrics["cssContentSize"], metrics["cssVisualViewport"]
+                width = min(max(size["width"], seen["clientWidth"]), WIDTH_LIMIT)
+                height = min(max(size["height"], seen["clientHeight"]), HEIGHT_LIMIT)
+                clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+                wanted |= {"captureBeyondViewport": True, "clip": clip}
+            told = await wire.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
+        except WireFailed as exc:
+            raise NotHad(f"no picture could be taken: {exc}") from exc
+        data = base64.b64decode(told["data"])
+        if len(data) > PICTURE_BYTES:
+            raise NotHad(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
+        return data
+
+    # ------------------------------------------------------------------------------------------- documents
+
+    async def documents(self) -> str:
+        """The HTML of all frames, the top one first, without secrets.
+
+        Raises:
+            NotHad: the top document does not answer.
+        """
+        if self.hangs:
+            raise NotHad("the page did not answer in time")
+        self.ends = time.monotonic() + DOM_S
+        parts: list[str] = []
+        left = DOM_CHARACTERS
+        for frame in self.tab.worlds():
+            where = self.cleaned(without_query(frame.url)).replace("--", "- -")
+            if left <= 0 or time.monotonic() > self.ends:
+                parts.append(f"<!-- left out: document {where} -->")
+                continue
+            try:
+                told = await self.call(frame, "write", {"characters": left, "ms": 1_000})
+            except WireFailed as exc:
+                if frame is self.tab.main:
+                    raise NotHad(f"the document could not be read: {exc}") from exc
+                parts.append(f"<!-- did not answer: document {where} -->")
+                continue
+            complete = told["complete"]
+            parts.append(f"<!-- document {where} -->")
+            waiting = ""
+            for piece in told["pieces"]:
+                if time.monotonic() > self.ends:
+                    complete, waiting = False, ""
+                    break
+                if self._is_parted(waiting, piece):
+                    waiting += piece
+                    continue
+                parts.append(self.cleaned(waiting))
+                left -= len(waiting)
+                waiting = piece
+                await asyncio.sleep(0)
+            parts.append(self.cleaned(waiting))
+            left -= len(waiting)
+            if not complete:
+                parts.append(f"<!-- cut here: more of document {where} was left out -->")
+        return "\n".join(parts)
+
+    def _is_parted(self, left: str, right: str) -> bool:
+        """Whether a secret stands in both pieces, spread over the elements at their seam."""
+        left, right = left[-SEAM:], right[:SEAM]
+        return self.cleaned(left + right) != self.cleaned(left) + self.cleaned(right)
+
+    async def attempted(self, kind: str, part: Callable[[], Awaitable[_Part]]) -> _Part | None:
+        """What `part` returns; None when it cannot be had, which is noted."""
+        try:
+            return await part()
+        except NotHad as exc:
+            self.missing[kind] = self.cleaned(str(exc))[:200]
+            return None
+
+
+async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callable[[str], str]) -> Capture:
+    """Everything that can be had of the page as it is now, in at most `LIMIT_S` and without secrets."""
+    capturing = _Capturing(tab, tuple(typed), redact)
+    if not tab.main.context:
+        capturing.missing |= dict.fromkeys(("screenshot", "dom"), "the page has no document")
+        screenshot = dom = None
+    else:
+        screenshot = await capturing.attempted("screenshot", capturing.picture)
+        dom = await capturing.attempted("dom", capturing.documents)
+    return Capture(
+        screenshot=screenshot,
+        dom=dom,
+        console=journal.console_lines(capturing.cleaned),
+        network=journal.network_lines(capturing.cleaned),
+        missing=capturing.missing,
+    )
+
+
+async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> bytes:
+    """What is on the screen as PNG without secrets, in at most `SCREEN_S`.
+
+    Raises:
+        NotHad: it cannot be taken, or not without a secret in it; the message says why, and names none.
+    """
+    capturing = _Capturing(tab, tuple(typed), redact)
+    try:
+        return await capturing.screen()
+    except NotHad as exc:
+        raise NotHad(capturing.cleaned(str(exc))[:200]) from None
+
+
+async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> Shown:
+    """What is on the screen as JPEG without secrets, in about `SCREEN_S`; where it cannot be had so, why."""
+    capturing = _Capturing(tab, tuple(typed), redact)
+    if not tab.main.context:
+        return Shown(missing="the page has no document")
+    try:
+        data, view = await capturing.shown()
+    except NotHad as exc:
+        return Shown(missing=capturing.cleaned(str(exc))[:200])
+    return Shown(data, view)

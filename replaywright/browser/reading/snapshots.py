@@ -1,0 +1,231 @@
+"""Reading a whole tab: one evaluation per frame, level by level, put together in document order."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.reading import frames
+from replaywright.domain.page.snapshot_text import LINE_LIMIT
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import FrameStep
+
+FRAME_TIMEOUT_S = 4.0
+"""A frame that has not answered by then is left out, with a note."""
+TAB_TIMEOUT_S = 10.0
+"""When all frames together take longer, those that were not asked yet are left out, with a note."""
+FRAMES_LIMIT = 150
+"""So many frames are read at most, outer ones first."""
+SIBLINGS_LIMIT = 300
+"""So many frames of one document are told apart at most."""
+_SUSPECTS = "replaywright-suspects"
+
+
+@dataclass
+class _Part:
+    """What one document said, and the parts that stand in its frames, each with the element it stands in."""
+
+    frame: Frame
+    told: Mapping[str, Any]
+    inside: list[tuple["_Part | None", FrameStep, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Reading:
+    elements: list[Element] = field(default_factory=list)
+    origins: list[tuple[Frame, str]] = field(default_factory=list)
+    """For each element its frame, and the id that it has there."""
+    notes: list[str] = field(default_factory=list)
+    node_count: int = 0
+    repeated: dict[str, int] = field(default_factory=dict)
+    groups: int = 0
+    """How many repetitions the documents read so far have: their ids are made different from each other."""
+
+
+async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = None) -> Snapshot:
+    """The snapshot of `tab`, its frames in place. Values that contain one of `secrets` are left out.
+
+    With `about` (an instruction with its values) it is for a reader who looks for that: of long repetitions, items off
+    the screen which the instruction does not name are only counted, and what the text form has no line for is left out
+    with a note. Without, everything is in it.
+
+    Raises:
+        WireFailed: the top document does not answer.
+    """
+    script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
+    snapshot, _ = await _taken(tab, secrets, script)
+    return snapshot
+
+
+async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot, dict[str, tuple[Frame, str]]]:
+    """The whole snapshot, and for each element's id its frame and the id by which the frame's agent still knows it.
+
+    Raises:
+        WireFailed: the top document does not answer.
+    """
+    snapshot, origins = await _taken(tab, secrets, script_for("snapshot", {"pictured": True}))
+    ids = (element.id for element in snapshot.elements)
+    return snapshot, dict(zip(ids, origins, strict=True))
+
+
+async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
+    if tab.main not in tab.worlds():
+        raise WireFailed("Runtime.evaluate", "the page has no document")
+    top = _Part(tab.main, await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
+    await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
+    reading = _Reading()
+    _put_together(top, (), reading)
+    snapshot = Snapshot(
+        url=top.told["url"],
+        title=top.told.get("title", ""),
+        elements=tuple(
+            _without(secrets, element).model_copy(update={"id": f"e{number}"})
+            for number, element in enumerate(reading.elements, start=1)
+        ),
+        notes=tuple(reading.notes),
+        node_count=reading.node_count,
+        repeated=reading.repeated,
+    )
+    return snapshot, reading.origins
+
+
+async def _ask(tab: Tab, frame: Frame, script: str, timeout_s: float) -> Mapping[str, Any]:
+    told: Mapping[str, Any] = await tab.call(frame, script, timeout_s=timeout_s)
+    return told
+
+
+async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
+    """Read what stands in the frames, level by level: only a document knows which of its frames are to be seen."""
+    level = [(tab.main, top)]
+    left = FRAMES_LIMIT
+    while level:
+        await asyncio.gather(*(_note_closed_roots(frame, part) for frame, part in level))
+        placed = await asyncio.gather(*(_placed(tab, frame, part) for frame, part in level))
+        found = [(part, one) for (_, part), ones in zip(level, placed, strict=True) for one in ones]
+        timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())
+        read = found[:left] if timeout_s > 0 else []
+        left -= len(read)
+        told = await asyncio.gather(
+            *(_ask(tab, child, script, timeout_s) for _, (child, _, _) in read), return_exceptions=True
+        )
+        for parent, _ in found[len(read) :]:
+            parent.notes.append("a frame was left out: too many frames, or the page took too long to read")
+        level = []
+        for (parent, (child, step, element_id)), answer in zip(read, told, strict=True):
+            if isinstance(answer, BaseException) and not isinstance(answer, WireFailed):
+                raise answer
+            part = None if isinstance(answer, WireFailed) else _Part(child, answer)
+            parent.inside.append((part, step, element_id))
+            if part is not None:
+                level.append((child, part))
+
+
+def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -> None:
+    told = part.told
+    reading.notes += [*told.get("notes", ()), *_counted(part.notes)]
+    reading.node_count += told.get("nodeCount", 0)
+    before = reading.groups
+    inside: dict[str, list[tuple[_Part | None, FrameStep]]] = {}
+    for child, step, element_id in part.inside:
+        inside.setdefault(element_id, []).append((child, step))
+
+    def enter(child: _Part | None, step: FrameStep) -> None:
+        if child is None:
+            reading.notes.append(f"frame {step.name or step.title or step.url!r} did not answer")
+        else:
+            _put_together(child, (*path, step), reading)
+
+    elements = [Element.model_validate(one) for one in told["elements"]]
+    groups = {element.group for element in elements if element.group} | told.get("repeated", {}).keys()
+    reading.repeated |= {_renumbered(group, before): count for group, count in told.get("repeated", {}).items()}
+    reading.groups += max((int(group[1:]) for group in groups), default=0)
+    for element in elements:
+        update: dict[str, object] = {}
+        if path:
+            update["target"] = element.target.model_copy(update={"frame": path})
+        if element.group and before:
+            update["group"] = _renumbered(element.group, before)
+        reading.elements.append(element.model_copy(update=update) if update else element)
+        reading.origins.append((part.frame, element.id))
+        for child, step in inside.pop(element.id, ()):
+            enter(child, step)
+    for left in inside.values():
+        for child, step in left:
+            enter(child, step)
+
+
+def _renumbered(group: str, before: int) -> str:
+    return f"g{before + int(group[1:])}"
+
+
+def _counted(notes: Sequence[str]) -> list[str]:
+    return [note if times == 1 else f"{note} ({times} times)" for note, times in Counter(notes).items()]
+
+
+async def _placed(tab: Tab, frame: Frame, part: _Part) -> list[tuple[Frame, FrameStep, str]]:
+    """The child frames that are shown, in document order, with the id of the element each one stands in."""
+    told = part.told.get("frames", ())
+    children = [child for child in tab.children(frame) if child.context]
+    if not children or not told:
+        return []
+    if len(children) > SIBLINGS_LIMIT:
+        part.notes.append(f"{len(children) - SIBLINGS_LIMIT} of {len(children)} frames were not looked at: too many")
+        children = children[:SIBLINGS_LIMIT]
+    try:
+        described = await asyncio.gather(*(frames.describe(tab, child) for child in children))
+    except (WireFailed, KeyError, ValueError):  # a frame went away while it was read
+        return []
+    placed: list[tuple[Frame, FrameStep, str]] = []
+    free = list(range(len(children)))
+    for seen in told:
+        step = FrameStep.model_validate({key: seen.get(key) or "" for key in ("name", "title", "url")})
+        step = step.model_copy(update={"index": seen.get("index", 0)})
+        position = frames.choose(step, [described[index] for index in free])
+        if position is not None:
+            index = free.pop(position)
+            placed.append((children[index], described[index], seen.get("elementId") or ""))
+    return placed
+
+
+async def _note_closed_roots(frame: Frame, part: _Part) -> None:
+    """Say where a closed shadow root hides something. The page can only suspect it; the browser knows."""
+    suspects = part.told.get("suspects", 0)
+    if not suspects:
+        return
+    try:
+        nodes = await _described_suspects(frame)
+    except (WireFailed, KeyError):  # the document went away meanwhile, and its elements with it
+        part.notes.append(f"{suspects} elements could not be asked for closed shadow roots")
+        return
+    for node in nodes:
+        if any(root.get("shadowRootType") == "closed" for root in node.get("shadowRoots", ())):
+            part.notes.append(f"closed shadow root in <{node['localName']}>: cannot be read")
+
+
+async def _described_suspects(frame: Frame) -> list[Mapping[str, Any]]:
+    wire = frame.wire
+    held = await wire.send(
+        "Runtime.evaluate",
+        {"expression": script_for("suspects"), "uniqueContextId": frame.context, "objectGroup": _SUSPECTS},
+        timeout_s=FRAME_TIMEOUT_S,
+    )
+    try:
+        listed = await wire.send(
+            "Runtime.getProperties", {"objectId": held["result"]["objectId"], "ownProperties": True}
+        )
+        ids = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
+        answers = await asyncio.gather(*(wire.send("DOM.describeNode", {"objectId": one}) for one in ids))
+    finally:
+        wire.tell("Runtime.releaseObjectGroup", {"objectGroup": _SUSPECTS})
+    return [answer["node"] for answer in answers]
+
+
+def _without(secrets: Sequence[str], element: Element) -> Element:
+    if any(secret in element.value for secret in secrets):
+        return element.model_copy(update={"value": ""})
+    return element

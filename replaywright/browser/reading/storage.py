@@ -1,0 +1,120 @@
+"""Reading a page for a checkpoint, and putting a checkpoint back into another browser.
+
+Cookies come from the browser, storage from a script in the current document: Playwright's own storage state opens a
+page for every other origin that it has seen, and knows none of those that it saw before a worker attached anew.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, cast
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page, StorageState
+
+from replaywright.browser.devtools.channel import Tab, script_for
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.reading.snapshots import FRAMES_LIMIT
+from replaywright.domain.common.urls import is_web, web_address
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.errors import ActionFailed, InputInvalid
+
+TAKE_S = 3.0
+"""For what one document has stored; the next step may be waiting."""
+RESTORE_S = 60.0
+
+
+@cache
+def _source() -> str:
+    script = (resources.files("replaywright.browser.reading") / "storage.js").read_text(encoding="utf-8")
+    return f'(() => {{\n"use strict";\n{script}\nreturn Promise.all([stored(), replaywright.outline()]);\n}})()'
+
+
+async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState, Outline]:
+    """The state of `tab` and what it shows, read at one moment.
+
+    Raises:
+        WireFailed: the document does not answer.
+        PlaywrightError: cookies cannot be read.
+    """
+    cookies = asyncio.create_task(tab.page.context.cookies())
+    inner = asyncio.create_task(_of_frames(tab))
+    try:
+        told, shown = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
+    except WireFailed:
+        cookies.cancel()
+        inner.cancel()
+        raise
+    state = PageState(
+        url=tab.url,
+        storage={"cookies": await cookies, "origins": [told["origin"]]},
+        scroll=tuple(told["scroll"]),
+        tabs=tabs,
+        left_out=tuple(told["leftOut"]),
+    )
+    return state, _outline([*shown, *await inner], typed)
+
+
+async def outline(tab: Tab, typed: Sequence[str]) -> Outline:
+    """What `tab` shows; values that hold one of `typed` are left out.
+
+    Raises:
+        WireFailed: the document does not answer.
+    """
+    inner = asyncio.create_task(_of_frames(tab))
+    try:
+        shown = await tab.call(tab.main, script_for("outline"), timeout_s=TAKE_S)
+    except WireFailed:
+        inner.cancel()
+        raise
+    return _outline([*shown, *await inner], typed)
+
+
+async def _of_frames(tab: Tab) -> list[Any]:
+    """What its frames show, one after the other; nothing of one that does not answer."""
+    asked = tab.worlds()[1 : 1 + FRAMES_LIMIT]
+    told = await asyncio.gather(
+        *(tab.call(frame, script_for("outline"), timeout_s=TAKE_S) for frame in asked), return_exceptions=True
+    )
+    shown: list[Any] = []
+    for answer in told:
+        if isinstance(answer, WireFailed):
+            continue
+        if isinstance(answer, BaseException):
+            raise answer
+        shown += answer
+    return shown
+
+
+def _outline(shown: Sequence[tuple[str, str, str | None]], typed: Sequence[str]) -> Outline:
+    return Outline(
+        elements=tuple(
+            (role, name, "" if value and any(secret in value for secret in typed) else value)
+            for role, name, value in shown
+        )
+    )
+
+
+async def restore(page: Page, state: PageState) -> None:
+    """Put cookies and storage back, open the page, and scroll to where it was.
+
+    Raises:
+        ActionFailed: it is no page that can be opened, or the site does not answer with one.
+        PlaywrightError: the browser is gone, or refuses.
+    """
+    try:
+        address = web_address(state.url, "the page of the checkpoint")
+    except InputInvalid as exc:
+        reason = "address_refused" if is_web(state.url) else "scheme_refused"
+        raise ActionFailed(reason, str(exc), dispatched=False) from exc
+    await page.context.set_storage_state(cast("StorageState", state.storage))
+    response = await page.goto(address.url, wait_until="domcontentloaded")
+    if response is not None and response.status >= 400:
+        raise ActionFailed(f"http_{response.status}", f"the site answered {response.status}", dispatched=True)
+    if state.scroll != (0.0, 0.0):
+        with contextlib.suppress(PlaywrightError):  # a page that never ends to load is scrolled as far as it is
+            await page.wait_for_load_state("load", timeout=5_000)
+        await page.evaluate("([x, y]) => window.scrollTo(x, y)", list(state.scroll))

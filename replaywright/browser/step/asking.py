@@ -1,0 +1,173 @@
+"""Asking the site about a step in doubt: steps that only read, in a tab of their own, and what spoils their answer."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from replaywright.browser.devtools.channel import Tab
+from replaywright.browser.devtools.evidence import AWAITED_TYPES
+from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.step.attempt import Expectation
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.proof.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
+from replaywright.domain.task.steps import Goto, names_element
+from replaywright.errors import ActionFailed, SessionLost
+from replaywright.ports import SiteAnswer, Work
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+
+TAB_LIMIT_S = 10.0
+"""For the tab to be there, and to be gone again."""
+_NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
+"""With all of 500 and above: the server has not said what there is. That there is nothing it says with 404."""
+
+
+@dataclass
+class Troubles:
+    """What went wrong with the requests of one tab: what they should have brought may be missing on its page."""
+
+    tab: Tab
+    _asked: dict[str, str] = field(default_factory=dict)
+    """Addresses of requests for documents and data, by the protocol's number."""
+    _seen: list[tuple[str, str]] = field(default_factory=list)
+    """Address and reason."""
+
+    def hear(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
+        """Take note of an event of the protocol."""
+        if tab is not self.tab:
+            return
+        match method:
+            case "Network.requestWillBeSent" if params.get("type") in AWAITED_TYPES:
+                self._asked[params["requestId"]] = params["request"]["url"]
+            case "Network.responseReceived" if params["requestId"] in self._asked:
+                status = params["response"]["status"]
+                if status in _NO_ANSWER or status >= 500:
+                    self._seen.append((params["response"]["url"], f"http_{status}"))
+            case "Network.loadingFailed" if params["requestId"] in self._asked:
+                if not params.get("canceled"):
+                    self._seen.append((self._asked[params["requestId"]], "request_failed"))
+            case _:
+                pass
+
+    def reason(self) -> str:
+        """The first that concerns the site itself; empty if there is none."""
+        return next((why for url, why in self._seen if is_same_site(url, self.tab.url)), "")
+
+
+class _Void(Exception):
+    """The page is not the one that was asked for; says why."""
+
+
+async def ask(session: "ChromiumSession", works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
+    """See `BrowserSession.ask_site`."""
+    url = ""
+    try:
+        async with asyncio.timeout((sum(work.timeout_ms for work in works) + ANSWER_MS + OVERHEAD_MS) / 1000):
+            async with _tab(session) as troubles:
+                try:
+                    return await _answer(session, troubles, works, expect)
+                except _Void as void:
+                    url = troubles.tab.url
+                    return SiteAnswer(url=url, void=str(void))
+                except ActionFailed as exc:
+                    url = troubles.tab.url
+                    return SiteAnswer(url=url, void=exc.reason)
+                except SessionLost:
+                    if not (troubles.tab.crashed or troubles.tab.closed):
+                        raise
+                    return SiteAnswer(void="page_crashed")
+    except TimeoutError:
+        session.require_alive()
+        return SiteAnswer(url=url, void="timeout")
+
+
+async def _answer(
+    session: "ChromiumSession", troubles: Troubles, works: Sequence[Work], expect: Sequence[Predicate]
+) -> SiteAnswer:
+    begun = time.monotonic()
+    for work in works:
+        await _perform(session, work)
+    results = await _evaluated(session, (*expect, SIGNED_OUT), begun)
+    url, signed_out = session.url, results[-1:]
+    if failing(signed_out) is not None or not signed_out:
+        raise _Void("sign_in_page" if signed_out else "no_answer")
+    navigations = [work for work in works if isinstance(work.step, Goto) and not work.step.expect]
+    if navigations and navigations[-1] is works[-1]:
+        _require_asked(navigations[-1], url)  # a script may have led elsewhere since
+    tab = troubles.tab
+    rests = tab.main.loaded and not (tab.main.loading or tab.traffic.busy())
+    return SiteAnswer(results[:-1], url, incomplete=troubles.reason() or ("" if rests else "still_loading"))
+
+
+async def _perform(session: "ChromiumSession", work: Work) -> None:
+    report = await session.perform(work)
+    if names_element(work.step) and not report.lookup.hit:
+        raise _Void(f"element_{report.lookup.reason}")
+    if any(request.kind != "following" for request in report.evidence.requests) and not isinstance(work.step, Goto):
+        raise _Void("changed_something")
+    if failing(report.after) is not None:
+        raise _Void("step_unmet")
+    if report.page_fault:
+        raise _Void(report.page_fault)
+    if isinstance(work.step, Goto) and not work.step.expect:
+        _require_asked(work, session.url)
+
+
+def _require_asked(work: Work, url: str) -> None:
+    assert isinstance(work.step, Goto)
+    if not is_asked_page(work.step.url, url):
+        raise _Void("led_elsewhere")
+
+
+async def _evaluated(
+    session: "ChromiumSession", expect: Sequence[Predicate], begun: float
+) -> tuple[PredicateResult, ...]:
+    expectation = Expectation.of(expect, session.next_token(), session.typed, session.custom)
+    session.attempt = expectation.attempt
+    try:
+        return await session.verified(expectation, Deadline(ANSWER_MS / 1000), since=begun)
+    finally:
+        session.attempt = None
+
+
+@asynccontextmanager
+async def _tab(session: "ChromiumSession") -> AsyncIterator[Troubles]:
+    """A new tab, current while it is there; the one that was current does not lose its window to it."""
+    shown = session.current
+    before = {tab.main.id for tab in session.tabs}
+    try:
+        number = await session.new_window()
+        await session.until(lambda: any(tab.main.id == number for tab in session.tabs), TAB_LIMIT_S)
+        found = next((tab for tab in session.tabs if tab.main.id == number), None)
+        if found is None:
+            raise TimeoutError
+        troubles = session.troubles = Troubles(found)
+        session.make_current(found)
+        yield troubles
+    finally:
+        session.troubles = None
+        session.make_current(shown)
+        await _closed(session, before)
+
+
+async def _closed(session: "ChromiumSession", before: set[str]) -> None:
+    """Close the tab, and what it has opened; a tab that the run's own page opened meanwhile stays."""
+    mine = [tab for tab in session.tabs if tab.main.id not in before]
+    with contextlib.suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(TAB_LIMIT_S):
+            pages = {tab.page: await tab.page.opener() for tab in mine}
+            closing = [tab for tab in mine if pages[tab.page] is None or pages[tab.page] in pages]
+            for tab in closing:
+                await tab.page.close()
+            await session.pulse.until(lambda: all(tab.closed for tab in closing), TAB_LIMIT_S)
+    session.forget_closed()

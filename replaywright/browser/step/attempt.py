@@ -1,0 +1,335 @@
+"""One attempt at a step, as the page agent reports it; and what the page must answer for its expectations."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.wire import Wire
+from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
+from replaywright.domain.page.targets import FrameStep, Target
+from replaywright.domain.predicate.evaluation import CustomPredicate, evaluate
+from replaywright.domain.predicate.predicates import Predicate, probes_of
+
+SILENCE_S = 1.0
+"""A frame that has not answered after this long is not waited for: it hangs, or shows no document of its own."""
+RENEW_S = 100.0
+"""The agent stops reporting after two minutes when nobody asks again."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A box in the viewport of a frame, in its CSS pixels, and how far its document was scrolled then."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    scroll_x: float
+    scroll_y: float
+
+
+@dataclass(frozen=True)
+class Ready:
+    """An element that can take the input."""
+
+    index: int
+    candidates: tuple[Candidate, ...]
+    target: Target
+    """Fresh description of the element."""
+    point: tuple[float, float] | None
+    state: Mapping[str, Any]
+    extracted: Mapping[str, Any] | None = None
+    place: Place | None = None
+    """What was to be seen of the element when it was found; None when nothing was."""
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Why an element cannot take the input yet."""
+
+    reason: str
+    by: str
+    final: bool = False
+    """Whether nothing that the page does can be expected to mend it."""
+
+
+@dataclass
+class Asked:
+    """A document that was asked for its answers."""
+
+    context: str
+    since: float
+    answers: tuple[ProbeResult, ...] | None = None
+    by_itself: bool = False
+    """It was told to answer before it began, instead of being asked."""
+
+
+@dataclass(eq=False)
+class Attempt:
+    """What the agent has said so far on behalf of one attempt, over all frames."""
+
+    token: int
+    probes: tuple[Probe, ...] = ()
+    frame_id: str = ""
+    """The frame that the element is looked for in; the others only answer probes."""
+    path: tuple[FrameStep, ...] = ()
+    """Of the frame that the attempt was begun in: goes into every description from there."""
+    candidates: tuple[Candidate, ...] | None = None
+    offers: int = 0
+    """How many times candidates were told: each list numbers them anew."""
+    settled: bool = False
+    settled_at: float = 0.0
+    ready: Ready | None = None
+    blocked: Blocked | None = None
+    pressed: bool = False
+    """Whether the button went down on the element that is dragged."""
+    undropped: bool = False
+    """Whether the page took no drop where the dragged element was released."""
+    landed: bool = False
+    intercepted: Blocked | None = None
+    value_ok: bool | None = None
+    changed: bool = False
+    """Whether the page shows something else since the input than before, other than a clock that ticks."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    uploaded: tuple[tuple[str, int], ...] | None = None
+    """Names and sizes of the files that a field or a drop was given; None while it was given none."""
+    failed: str = ""
+    wants: list[Mapping[str, Any]] = field(default_factory=list)
+    """Trusted input that the agent asks for on the way, oldest first; see docs/architecture/page-agent.md."""
+    on_ready: Callable[[Frame, Ready], None] | None = None
+    """Called at once: what the agent goes on to do by itself must find everything prepared."""
+    heard: int = 0
+    """How many messages came."""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """By frame id."""
+
+    def take(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        """Remember one message."""
+        if message["type"] == "observed":
+            if len(message["probes"]) == len(self.probes):
+                self._answer(frame, message["probes"])
+            self.changed = self.changed or bool(message.get("changed"))
+            if frame.id == self.frame_id:
+                self.value_ok = message.get("valueOk", self.value_ok)
+                self.state = message.get("state") or self.state
+        elif frame.id == self.frame_id or message["type"] == "failed":
+            self._take_news(frame, message)
+
+    def _take_news(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        self.heard += 1
+        match message["type"]:
+            case "candidates" | "settled":
+                self.candidates = self._candidates(message)
+                self.offers += 1
+                self.blocked = None
+                self.settled = message["type"] == "settled" or bool(message.get("settled"))
+                if self.settled and not self.settled_at:
+                    self.settled_at = time.monotonic()
+            case "ready":
+                self._take_ready(frame, message)
+            case "blocked":
+                self.blocked = Blocked(message["reason"], str(message.get("by") or ""), bool(message.get("final")))
+            case "pressed":
+                self.pressed = True
+            case "undropped":
+                self.undropped = True
+            case "wants":
+                self.wants.append(message)
+                self.blocked = None
+            case "landed":
+                self.landed = True
+            case "intercepted":
+                self.intercepted = Blocked("intercepted", str(message.get("by") or ""))
+            case "uploaded":
+                self.uploaded = tuple((file["name"], int(file["size"])) for file in message["files"])
+            case "failed":
+                self.failed = str(message["reason"])
+            case _:
+                pass
+
+    def _take_ready(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        if message["target"] is None:
+            return
+        point = message.get("point")
+        self.ready = Ready(
+            index=message["index"],
+            candidates=self._candidates(message),
+            target=self._placed(message["target"]),
+            point=(point["x"], point["y"]) if point else None,
+            state=message.get("state") or {},
+            extracted=message.get("extracted"),
+            place=_place(message.get("place")),
+        )
+        if message["before"] is not None:
+            self._answer(frame, message["before"])
+        if self.on_ready is not None:
+            self.on_ready(frame, self.ready)
+
+    def _candidates(self, message: Mapping[str, Any]) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(index=told["index"], tier=told["tier"], target=self._placed(told["target"]))
+            for told in message.get("candidates") or ()
+        )
+
+    def _placed(self, told: Mapping[str, Any]) -> Target:
+        target = Target.model_validate(told)
+        return target.model_copy(update={"frame": self.path}) if self.path else target
+
+    def _answer(self, frame: Frame, told: Sequence[Mapping[str, Any]]) -> None:
+        answers = tuple(ProbeResult.model_validate(answer) for answer in told)
+        asked = self.asked.setdefault(frame.id, Asked(frame.context, time.monotonic()))
+        asked.context = frame.context
+        asked.by_itself = False
+        asked.answers = answers
+
+    def expect_answer(self, frame: Frame, *, by_itself: bool = False) -> None:
+        """The present document of `frame` has been asked, or answers by itself."""
+        self.asked[frame.id] = Asked(frame.context, time.monotonic(), by_itself=by_itself)
+
+    def renew(self, frame: Frame) -> None:
+        """What `frame` has answered so far was before the input: only its next answer counts."""
+        self.asked[frame.id] = Asked(frame.context, time.monotonic())
+        self.landed = self.pressed = self.undropped = False
+        self.intercepted = None
+        self.blocked = None
+        self.wants.clear()
+        self.value_ok = None
+        self.changed = False
+        self.state = {}
+        self.uploaded = None
+
+    def restart(self) -> None:
+        """Forget what was said about the element; a new look begins."""
+        self.candidates = None
+        self.settled = False
+        self.settled_at = 0.0
+        self.ready = None
+        self.blocked = None
+        self.intercepted = None
+
+
+def _place(told: Mapping[str, Any] | None) -> Place | None:
+    if told is None:
+        return None
+    sides = (float(told[side]) for side in ("left", "top", "right", "bottom", "scrollX", "scrollY"))
+    return Place(*sides)
+
+
+@dataclass(eq=False)
+class Expectation:
+    """The predicates of a step and what the frames of a tab have answered to them."""
+
+    predicates: tuple[Predicate, ...]
+    attempt: Attempt
+    secrets: Sequence[str] = ()
+    custom: Mapping[str, CustomPredicate] = field(default_factory=dict)
+    preloaded: Wire | None = None
+    """Documents of this session that come from now on answer without being asked."""
+
+    @classmethod
+    def of(
+        cls,
+        predicates: Sequence[Predicate],
+        token: int,
+        secrets: Sequence[str] = (),
+        custom: Mapping[str, CustomPredicate] | None = None,
+    ) -> "Expectation":
+        """With a new attempt that asks what `predicates` need to know."""
+        return cls(tuple(predicates), Attempt(token, probes_of(predicates)), secrets, custom or {})
+
+    @property
+    def told_probes(self) -> list[dict[str, Any]]:
+        """The probes as the agent reads them."""
+        return [probe.model_dump(by_alias=True, exclude_none=True) for probe in self.attempt.probes]
+
+    @property
+    def script(self) -> str:
+        """Makes a document report its answers."""
+        return script_for("watch", self.attempt.token, self.told_probes)
+
+    def ask(self, tab: Tab, *, watch: bool = False) -> None:
+        """Ask every document of `tab` that has not been asked yet; with `watch` even if only for what changes there."""
+        if not self.attempt.probes and not watch:
+            return
+        for frame in tab.worlds():
+            asked = self.attempt.asked.get(frame.id)
+            if asked is None or asked.context != frame.context or time.monotonic() - asked.since > RENEW_S:
+                is_new = asked is None or asked.context != frame.context
+                by_itself = is_new and frame.wire is self.preloaded and not frame.restored
+                self.attempt.expect_answer(frame, by_itself=by_itself)
+                if not by_itself:
+                    tab.tell(frame, self.script)
+            elif asked.by_itself and asked.answers is None and time.monotonic() - asked.since > SILENCE_S:
+                self.attempt.expect_answer(frame)
+                tab.tell(frame, self.script)
+
+    def is_watching(self, tab: Tab) -> bool:
+        """Whether every document of `tab` that was asked has answered."""
+        asked = (self.attempt.asked.get(frame.id) for frame in tab.worlds())
+        return all(one is None or one.answers is not None for one in asked)
+
+    def context(self, tab: Tab) -> AssertionContext | None:
+        """What is known of `tab` now; None while an answer is still on its way."""
+        if not self.attempt.probes:
+            return AssertionContext(url=tab.url, title=tab.title)
+        answers: list[tuple[ProbeResult, ...]] = []
+        for frame in tab.worlds():
+            asked = self.attempt.asked.get(frame.id)
+            if asked is None or asked.context != frame.context:
+                return None
+            if asked.answers is not None:
+                answers.append(asked.answers)
+            elif time.monotonic() - asked.since < SILENCE_S or frame is tab.main:
+                return None
+        if not answers:
+            return None
+        together = (self._masked(joined(parts)) for parts in zip(*answers, strict=True))
+        return AssertionContext(
+            url=tab.url, title=tab.title, probes=tuple(zip(self.attempt.probes, together, strict=True))
+        )
+
+    def _masked(self, answer: ProbeResult) -> ProbeResult:
+        if not any(secret in state.value for secret in self.secrets for state in answer.elements):
+            return answer
+        kept = tuple(
+            state.model_copy(update={"value": ""}) if any(s in state.value for s in self.secrets) else state
+            for state in answer.elements
+        )
+        return answer.model_copy(update={"elements": kept})
+
+    def verdicts(self, tab: Tab, seen: Mapping[str, Any] | None = None) -> tuple[PredicateResult, ...]:
+        """One verdict for each predicate; all failed with `no_answer` while the page has not answered.
+
+        `seen` is what else belongs to the context: responses, downloads and dialogs of the step.
+        """
+        if not self.predicates:
+            return ()
+        context = self.context(tab)
+        if context is None:
+            details = {"url": tab.url[:200]}
+            return tuple(
+                PredicateResult(
+                    passed=False, reason="no_answer", details=details, decided=False, required=predicate.is_required
+                )
+                for predicate in self.predicates
+            )
+        context = context.model_copy(update=seen or {})
+        return tuple(evaluate(predicate, context, self.custom) for predicate in self.predicates)
+
+
+def joined(answers: Sequence[ProbeResult]) -> ProbeResult:
+    """The answer of a whole page, from those of its frames in document order."""
+    if len(answers) == 1:
+        return answers[0]
+    elements: list[ElementState] = [state for answer in answers for state in answer.elements]
+    nearest = [text for answer in answers for text in answer.nearest]
+    count = sum(answer.count for answer in answers)
+    return ProbeResult(
+        count=count,
+        in_view=sum(answer.in_view for answer in answers),
+        elements=tuple(elements[:3]),
+        nearest=() if count else tuple(nearest[:3]),
+    )

@@ -1,0 +1,179 @@
+"""What becomes of an input: whether its field took it, and what it set off in the browser."""
+
+import time
+from collections.abc import Sequence
+
+from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.input import entering
+from replaywright.browser.step.attempt import Ready
+from replaywright.browser.step.step_context import StepContext
+from replaywright.domain.common.text import shorten
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import Check, Collapse, Expand, Fill, Paste, SelectOption, Switch, Type, Uncheck
+
+_EFFECT_S = 1.0
+"""How long a field may take to hold what was entered."""
+_OBSERVE_S = 0.15
+"""The least time for which the consequences of an input are watched while they are not known yet."""
+_QUIET_S = 0.05
+"""No request and no navigation under way for this long: the input has had its effect."""
+_OBSERVE_LIMIT_S = 5.0
+_SHOWN = 80
+"""Characters of a value that a message shows."""
+_ABSENT_CAUSE_S = 1.0
+"""A recorded consequence that does not begin within this time will not come."""
+
+# --------------------------------------------------------------------------------------- on what was entered
+
+
+def is_seen_on_element(context: StepContext) -> bool:
+    """Whether the step is to leave its element in a certain state."""
+    return isinstance(context.step, Switch | Fill | Type | Paste | SelectOption)
+
+
+async def took_effect(context: StepContext) -> bool:
+    """Whether the field holds what was entered, the checkbox is what was wanted; False after a moment if not."""
+    attempt, step = context.attempt, context.step
+
+    def done() -> bool:
+        match step:
+            case Check() | Uncheck():
+                return attempt.state.get("checked") is isinstance(step, Check)
+            case Expand() | Collapse():
+                return attempt.state.get("expanded") is isinstance(step, Expand)
+        return attempt.value_ok is True
+
+    def gone() -> bool:
+        return Cause.NEW_DOCUMENT in context.armed.causes or context.frame.id not in context.tab.frames
+
+    return await context.session.until(lambda: done() or gone(), context.deadline.left(_EFFECT_S))
+
+
+def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
+    """Whether the same input once more, or another one, leads on.
+
+    It does for a checkbox of three states, for an editor, and for a field that holds again what it held before: pages
+    that are still being put together draw their fields anew.
+    """
+    if isinstance(context.step, Switch):
+        return bool(ready.state.get("mixed")) and tries < 2
+    if isinstance(context.step, Fill) and not tries and not ready.state.get("editor") and ready.point is not None:
+        return context.attempt.state.get("value") == ready.state.get("value")
+    return entering.is_pasted(context.step, ready, context.work.text, tries) and isinstance(context.step, Fill)
+
+
+def require_effect(context: StepContext) -> None:
+    """Raise unless what the page made of the input is as good as what was wanted."""
+    if context.attempt.intercepted is not None:
+        what = context.attempt.intercepted.by or "something else"
+        context.fail("intercepted", f"the input went on to {what}, and was stopped before the page saw it there")
+    if isinstance(context.step, Switch):
+        wanted = "on" if isinstance(context.step, Check) else "off" if isinstance(context.step, Uncheck) else ""
+        wanted = wanted or ("open" if isinstance(context.step, Expand) else "closed")
+        context.fail("state_differs", f"the control did not change: it was to be {wanted}")
+    if isinstance(context.step, SelectOption):
+        if not context.step.expect:  # lists that only set something off return to what they showed
+            chosen = ", ".join(map(repr, context.step.wanted))
+            context.fail("value_differs", f"chosen was {chosen}, and the list shows {_held(context)}")
+        return
+    if not entering.holds(str(context.attempt.state.get("value") or ""), context.work.text):
+        entered = "a secret" if context.work.sensitive else repr(shorten(context.work.text, _SHOWN))
+        context.fail("value_differs", f"entered was {entered}, and the field holds {_held(context)}")
+
+
+def _held(context: StepContext) -> str:
+    """What the element holds, as a message may tell it."""
+    value = str(context.attempt.state.get("value") or "")
+    if context.work.sensitive:
+        return f"{len(value)} characters" if value else "nothing"
+    return repr(shorten(value, _SHOWN)) if value else "nothing"
+
+
+# ------------------------------------------------------------------------------------------- in the browser
+
+
+async def await_answers(context: StepContext) -> bool:
+    """Wait for the answers to what the step sent to its site; False when there is none to wait for.
+
+    Pages say "Saved!" before they know. Answers are waited for as long as a commit step has time, else a few seconds;
+    then a moment for what the page makes of them.
+    """
+    session, recorder = context.session, context.recorder
+    if recorder is None:
+        return False
+
+    def answered() -> bool:
+        url = session.current.url
+        return not any(recorder.awaits_answer(tab.traffic, url) for tab in session.tabs)
+
+    def is_quiet() -> bool:
+        arrived = Cause.NEW_DOCUMENT in recorder.causes  # nobody is left to make anything of the answer
+        return arrived or time.monotonic() - recorder.answered_at >= _QUIET_S
+
+    if answered() and is_quiet():
+        return False
+    limit = _OBSERVE_LIMIT_S if context.before_dispatch is None else float("inf")
+    await session.until(answered, context.deadline.left(limit))
+    await session.until(is_quiet, _QUIET_S)
+    return True
+
+
+async def follow(context: StepContext) -> None:
+    """Wait for what the input sets off: as recorded, or until nothing more follows."""
+    if context.work.causes is None:
+        await _observe(context)
+    else:
+        await _await_causes(context, context.work.causes)
+
+
+def _is_busy(context: StepContext) -> bool:
+    """Whether something that the input set off is still under way."""
+    recorder = context.armed
+    main = context.session.current.main
+    arriving = bool(recorder.navigating or main.loading) or not main.loaded or context.session.opening
+    arriving = arriving or recorder.windows > len(recorder.popups)
+    return arriving or (context.frame.id in context.tab.frames and bool(context.frame.loading))
+
+
+async def _observe(context: StepContext) -> None:
+    """What the input sets off is not known yet: watch until nothing more follows, for a bounded time."""
+    session = context.session
+    limit = Deadline(context.deadline.left(_OBSERVE_LIMIT_S))
+    tabs = session.tabs
+
+    def busy() -> bool:
+        return _is_busy(context) or any(tab.traffic.busy(since=context.armed_at) for tab in tabs)
+
+    await session.until(lambda: False, limit.left(_OBSERVE_S))
+    while not limit.passed:
+        await session.until(lambda: not busy(), limit.left())
+        if not await session.until(busy, limit.left(_QUIET_S)):
+            break
+
+
+async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
+    """Wait for what the recording says that this input sets off."""
+    session, recorder = context.session, context.armed
+    awaited = [cause for cause in causes if cause is not Cause.NOTHING]
+    if not awaited:
+        return
+
+    def seen() -> bool:
+        return all(cause in recorder.causes for cause in awaited)
+
+    while not await session.until(seen, context.deadline.left(_ABSENT_CAUSE_S)):
+        if context.deadline.passed or not (_is_busy(context) or context.tab.traffic.busy(since=context.armed_at)):
+            return  # the page behaves differently now; what is expected of it decides
+    if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
+        await session.until(lambda: not _is_busy(context), context.deadline.left())
+
+
+def page_fault(context: StepContext) -> str:
+    """Why the document that the step led to is not the page it should be; empty if it is, or is the one of before."""
+    recorder, tab = context.recorder, context.session.current
+    if recorder is None or not {Cause.NEW_DOCUMENT, Cause.POPUP} & recorder.causes.keys():
+        return ""
+    if tab.main.unreachable:
+        return "navigation_failed"
+    status = tab.traffic.statuses.get(tab.main.loader, 0)
+    return f"http_{status}" if status >= 400 else ""

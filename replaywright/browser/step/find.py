@@ -1,0 +1,445 @@
+"""Finding the one element of a step, or the reason why none is certain."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.input import pointer, scrolling
+from replaywright.browser.reading import frames, snapshots
+from replaywright.browser.step.attempt import SILENCE_S, Attempt, Ready
+from replaywright.domain.locating.matching import (
+    Candidate,
+    Decision,
+    comparable,
+    decide_identified,
+    decide_similar,
+    may_compare,
+)
+from replaywright.domain.page.observed import ElementProbe
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.step.outcomes import Lookup
+from replaywright.errors import ActionFailed
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+    from replaywright.browser.step.attempt import Expectation
+    from replaywright.ports import Work
+
+
+_FIRST_AGAIN_S = 0.25
+"""How soon override rules are asked for the second time; twice as long each time after that."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait before a settled page is believed not to have the element, in seconds."""
+
+    network: float = 5.0
+    """For requests that are under way and may bring it."""
+    heal: float = 0.15
+    """Before a changed element is looked for by similarity."""
+    miss: float = 1.5
+    """Before the look-up is a miss."""
+    query: float = 4.0
+    """The same for an element that the task declares itself: nobody else could find it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The element is there and can take the input."""
+
+    lookup: Lookup
+    frame: Frame
+    ready: Ready
+
+
+@dataclass(frozen=True)
+class Missed:
+    """Nothing was touched."""
+
+    lookup: Lookup
+    snapshot: Snapshot | None = None
+
+
+class RulesAgain:
+    """When override rules are asked about an element that is covered or missing: at once, then ever more rarely.
+
+    What covers it may fill itself, or its frame may load, without anything that the attempt hears of.
+    """
+
+    def __init__(self) -> None:
+        self._stuck: object = None
+        self._next = math.inf
+        self._wait = _FIRST_AGAIN_S
+
+    def pause(self) -> float:
+        """Seconds until the next question."""
+        return max(0.0, self._next - time.monotonic())
+
+    def are_due_to_be_asked(self, stuck: object) -> bool:
+        """Whether to ask now; `stuck` is what the look-up is held up by, None when by nothing."""
+        now = time.monotonic()
+        if stuck is None:
+            self._stuck, self._next = None, math.inf
+            return False
+        if stuck != self._stuck:
+            self._stuck, self._next, self._wait = stuck, now, _FIRST_AGAIN_S
+        if now < self._next:
+            return False
+        self._next, self._wait = now + self._wait, self._wait * 2
+        return True
+
+
+class Finder:
+    """One look-up. The page agent finds candidates and makes the element ready; what is the element is decided here."""
+
+    def __init__(
+        self,
+        session: "ChromiumSession",
+        *,
+        work: "Work",
+        expectation: "Expectation",
+        deadline: Deadline,
+        spec: dict[str, Any],
+        patience: Patience,
+    ) -> None:
+        self._session = session
+        self._work = work
+        self._expectation = expectation
+        self._deadline = deadline
+        self._spec = spec
+        self._patience = patience
+        self._tab: Tab = session.current
+        self._frame: Frame = self._tab.main
+        self._target = work.target
+        self._healed: Lookup | None = None
+        self._chosen: Lookup | None = None
+        """Why the candidate was chosen that is being made ready; None when the page found it certain itself."""
+        self._offer = 0
+        self._lookup = Lookup(reason="not_found", entry_version=work.entry_version)
+        self._context = ""
+        self._compared = False
+        self._searched = False
+        self._rules = RulesAgain()
+
+    @property
+    def _attempt(self) -> Attempt:
+        return self._expectation.attempt
+
+    async def find(self) -> Found | Missed:
+        """Look until the element is certain and ready, or it is certain that it is not.
+
+        Raises:
+            ActionFailed: the element is there and cannot take the input, or the page does not answer.
+        """
+        if self._work.query is None and self._target is None:
+            await self._at_rest(self._patience.network)
+            return await self._missed(Lookup(reason="no_entry", entry_version=self._work.entry_version))
+        frame = await self._where()
+        if frame is None:  # the path leads nowhere: it may be described differently now
+            self._compared = True
+            return await self._not_certain() or Missed(self._lookup)
+        self._begin(frame)
+        while not self._deadline.passed:
+            heard = self._attempt.heard
+            await self._session.until(lambda: self._news(heard), min(self._pause(), self._rules.pause()))  # noqa: B023
+            if self._frame.context != self._context:
+                await self._begin_again()
+                continue
+            outcome = await self._weigh()
+            if isinstance(outcome, Missed) and await self._scrolled_to(outcome):
+                outcome = await self._weigh()
+            if outcome is not None:
+                return outcome
+            if await self._is_overridden():
+                break
+        return await self._out_of_time()
+
+    async def _is_overridden(self) -> bool:
+        """Whether the element is covered or missing and a rule would clear the way: then it is not waited for."""
+        attempt = self._attempt
+        missing = attempt.settled_at if attempt.settled and not attempt.candidates else None
+        stuck = attempt.blocked if attempt.blocked is not None and attempt.blocked.reason == "covered" else missing
+        if not self._work.overrides or not self._rules.are_due_to_be_asked(stuck):
+            return False
+        return bool(await self._session.due(self._work.overrides))
+
+    # ------------------------------------------------------------------------------------------- one look
+
+    async def _where(self) -> Frame | None:
+        """The live frame that the recording names; waits for it as for an element."""
+        if self._target is not None and self._target.frame:
+            path = self._target.frame
+            until = Deadline(self._deadline.left(self._patience.miss))
+            while (frame := await frames.find(self._tab, path)) is None or not frame.context:
+                known = len(self._tab.worlds())
+                if not await self._session.until(lambda: len(self._tab.worlds()) != known, until.left()):  # noqa: B023
+                    break
+            return frame if frame is not None and frame.context else None
+        await self._session.until(lambda: bool(self._tab.main.context), self._deadline.left())
+        return self._tab.main
+
+    def _begin(self, frame: Frame) -> None:
+        self._frame = frame
+        self._context = frame.context
+        self._chosen = None
+        self._attempt.restart()
+        self._attempt.frame_id = frame.id
+        self._attempt.path = self._target.frame if self._target is not None else ()
+        if not frame.context:
+            return
+        self._ask_other_frames()
+        target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame"})
+        query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
+        spec = {**self._spec, "attempt": self._attempt.token, "target": None if query else target, "query": query}
+        spec["probes"] = self._expectation.told_probes
+        self._attempt.expect_answer(frame)
+        self._tab.tell(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
+        self._expectation.ask(self._tab)
+
+    async def _begin_again(self) -> None:
+        """The document went away while looking: nothing was touched, so look in the one that came."""
+        await self._session.until(
+            lambda: bool(self._frame.context) or self._frame.id not in self._tab.frames, self._deadline.left()
+        )
+        frame = self._frame if self._frame.context else await self._where()
+        if frame is not None and frame.context:
+            self._begin(frame)
+
+    def _news(self, heard: int) -> bool:
+        return self._attempt.heard != heard or self._frame.context != self._context
+
+    def _pause(self) -> float:
+        """How long to wait for news: to the next moment at which patience ends."""
+        attempt = self._attempt
+        if not attempt.settled:
+            return self._deadline.left()
+        ends = attempt.settled_at + self._patience_left()
+        return self._deadline.left(max(0.0, ends - time.monotonic()) + 0.005)
+
+    def _patience_left(self) -> float:
+        if self._work.query is not None:
+            return min(self._patience.query, self._work.timeout_ms / 2000)
+        if not self._compared and self._healed is None:
+            return self._patience.heal
+        return self._patience.miss
+
+    async def _weigh(self) -> Found | Missed | None:
+        """What follows from what the agent has said; None to go on listening."""
+        attempt = self._attempt
+        if attempt.failed:
+            raise ActionFailed("agent_failed", f"the page could not be searched: {attempt.failed}", dispatched=False)
+        if attempt.ready is not None:
+            await self._others_answered()
+            decision = self._decide(attempt.ready.candidates)
+            if decision.chosen is not None and decision.chosen.index == attempt.ready.index:
+                lookup = decision.lookup if self._chosen is None else self._chosen
+                return await self._found(lookup, attempt.ready)
+            attempt.ready = None  # certain to the page, and not to us
+            self._lookup = decision.lookup
+            self._compared = True
+            self._tab.tell(self._frame, script_for("cancel"))
+            return await self._not_certain()
+        if attempt.candidates:
+            decision = self._decide(attempt.candidates)
+            self._lookup = decision.lookup
+            if decision.chosen is not None:
+                if self._chosen is None or self._offer != attempt.offers:
+                    self._chosen, self._offer = decision.lookup, attempt.offers
+                    self._tab.tell(self._frame, script_for("choose", attempt.token, decision.chosen.index))
+                return None
+        if attempt.blocked is not None or not attempt.settled:
+            return None
+        if self._work.query is not None and not attempt.candidates:
+            if await self._goes_elsewhere():
+                return None
+            self._lookup = self._decide_declared(()).lookup
+        if time.monotonic() < attempt.settled_at + self._patience_left():
+            return None
+        if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + self._patience.network:
+            await self._session.until(lambda: not self._tab.traffic.busy(), self._patience.network)
+            attempt.settled_at = time.monotonic()
+            return None
+        return await self._not_certain()
+
+    def _decide(self, candidates: tuple[Candidate, ...]) -> Decision:
+        if self._work.query is not None or self._target is None:
+            return self._decide_declared(candidates)
+        decision = decide_identified(self._target, candidates, self._work.entry_version)
+        if decision.lookup.healed and not self._work.heal:
+            return Decision(decision.lookup.model_copy(update={"hit": False, "reason": "heal_off"}))
+        return decision
+
+    def _decide_declared(self, candidates: tuple[Candidate, ...]) -> Decision:
+        lookup = Lookup(tier="query", candidates=len(candidates), entry_version=self._work.entry_version)
+        elsewhere = sum(self._matches_elsewhere().values())
+        if len(candidates) == 1 and not elsewhere:
+            return Decision(lookup.model_copy(update={"hit": True, "score": 1.0}), candidates[0])
+        several = len(candidates) + elsewhere > 1
+        return Decision(lookup.model_copy(update={"reason": "ambiguous" if several else "not_found"}))
+
+    # ------------------------------------------------------------------- a declared element in other frames
+
+    def _ask_other_frames(self) -> None:
+        """A declared element must be the only one on the whole page: have the other frames count theirs."""
+        query, attempt = self._work.query, self._attempt
+        if query is None or len(self._tab.worlds()) < 2:
+            return
+        probe = ElementProbe(query=query)
+        if probe not in attempt.probes:
+            attempt.probes = (*attempt.probes, probe)
+            attempt.asked.clear()
+
+    def _matches_elsewhere(self) -> dict[str, int]:
+        """How many elements match in the other frames, as far as they have answered; by frame id."""
+        probes = self._attempt.probes
+        if self._work.query is None or ElementProbe(query=self._work.query) not in probes:
+            return {}
+        position = probes.index(ElementProbe(query=self._work.query))
+        counts: dict[str, int] = {}
+        for frame in self._tab.worlds():
+            asked = self._attempt.asked.get(frame.id)
+            if frame is not self._frame and asked is not None and asked.answers is not None:
+                counts[frame.id] = asked.answers[position].count
+        return {frame_id: count for frame_id, count in counts.items() if count}
+
+    async def _others_answered(self) -> None:
+        """Wait for the other frames' counts, not for long: a frame that hangs must not hold up the step."""
+        if self._work.query is None or len(self._tab.worlds()) < 2:
+            return
+
+        def answered() -> bool:
+            asked = [self._attempt.asked.get(frame.id) for frame in self._tab.worlds() if frame is not self._frame]
+            return all(one is not None and one.answers is not None for one in asked)
+
+        await self._session.until(answered, self._deadline.left(SILENCE_S))
+
+    async def _goes_elsewhere(self) -> bool:
+        """Whether the look-up goes on in another frame, the only one with a match."""
+        before = self._attempt.probes
+        self._ask_other_frames()
+        self._expectation.ask(self._tab)
+        if self._attempt.probes != before:  # frames have come since it began
+            self._begin(self._frame)
+            return True
+        await self._others_answered()
+        elsewhere = self._matches_elsewhere()
+        if list(elsewhere.values()) != [1]:
+            return False
+        self._tab.tell(self._frame, self._expectation.script)  # it only counts from now on
+        self._attempt.expect_answer(self._frame)
+        self._begin(self._tab.frames[next(iter(elsewhere))])
+        return True
+
+    # -------------------------------------------------------------------------------------------- the end
+
+    async def _found(self, lookup: Lookup, ready: Ready) -> Found:
+        if self._healed is not None:
+            lookup = self._healed
+        if self._frame is not self._tab.main:
+            path = await frames.path_of(self._tab, self._frame)
+            target = ready.target.model_copy(update={"frame": path})
+            ready = replace(ready, target=target)
+        return Found(lookup, self._frame, ready)
+
+    # ---------------------------------------------------------------------------------------- not certain
+
+    async def _not_certain(self) -> Found | Missed | None:
+        """The identifiers led nowhere: compare with every element of the page, or give up."""
+        target = self._target
+        if target is None or self._work.query is not None or self._healed is not None:
+            return await self._missed(self._lookup)
+        if not may_compare(self._lookup):
+            return await self._missed(self._lookup)
+        snapshot = await self._read()
+        decision = self._compare(target, snapshot)
+        if decision.chosen is not None:
+            self._healed = decision.lookup
+            self._target = decision.chosen.target
+            return await self.find()
+        lookup = self._lookup if self._lookup.candidates else decision.lookup
+        if decision.lookup.reason == "heal_off":
+            lookup = decision.lookup
+        if self._compared or not self._context:
+            return Missed(lookup, snapshot)
+        self._compared = True  # it may only be late: listen a little longer, then compare once more
+        return None
+
+    def _compare(self, target: Target, snapshot: Snapshot | None) -> Decision:
+        needs_input = self._spec["need"] not in ("read", "scroll", "hover")
+        candidates = comparable(snapshot.elements if snapshot else (), needs_input=needs_input)
+        decision = decide_similar(target, candidates, self._work.entry_version)
+        if decision.chosen is None or self._work.heal:
+            return decision
+        return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
+
+    async def _scrolled_to(self, missed: Missed) -> bool:
+        """Whether scrolling has brought something to weigh: a list may make its rows only while it is scrolled."""
+        ended = self._searched or self._healed is not None or missed.lookup.reason == "ambiguous"
+        if ended or not self._frame.context:
+            return False
+        self._searched = True
+        self._begin(self._frame)
+
+        def is_enough() -> bool:
+            decision = self._decide(self._attempt.candidates or ())
+            return decision.chosen is not None or decision.lookup.reason == "ambiguous"
+
+        return await scrolling.search(
+            self._session, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
+        )
+
+    async def _missed(self, lookup: Lookup) -> Missed:
+        return Missed(lookup, await self._read(about=self._work.step.instruction))
+
+    async def _read(self, about: str | None = None) -> Snapshot | None:
+        try:
+            return await snapshots.take(self._tab, self._session.typed, about=about)
+        except WireFailed as exc:
+            if exc.timed_out:
+                raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
+            return None
+
+    async def _at_rest(self, timeout_s: float) -> None:
+        """Wait until the page has loaded and no request that may change it is under way."""
+        tab = self._tab
+        await self._session.until(
+            lambda: tab.main.loaded and bool(tab.main.context) and not tab.traffic.busy(),
+            self._deadline.left(timeout_s),
+        )
+
+    async def _out_of_time(self) -> Found | Missed:
+        blocked = self._attempt.blocked
+        if blocked is not None:
+            said = pointer.refusal(self._work.step, blocked.reason, blocked.by)
+            raise ActionFailed(blocked.reason, said or why_blocked(blocked.reason, blocked.by), dispatched=False)
+        if not self._attempt.heard:
+            state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
+            raise ActionFailed("timeout", f"the page {state}", dispatched=False)
+        return await self._missed(self._lookup)
+
+
+def why_blocked(reason: str, by: str) -> str:
+    """What a `blocked` message of the page agent means, in words."""
+    texts = {
+        "invisible": "the element is not visible",
+        "disabled": "the element is disabled",
+        "covered": f"the element is covered by {by or 'something else'}",
+        "moving": "the element does not stop moving",
+        "readonly": "the field is read-only",
+        "not_editable": f"the element takes no text{f': {by}' if by else ''}",
+        "too_long": f"the field takes at most {by} characters, and the value is longer",
+        "no_such_value": f"the field does not take this value: {by}",
+        "radio": "a radio button cannot be cleared; choose another one of its group instead",
+        "not_expandable": "the element does not say whether it is open (aria-expanded, <details>, popover): use click",
+        "not_choosable": "the list does not keep what is chosen in it",
+        "takes_folders": "the field takes a folder, and only files are uploaded",
+        "takes_one_file": f"the field takes one file, and the step names {by}",
+        "no_such_option": f"the list has no such option{f'; it has {by}' if by else ''}",
+    }
+    return texts.get(reason, f"the element cannot take the input: {reason}")

@@ -1,0 +1,46 @@
+"""Which override rules are due on a page, by one question to each of its frames."""
+
+import asyncio
+from collections.abc import Sequence
+
+from replaywright.browser.devtools.channel import Tab, script_for
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.step.attempt import joined
+from replaywright.domain.page.observed import AssertionContext, Probe, ProbeResult
+from replaywright.domain.predicate.predicates import probes_of
+from replaywright.domain.step.overrides import OverrideRule, due_in
+
+ANSWER_S = 0.25
+"""A frame that has not answered by then has no say. It answers in a few milliseconds unless a script keeps it busy."""
+FRAMES_LIMIT = 50
+"""So many frames are asked, outer ones first."""
+
+
+async def due(tab: Tab, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
+    """Those of `rules` whose `when` holds in `tab` now; none while the top document does not answer."""
+    probes = probes_of(rule.when for rule in rules if rule.when is not None)
+    answers = await _answers(tab, probes) if probes else ()
+    if answers is None:
+        return ()
+    context = AssertionContext(url=tab.url, title=tab.title, probes=tuple(zip(probes, answers, strict=True)))
+    return due_in(rules, context)
+
+
+async def _answers(tab: Tab, probes: Sequence[Probe]) -> tuple[ProbeResult, ...] | None:
+    frames = tab.worlds()[:FRAMES_LIMIT]
+    script = script_for("probe", [probe.model_dump(by_alias=True, exclude_none=True) for probe in probes])
+    told = await asyncio.gather(
+        *(tab.call(frame, script, timeout_s=ANSWER_S) for frame in frames), return_exceptions=True
+    )
+    parts: list[tuple[ProbeResult, ...]] = []
+    for frame, answer in zip(frames, told, strict=True):
+        if isinstance(answer, BaseException):
+            if not isinstance(answer, WireFailed):
+                raise answer
+            if frame is tab.main:
+                return None
+            continue
+        parts.append(tuple(ProbeResult.model_validate(one) for one in answer))
+    if tab.main not in frames:
+        return None
+    return tuple(joined(each) for each in zip(*parts, strict=True))

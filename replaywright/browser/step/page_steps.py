@@ -1,0 +1,224 @@
+"""Steps on the page as a whole: navigation, tabs, keys for whatever has the focus, and scrolling."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.evidence import without_query
+from replaywright.browser.devtools.wire import WireFailed
+from replaywright.browser.input import entering, hand, keys
+from replaywright.browser.input.dispatch import delivered
+from replaywright.browser.step import consequences
+from replaywright.browser.step.step_context import StepContext
+from replaywright.domain.common.urls import is_web, web_address
+from replaywright.domain.proof.proof import needs_proof
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import GoBack, Goto, Paste, Press, Scroll, SwitchTab
+from replaywright.errors import ActionFailed, InputInvalid
+
+_ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
+"""What a navigation comes to."""
+_ABORTED = "net::ERR_ABORTED"
+
+_SCROLL_PAGE = """(to => {
+  const whole = document.scrollingElement ?? document.documentElement;
+  let box = whole;
+  if (whole.scrollHeight <= innerHeight + 1) {
+    const scrollable = e => e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY);
+    const area = e => e.clientWidth * e.clientHeight;
+    box = [...document.querySelectorAll("*")].filter(scrollable).sort((a, b) => area(b) - area(a))[0] ?? whole;
+  }
+  box.scrollTo({top: to === "top" ? 0 : box.scrollHeight, behavior: "instant"});
+})"""
+
+# ----------------------------------------------------------------------------------------- keys and scrolling
+
+
+async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
+    """Press keys, paste, or scroll, and wait for what follows.
+
+    Raises:
+        ActionFailed: `timeout`: the page did not take the keys.
+    """
+    await _end_guards(context)
+    context.expectation.ask(context.tab, watch=needs_proof(step))
+    await context.session.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
+    context.before = context.expectation.verdicts(context.tab)
+    if context.work.secrets:
+        await entering.require_allowed(context.tab, await entering.focused_frame(context.tab), context.work.secrets)
+    await context.permitted(None)
+    context.arm()
+    if context.work.secrets:
+        await _enter_secret(context)
+    elif isinstance(step, Press):
+        keys.parse(step.keys)  # a key that does not exist touches nothing
+        context.dispatched = True
+        await _press(context, step.keys)
+    elif isinstance(step, Paste) and not context.work.text:
+        context.dispatched = True
+        await _press(context, "Delete")
+    elif isinstance(step, Paste):
+        frame = await entering.focused_frame(context.tab)
+        async with entering.carried(context.session, context.tab, frame, context.work.text):
+            context.dispatched = True
+            await _press(context, "Control+V")
+    else:
+        context.dispatched = True
+        script = f'{_SCROLL_PAGE}("{step.to}")'
+        await context.tab.call(context.tab.main, script, timeout_s=context.deadline.left(5.0))
+    await consequences.follow(context)
+
+
+async def _enter_secret(context: StepContext) -> None:
+    frame = await entering.focused_frame(context.tab)
+    if why := await entering.entered(context.tab, frame, context.work, "enterHere"):
+        reason = "not_editable" if why == "not_editable" else "not_landed"
+        raise ActionFailed(reason, f"the secret was not entered: {entering.WHY_NOT[why]}", dispatched=False)
+    context.dispatched = True
+
+
+async def _end_guards(context: StepContext) -> None:
+    """The guard of the step before, on its element, is not for the keys of this one; input overtakes scripts."""
+
+    async def end(frame: Frame) -> None:
+        try:
+            await context.tab.call(frame, script_for("cancel"), timeout_s=context.deadline.left(1.0))
+        except WireFailed:  # the frame went away, or hangs: it takes no input either
+            return
+
+    await asyncio.gather(*(end(frame) for frame in context.tab.worlds()))
+
+
+async def _press(context: StepContext, combination: str) -> None:
+    posted = hand.press(context.tab.wire, combination)
+    await delivered(context, posted, lambda: Cause.NEW_DOCUMENT in context.armed.causes or context.tab.closed)
+
+
+# ------------------------------------------------------------------------------------------------------ tabs
+
+
+async def switch_tab(context: StepContext, step: SwitchTab) -> None:
+    """Make the one tab that answers to the step the current one.
+
+    Raises:
+        ActionFailed: `no_such_tab`, `ambiguous_tab`.
+    """
+    session = context.session
+
+    def matching() -> list[Tab]:
+        tabs = [tab for tab in session.tabs if not tab.closed]
+        if step.tab is not None:
+            return tabs[-1:] if step.tab == "latest" else tabs[:1]
+        if step.url_contains is not None:
+            return [tab for tab in tabs if step.url_contains in tab.url]
+        return [tab for tab in tabs if (step.title_contains or "") in tab.title]
+
+    await session.until(lambda: not session.opening and len(matching()) > 0, context.deadline.left())
+    found = matching()
+    if len(found) != 1:
+        shown = ", ".join(repr(without_query(tab.url)) for tab in session.tabs)
+        reason = "ambiguous_tab" if found else "no_such_tab"
+        raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
+    session.make_current(found[0])
+    context.tab = found[0]
+    await context.tab.wire.send("Page.bringToFront", timeout_s=5)
+    await session.until(lambda: context.tab.main.loaded, context.deadline.left())
+
+
+async def close_tab(context: StepContext) -> None:
+    """Close the current tab.
+
+    Raises:
+        ActionFailed: `last_tab`; `held_by_dialog`: the page asked, and stayed; `timeout`.
+    """
+    session = context.session
+    if len([tab for tab in session.tabs if not tab.closed]) == 1:
+        raise ActionFailed("last_tab", "this is the only tab; closing it would end the session", dispatched=False)
+    tab = context.tab
+    await context.left_alone()
+    context.arm()
+    context.dispatched = True
+    tab.wire.tell("Page.close")
+    await session.until(lambda: tab.closed or context.is_held(), context.deadline.left())
+    if not tab.closed:
+        context.fail_if_held()
+        context.fail("timeout", "the tab did not close")
+    context.tab = session.current
+
+
+# ------------------------------------------------------------------------------------------------ navigation
+
+
+async def navigate(context: StepContext, step: Goto | GoBack) -> None:
+    """Open an address, or go back, and wait until the document is there, or the download has begun.
+
+    Raises:
+        ActionFailed: `scheme_refused`, `address_refused`, `no_history`: nothing was done. `navigation_failed`,
+            `timeout`, `held_by_dialog`, `http_404` and so on: the page did not come.
+    """
+    tab = context.tab
+    command, params = await _navigation(tab, step)
+    await context.permitted(None)
+    context.arm(watch=True)
+    recorder = context.armed
+    context.dispatched = True
+    error = await _answer_to(context, command, params)
+    if error == _ABORTED and not recorder.causes and not context.is_held():
+        # Chromium drops what comes right after a navigation that a dialog held; and to get a page twice is safe.
+        error = await _answer_to(context, command, params)
+    context.fail_if_held()
+    if tab.main.unreachable and not error:
+        error = "the server cannot be reached"
+    if error and Cause.DOWNLOAD not in recorder.causes:
+        context.fail("navigation_failed", f"the page could not be opened: {error}")
+    if not any(cause in recorder.causes for cause in _ARRIVED):
+        context.fail("timeout", "the page did not come in time")
+    await context.session.until(lambda: tab.main.loaded and not tab.main.loading, context.deadline.left())
+    if not tab.main.loaded and Cause.NEW_DOCUMENT in recorder.causes:
+        context.fail("timeout", "the document did not arrive completely in time")
+    status = tab.traffic.statuses.get(tab.main.loader, 0)
+    if status >= 400 and Cause.NEW_DOCUMENT in recorder.causes:
+        context.fail(f"http_{status}", f"{without_query(tab.url)} answered with status {status}")
+
+
+async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any]]:
+    """The browser's command and its parameters."""
+    if isinstance(step, Goto):
+        try:
+            address = web_address(step.url, "goto")
+        except InputInvalid as exc:
+            reason = "address_refused" if is_web(step.url) else "scheme_refused"
+            raise ActionFailed(reason, str(exc), dispatched=False) from exc
+        return "Page.navigate", {"url": address.url}
+    history = await tab.wire.send("Page.getNavigationHistory")
+    position = history["currentIndex"] - 1
+    if position < 0:
+        raise ActionFailed("no_history", "there is no page to go back to", dispatched=False)
+    return "Page.navigateToHistoryEntry", {"entryId": history["entries"][position]["id"]}
+
+
+async def _answer_to(context: StepContext, command: str, params: dict[str, Any]) -> str:
+    """What the browser says of a navigation: "", or why there is none."""
+    recorder, pulse = context.armed, context.session.pulse
+    sent = context.tab.wire.post(command, params)
+    sent.add_done_callback(lambda _: pulse.beat())
+    # The answer to Page.navigate comes when the document is there, or cannot be had.
+    await context.session.until(
+        lambda: (
+            (sent.done() or command != "Page.navigate")
+            and (_error_of(sent) != "" or context.is_held() or any(cause in recorder.causes for cause in _ARRIVED))
+        ),
+        context.deadline.left(),
+    )
+    return _error_of(sent)
+
+
+def _error_of(sent: "asyncio.Future[Mapping[str, Any]]") -> str:
+    if not sent.done() or sent.cancelled():
+        return ""
+    if (failed := sent.exception()) is not None:
+        if isinstance(failed, WireFailed) and not failed.closed and not failed.timed_out:
+            return failed.message
+        raise failed
+    return str(sent.result().get("errorText") or "")

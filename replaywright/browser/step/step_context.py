@@ -1,0 +1,150 @@
+"""What the parts that perform one step share: how far it is, where it acts, and what was seen of it."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from replaywright.browser.devtools.channel import WORLD, Frame, Tab
+from replaywright.browser.devtools.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
+from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.step.attempt import Attempt, Expectation
+from replaywright.domain.common.text import shorten
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
+from replaywright.domain.step.outcomes import Evidence
+from replaywright.domain.task.actions import Cause
+from replaywright.errors import ActionFailed
+from replaywright.ports import BeforeDispatch, Work
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+
+_AFTERMATH_S = 1.0
+"""Once an input is on its way, at least this long is spent on learning what became of it."""
+
+
+class StepContext:
+    """One `Work` in one session, from its beginning to its report."""
+
+    def __init__(self, session: "ChromiumSession", work: Work, before_dispatch: BeforeDispatch | None) -> None:
+        self.session = session
+        self.work = work
+        self.step = work.step
+        self.before_dispatch = before_dispatch
+        self.holds = before_dispatch is not None or session.is_read
+        """Whether the page agent has to wait for a word before it does anything."""
+        self.deadline = Deadline(work.timeout_ms / 1000)
+        self.dispatched = False
+        """Whether the page may have been touched."""
+        self.expectation = Expectation.of(work.expect, session.next_token(), session.typed, session.custom)
+        self.tab: Tab = session.current
+        self.frame: Frame = self.tab.main
+        self.before: tuple[PredicateResult, ...] = ()
+        """What held of the expectation before the step did anything."""
+        self.recorder: Recorder | None = None
+        """Collects evidence since `arm`."""
+        self.armed_at = 0.0
+        self.given_at = 0.0
+        """The same in seconds since 1970."""
+        self._acted_in = ""
+        """The document that was shown then."""
+        self._preload: asyncio.Future[Mapping[str, Any]] | None = None
+        self._open_before = tuple(tab for tab in session.tabs if not tab.closed)
+        self._dialogs_before: tuple[str, ...] = ()
+
+    @property
+    def attempt(self) -> Attempt:
+        """The page agent's attempt at this step."""
+        return self.expectation.attempt
+
+    @property
+    def armed(self) -> Recorder:
+        """The recorder, once there is one."""
+        assert self.recorder is not None
+        return self.recorder
+
+    def fail(self, reason: str, message: str) -> NoReturn:
+        """Raise `ActionFailed`, which says whether the page may have been touched."""
+        raise ActionFailed(reason, message, dispatched=self.dispatched)
+
+    async def left_alone(self) -> None:
+        """Wait until the page is read for the checkpoint before the step; that is none of the step's time."""
+        begun = time.monotonic()
+        await self.session.left_alone()
+        self.deadline.ends += time.monotonic() - begun
+
+    async def permitted(self, target: Target | None) -> None:
+        """Wait until `target`, or the page, may be given something."""
+        await self.left_alone()
+        if self.before_dispatch is not None:
+            await self.before_dispatch(target, self.before)
+
+    # ------------------------------------------------------------------------------------------- evidence
+
+    def go(self, frame: Frame) -> None:
+        """From here on the page may be touched."""
+        self.deadline = Deadline(max(self.deadline.left(), _AFTERMATH_S))
+        self.arm()
+        self.attempt.renew(frame)
+        self.dispatched = True
+
+    def arm(self, *, watch: bool = False) -> None:
+        """Collect evidence from now on; have the expected new document answer without being asked."""
+        self.armed_at, self.given_at = time.monotonic(), time.time()
+        self._acted_in = self.session.document
+        self.recorder = Recorder(self.frame.id, self.tab.main.id)
+        self.session.recorder = self.recorder
+        self._open_before = tuple(tab for tab in self.session.tabs if not tab.closed)
+        if self.work.causes is None or Cause.POPUP in self.work.causes:
+            self.session.hear_popups(self.recorder)
+        expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)
+        if expected and self.attempt.probes and self._preload is None:
+            params = {"source": self.expectation.script, "worldName": WORLD}
+            self.expectation.preloaded = self.tab.wire
+            self._preload = self.tab.wire.post("Page.addScriptToEvaluateOnNewDocument", params)
+
+    def remove_preload(self) -> None:
+        """New documents need not answer any more."""
+        if self._preload is not None:
+            self._preload.add_done_callback(self._removed)
+
+    def _removed(self, added: "asyncio.Future[Mapping[str, Any]]") -> None:
+        if not added.cancelled() and added.exception() is None and not self.tab.closed:
+            self.tab.wire.tell("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]})
+
+    def evidence(self) -> Evidence:
+        """What was seen of the step so far; after its report, what remains to be told."""
+        seen = Evidence() if self.recorder is None else self.recorder.evidence()
+        opened = [tab for tab in self.session.tabs_seen if tab not in self._open_before]
+        tabs = [f"opened {_address(tab)}" for tab in opened]
+        tabs += [f"closed {_address(tab)}" for tab in (*self._open_before, *opened) if tab.closed]
+        if self.recorder is not None:
+            tabs += ["opened and closed again"] * self.recorder.popups.count("")
+        self._dialogs_before += self.session.dialogs.earlier()
+        dialogs = (*self._dialogs_before, *seen.dialogs)[:DIALOG_LIMIT]
+        return seen.model_copy(update={"tabs": tuple(tabs[:LIST_LIMIT]), "dialogs": dialogs})
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the document that is shown was loaded after the input was given."""
+        is_loaded = self.session.current.url.startswith(("http://", "https://"))
+        return bool(self._acted_in) and is_loaded and self.session.document != self._acted_in
+
+    # ------------------------------------------------------------------------------- pages that ask to stay
+
+    def is_held(self) -> bool:
+        """Whether the page has asked before it would be left, and was told to stay."""
+        return self.recorder is not None and self.recorder.stayed
+
+    def fail_if_held(self) -> None:
+        """Raise when the page stayed because of its question."""
+        if self.is_held():
+            message = (
+                "the page asked whether it may be left (beforeunload), and stayed; to leave it, say dialog: accept"
+            )
+            self.fail("held_by_dialog", message)
+
+
+def _address(tab: Tab) -> str:
+    return shorten(without_query(tab.url), LINE_LIMIT)

@@ -1,0 +1,78 @@
+"""Whose hands the browser is in: lending it to a person, and what left it meanwhile."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from replaywright.keeper import clock
+from replaywright.keeper.chromium.lending import LentBrowser
+from replaywright.keeper.chromium.multiplexer import Multiplexer
+from replaywright.keeper.gate.black_box import BlackBox
+from replaywright.keeper.protocol import LENT_NAME, Lent, Moment, TakenBack
+
+CONNECTIONS_TOLD = 200
+"""Of those that left while a person had the browser, the newest."""
+
+_log = logging.getLogger(__name__)
+
+
+class Hands:
+    """Lends one browser to one person at a time."""
+
+    def __init__(self, directory: Path, black_box: BlackBox, own_ports: set[int]) -> None:
+        """`own_ports` are those that pages of the browser must not reach."""
+        self._file = directory / LENT_NAME
+        self._black_box = black_box
+        self._own_ports = own_ports
+        self._lent: LentBrowser | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._name = ""
+        self._begun: Moment | None = None
+        self._ended: Moment | None = None
+        self.until_s = float("-inf")
+        """Until when the browser is lent, on the lease clock."""
+
+    async def lend(self, name: str, lasts_s: float, devtools: Multiplexer) -> Lent:
+        """Serve the browser's pages to a person for so long from now; where that is done already, go on with it."""
+        if self._lent is None:
+            lent = LentBrowser(devtools)
+            await lent.start()
+            self._lent = lent
+            self._begun, self._ended = clock.moment(), None
+            self._own_ports.add(lent.port)
+            self._file.touch(mode=0o600)
+            self._file.write_text(f"{lent.address}\n", "ascii")
+        self._name = name
+        if self._timer is not None:
+            self._timer.cancel()
+        self.until_s = clock.lease_now_s() + lasts_s
+        self._timer = asyncio.get_running_loop().call_later(lasts_s, self.close)
+        return Lent(file=str(self._file), ends_in_s=lasts_s)
+
+    def take_back(self, name: str) -> TakenBack:
+        """Close the address, and say what left the browser since it was lent."""
+        self.close()
+        if self._begun is None or self._name != name:
+            return TakenBack(lent=False)
+        connections, is_complete = self._black_box.since(self._begun.monotonic_s)
+        newest = connections[-CONNECTIONS_TOLD:]
+        return TakenBack(
+            lent=True,
+            begun=self._begun,
+            ended=self._ended,
+            connections=tuple(connection.record() for connection in newest),
+            is_complete=is_complete and len(newest) == len(connections),
+        )
+
+    def close(self) -> None:
+        """Nobody but the workers has the browser any more."""
+        if self._lent is None:
+            return
+        _log.info("the browser is taken back")
+        self._lent.close()
+        self._own_ports.discard(self._lent.port)
+        self._file.unlink(missing_ok=True)
+        self._lent, self.until_s, self._ended = None, float("-inf"), clock.moment()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,289 @@
+"""One DevTools connection shared by the clients of a browser, as if each had a connection of its own.
+
+A client gets a session of its own with the browser, or with one page: its messages without a session are those of that
+session, and it may address the sessions that were attached from there. Commands are numbered anew. An answer or event
+is neither parsed nor written anew: Chromium puts the number first and the session last. Only the events that tell of
+targets are read.
+"""
+
+import asyncio
+import itertools
+import json
+import logging
+import re
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.errors import StackFailed
+from replaywright.keeper.chromium.pipe import DevToolsPipe
+from replaywright.keeper.chromium.websocket import WebSocket
+
+CALL_S = 10.0
+
+_NUMBER = re.compile(rb'\{"id":(\d+),')
+_SESSION = re.compile(rb',"sessionId":"([0-9A-F]{32})"\}$')
+_SESSION_BYTES = 64
+_TARGET_EVENT = b'{"method":"Target.'
+_TARGETS = "Target.getTargets"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class _Client:
+    """One client and its sessions."""
+
+    socket: WebSocket
+    root: str
+    sessions: set[str] = field(default_factory=set)
+
+    def tell(self, *parts: bytes | memoryview) -> None:
+        self.socket.write(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A command that waits for its answer: of a client, with the client's number, or of the keeper."""
+
+    client: _Client | None = None
+    number: object = None
+    answer: "asyncio.Future[dict[str, Any]] | None" = None
+    lists_targets: bool = False
+
+
+class Multiplexer:
+    """The only one who speaks to Chromium."""
+
+    def __init__(self) -> None:
+        self._pipe = DevToolsPipe(self._told, self._lost)
+        self._numbers = itertools.count(1)
+        self._asked: dict[int, _Asked] = {}
+        self._owners: dict[str, _Client] = {}
+        self._own: dict[str, Callable[[str, dict[str, Any]], None]] = {}
+        self._hidden_contexts: set[str] = set()
+        self._hidden_sessions: set[str] = set()
+        self.is_lost = False
+        """Chromium has closed the pipe."""
+
+    async def open(self, ours: socket.socket) -> None:
+        """Speak over this end of the pipe from now on."""
+        await asyncio.get_running_loop().create_unix_connection(lambda: self._pipe, sock=ours)
+
+    def close(self) -> None:
+        """Close the pipe, and with it every client's connection."""
+        self._pipe.close()
+
+    def hide(self, context: str) -> None:
+        """Show clients nothing of a browser context of the keeper's own."""
+        self._hidden_contexts.add(context)
+
+    async def call(
+        self, method: str, params: Mapping[str, Any] | None = None, session: str = "", *, limit_s: float = CALL_S
+    ) -> dict[str, Any]:
+        """Send a command of the keeper's own and return its result.
+
+        Raises:
+            StackFailed: Chromium refuses, is gone, or does not answer in time.
+        """
+        if self.is_lost:
+            raise StackFailed(f"Chromium is gone: {method} has no answer")
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        number = self._send(method, params or {}, session, _Asked(answer=answer))
+        try:
+            async with asyncio.timeout(limit_s):
+                told = await answer
+        except TimeoutError as error:
+            raise StackFailed(f"Chromium has not answered {method} within {limit_s:g} s") from error
+        finally:
+            self._asked.pop(number, None)
+        if "error" in told:
+            raise StackFailed(f"Chromium refuses {method}: {told['error'].get('message')}")
+        result: dict[str, Any] = told["result"]
+        return result
+
+    def tell(self, method: str, params: Mapping[str, Any], session: str = "") -> None:
+        """Send a command of the keeper's own whose answer does not matter."""
+        self._send(method, params, session, _Asked())
+
+    def hear(self, session: str, hears: Callable[[str, dict[str, Any]], None]) -> None:
+        """Have `hears` called with every event of a session of the keeper's own."""
+        self._own[session] = hears
+
+    def unhear(self, session: str) -> None:
+        """Forget a session of the keeper's own."""
+        self._own.pop(session, None)
+
+    async def pages(self) -> list[dict[str, Any]]:
+        """Return the targets that are pages of the run.
+
+        Raises:
+            StackFailed: Chromium does not answer.
+        """
+        targets = (await self.call(_TARGETS))["targetInfos"]
+        return [info for info in targets if info["type"] == "page" and not self._is_hidden(info)]
+
+    async def serve(self, client: WebSocket, target: str = "") -> None:
+        """Pass on what a client sends until it leaves, is cut or Chromium is gone.
+
+        Args:
+            client: its connection.
+            target: the page that it may speak to; the whole browser without one.
+
+        Raises:
+            StackFailed: there is no such page, or Chromium does not answer.
+        """
+        attaching = asyncio.ensure_future(self._attach(target))
+        try:
+            root = await asyncio.shield(attaching)
+        except asyncio.CancelledError:
+            attaching.add_done_callback(self._abandon)
+            raise
+        one = _Client(client, root)
+        self._admit(one, root)
+        try:
+            while (message := await client.receive()) is not None:
+                self._pass_on(one, message)
+                await self._pipe.drain()
+        finally:
+            self._leave(one)
+
+    # ---- clients ------------------------------------------------------------------------------------------------
+
+    async def _attach(self, target: str) -> str:
+        if target:
+            told = await self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
+        else:
+            told = await self.call("Target.attachToBrowserTarget")
+        return str(told["sessionId"])
+
+    def _abandon(self, attaching: "asyncio.Future[str]") -> None:
+        if not attaching.cancelled() and attaching.exception() is None:
+            self.tell("Target.detachFromTarget", {"sessionId": attaching.result()})
+
+    def _admit(self, client: _Client, session: str) -> None:
+        client.sessions.add(session)
+        self._owners[session] = client
+
+    def _leave(self, client: _Client) -> None:
+        client.socket.abort()
+        for session in client.sessions:
+            self._owners.pop(session, None)
+        self._asked = {number: asked for number, asked in self._asked.items() if asked.client is not client}
+        self.tell("Target.detachFromTarget", {"sessionId": client.root})
+
+    def _pass_on(self, client: _Client, message: bytes) -> None:
+        """Send a client's command to the session it is for, if that session is the client's."""
+        number: object = None
+        try:
+            command = json.loads(message)
+            number, method = command["id"], command["method"]
+            session, params = command.get("sessionId", client.root), command.get("params", {})
+        except (ValueError, TypeError, KeyError, AttributeError):
+            client.tell(_refusal(number, -32600, "a command is an object with id, method and params"))
+            return
+        if self._owners.get(session) is not client:
+            client.tell(_refusal(number, -32001, "Session with given id not found."))
+            return
+        lists = bool(self._hidden_contexts) and method == _TARGETS
+        self._send(method, params, session, _Asked(client, number, lists_targets=lists))
+
+    def _send(self, method: str, params: Mapping[str, Any], session: str, asked: _Asked) -> int:
+        number = next(self._numbers)
+        command = {"id": number, "method": method, "params": params}
+        if session:
+            command["sessionId"] = session
+        self._asked[number] = asked
+        sender = None if asked.client is None else asked.client.socket
+        self._pipe.send(json.dumps(command, separators=(",", ":")).encode(), sender)
+        return number
+
+    # ---- Chromium -----------------------------------------------------------------------------------------------
+
+    def _told(self, message: bytes) -> None:
+        found = _NUMBER.match(message)
+        if found is not None:
+            self._answered(int(found[1]), found.end(), message)
+            return
+        tail = _SESSION.search(message[-_SESSION_BYTES:])
+        session = tail[1].decode() if tail is not None else ""
+        if (hears := self._own.get(session)) is not None:
+            hears(session, json.loads(message))
+            return
+        owner = self._owners.get(session)
+        if message.startswith(_TARGET_EVENT) and not self._is_for_client(json.loads(message), session, owner):
+            return
+        if owner is None:
+            return
+        if session == owner.root:
+            assert tail is not None
+            owner.tell(memoryview(message)[: -len(tail[0])], b"}")
+        else:
+            owner.tell(message)
+
+    def _answered(self, number: int, start: int, message: bytes) -> None:
+        asked = self._asked.pop(number, None)
+        if asked is None:
+            return
+        if asked.client is None:
+            if asked.answer is not None and not asked.answer.done():
+                asked.answer.set_result(json.loads(message))
+            return
+        if asked.lists_targets:
+            message = self._without_hidden(message)
+            start = message.index(b",") + 1
+        end = len(message)
+        tail = _SESSION.search(message[-_SESSION_BYTES:])
+        if tail is not None and tail[1].decode() == asked.client.root:
+            end -= len(tail[0])
+        closing = b"}" if end < len(message) else b""
+        asked.client.tell(b'{"id":%s,' % json.dumps(asked.number).encode(), memoryview(message)[start:end], closing)
+
+    def _is_for_client(self, event: dict[str, Any], session: str, owner: _Client | None) -> bool:
+        """Follow which sessions there are; return false for what no client may see."""
+        params = event.get("params", {})
+        match event["method"]:
+            case "Target.attachedToTarget":
+                child = params["sessionId"]
+                if owner is not None and self._is_hidden(params["targetInfo"]):
+                    self._hidden_sessions.add(child)
+                    self.tell("Runtime.runIfWaitingForDebugger", {}, child)
+                    self.tell("Target.detachFromTarget", {"sessionId": child}, session)
+                    return False
+                if owner is not None:
+                    self._admit(owner, child)
+            case "Target.detachedFromTarget":
+                child = params["sessionId"]
+                if child in self._hidden_sessions:
+                    self._hidden_sessions.discard(child)
+                    return False
+                gone = self._owners.pop(child, None)
+                if gone is not None:
+                    gone.sessions.discard(child)
+                    if child == gone.root:
+                        gone.socket.abort()
+            case "Target.targetCreated" | "Target.targetInfoChanged":
+                return not self._is_hidden(params["targetInfo"])
+        return True
+
+    def _is_hidden(self, info: Mapping[str, Any]) -> bool:
+        return info.get("browserContextId") in self._hidden_contexts
+
+    def _without_hidden(self, message: bytes) -> bytes:
+        told = json.loads(message)
+        if "result" in told:
+            infos = told["result"]["targetInfos"]
+            told["result"]["targetInfos"] = [info for info in infos if not self._is_hidden(info)]
+        return json.dumps(told, separators=(",", ":")).encode()
+
+    def _lost(self) -> None:
+        self.is_lost = True
+        for client in set(self._owners.values()):
+            client.socket.abort()
+        for asked in self._asked.values():
+            if asked.answer is not None and not asked.answer.done():
+                asked.answer.set_result({"error": {"message": "it is gone"}})
+
+
+def _refusal(number: object, code: int, why: str) -> bytes:
+    return json.dumps({"id": number, "error": {"code": code, "message": why}}).encode()

@@ -1,0 +1,258 @@
+"""The black box on disk: what left for each operation of a session, readable after its keeper has ended.
+
+One file of JSON lines for each session, in the folder `departures` beside the sessions, so that it outlives them. The
+line of a connection is on the disk before the first of its bytes is handed to the network. So an operation without one
+is proof that nothing left, and a torn last line belongs to bytes that stayed. Lines name methods and addresses without
+queries; nothing of headers or bodies is written, and nothing at all while no operation is current.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name, is_alive
+from replaywright.keeper.protocol import Message
+
+FOLDER = "departures"
+LIMIT_BYTES = 1024 * 1024
+"""Some thousand operations. A file that has grown so far says so in its last line, and is written no more."""
+KEPT_S = 24 * 3600.0
+"""How long the file of a keeper that has ended is kept after its last line."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Line(Message):
+    at: float = Field(default_factory=time.time)
+    """Seconds since 1970, wall clock."""
+
+
+class Begun(_Line):
+    """First line: whose file it is; every operation since is in it."""
+
+    what: Literal["begun"] = "begun"
+    session_id: str
+    host: str
+    boot_id: str
+    keeper: ProcessIdentity
+
+    @property
+    def is_live(self) -> bool:
+        """Whether this keeper runs on this host, in this boot."""
+        return self.host == host_name() and self.boot_id == boot_id() and is_alive(self.keeper)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it certainly runs no more; of another host's keeper nothing is certain."""
+        return self.host == host_name() and not self.is_live
+
+
+class Armed(_Line):
+    """Lines that follow belong to this operation, up to the next one of this kind."""
+
+    what: Literal["armed"] = "armed"
+    op_id: str
+    epoch: int
+    hold_safe: bool
+    note: str
+
+
+class Leaves(_Line):
+    """The first bytes of a connection, or of a request inside TLS, are about to be handed to the network."""
+
+    what: Literal["leaves"] = "leaves"
+    connection: int
+    method: str
+    """Empty for a tunnel."""
+    url: str
+    is_safe: bool
+    size: int
+    status: int = 0
+    """Of an answer that was there before: 101 of a WebSocket that was open already."""
+    answered_at: float | None = None
+
+
+class Answered(_Line):
+    """The site has answered, as far as the status."""
+
+    what: Literal["answered"] = "answered"
+    connection: int
+    status: int
+
+
+class Ended(_Line):
+    """A connection was closed without an answer."""
+
+    what: Literal["ended"] = "ended"
+    connection: int
+
+
+class Unseen(_Line):
+    """A page was closed: of what it sent then only the tunnels tell."""
+
+    what: Literal["unseen"] = "unseen"
+
+
+class Cut(_Line):
+    """The gate was closed."""
+
+    what: Literal["cut"] = "cut"
+
+
+class Disarmed(_Line):
+    """The gate was opened: what leaves from now on is not written."""
+
+    what: Literal["disarmed"] = "disarmed"
+
+
+class Full(_Line):
+    """Last line of a file that has reached its limit."""
+
+    what: Literal["full"] = "full"
+
+
+Line = Annotated[
+    Begun | Armed | Leaves | Answered | Ended | Unseen | Cut | Disarmed | Full,
+    Field(discriminator="what"),
+]
+_LINES: TypeAdapter[Line] = TypeAdapter(Line)
+
+
+def departures_path(sessions_dir: Path, session_id: str) -> Path:
+    """Return where the file of a session is."""
+    return sessions_dir.parent / FOLDER / f"{session_id}.jsonl"
+
+
+class DepartureLog:
+    """Writes the file of one session."""
+
+    def __init__(self, path: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> None:
+        """Without a `path` nothing is written."""
+        self._path = path
+        self._limit_bytes = limit_bytes
+        self._fd: int | None = None
+        self._size = 0
+        self._is_over = path is None
+        """Whether nothing is written any more."""
+        self._synced_size = 0
+        """How much of it is on the disk."""
+        self._syncing = ThreadPoolExecutor(1, "departures")
+
+    def begin(self, line: Begun) -> None:
+        """Make the file, which must not exist.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if self._path is None:
+            return
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.write(line)
+        os.fsync(self._fd)
+        _sync_folder(self._path.parent)
+
+    def write(self, line: Line) -> bool:
+        """Hand a line to the system, where it outlives this process; return whether the file may be believed.
+
+        A file that cannot be written is deleted: without one nothing is known. Where that fails as well, False.
+        """
+        fd = self._fd
+        if self._is_over or fd is None:
+            return True
+        if self._size >= self._limit_bytes:
+            self._is_over, line = True, Full()
+        data = line.model_dump_json().encode() + b"\n"
+        self._size += len(data)
+        try:
+            is_written = os.write(fd, data) == len(data)
+        except OSError:
+            is_written = False
+        return is_written or self._give_up()
+
+    async def synced(self) -> bool:
+        """Wait until all lines are on the disk, however slow it is; return whether the file may be believed.
+
+        In a thread, as a busy disk takes seconds, in which this process could not say that it lives.
+        """
+        size = self._size
+        if self._synced_size == size or self._fd is None:
+            return True
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._syncing, os.fsync, self._fd)
+        except OSError:
+            return self._give_up()
+        self._synced_size = max(self._synced_size, size)
+        return True
+
+    def close(self, *, deletes: bool) -> None:
+        """Write no more. `deletes`: nobody will ask what left."""
+        self._syncing.shutdown()
+        self._is_over = True
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+        if deletes and self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _give_up(self) -> bool:
+        assert self._path is not None
+        try:
+            self._path.unlink(missing_ok=True)
+            _sync_folder(self._path.parent)
+        except OSError as error:
+            _log.error("departures can neither be written nor deleted: %s", error)
+            return False
+        _log.error("departures cannot be written: what leaves is not known once this keeper has ended")
+        self._is_over = True
+        return True
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+# ---- reading and cleaning up -------------------------------------------------------------------------------------
+
+
+def read_lines(path: Path) -> list[Line]:
+    """Return the lines of a file up to the first that cannot be read; none when there is no such file.
+
+    A last line without its end is none: its bytes had not left. In place of any other that cannot be read stands
+    `Full`: what followed is not known.
+    """
+    try:
+        *whole, _torn = path.read_bytes().split(b"\n")
+    except OSError:
+        return []
+    lines: list[Line] = []
+    for data in whole:
+        try:
+            lines.append(_LINES.validate_json(data))
+        except ValidationError:
+            return [*lines, Full()]
+    return lines
+
+
+def sweep_departures(sessions_dir: Path) -> None:
+    """Delete the files of keepers that live no more and wrote their last line a day ago."""
+    for path in (sessions_dir.parent / FOLDER).glob("*.jsonl"):
+        try:
+            is_due = time.time() - path.stat().st_mtime >= KEPT_S
+        except FileNotFoundError:
+            continue
+        match read_lines(path) if is_due else None:
+            case None | [Begun(is_live=True), *_]:
+                continue
+            case _:
+                path.unlink(missing_ok=True)

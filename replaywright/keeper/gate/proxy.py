@@ -1,0 +1,568 @@
+"""The browser's only way out: a forward proxy on loopback for plain HTTP and CONNECT.
+
+A name is resolved once and the connection goes to that very address, so that a name server cannot answer one thing
+to the policy and another to the connection. Plain HTTP gets one upstream connection per request: with keep-alive a
+second request would hide behind the first. Every byte towards a site is admitted by the gate first.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from replaywright.keeper.gate.black_box import SWITCHED, BlackBox, Connection
+from replaywright.keeper.gate.gate import Gate
+from replaywright.keeper.gate.guard import Guard, Resolver, Verdict
+from replaywright.keeper.gate.http1 import (
+    NO_CONTENT,
+    Body,
+    End,
+    ForwardedRequest,
+    HttpError,
+    RequestHead,
+    RequestParser,
+    ResponseHead,
+    Target,
+    error_page,
+    parse_authority,
+    parse_target,
+)
+from replaywright.keeper.gate.wire import Wire
+from replaywright.keeper.host.tcp_users import own_user, user_at
+
+CONNECT_TIMEOUT_S = 20.0
+ADDRESS_TIMEOUT_S = 4.0
+"""For each address but the last, where a name has several."""
+HALF_CLOSED_TIMEOUT_S = 30.0
+"""How long a tunnel lives on without traffic after one side has closed."""
+REFUSED_BODY_BYTES = 1024 * 1024
+"""So much of a refused request is read before the answer, so that the answer is seen."""
+REFUSED_BODY_TIMEOUT_S = 2.0
+COMPARED_BODY_BYTES = 1024 * 1024
+"""So much of a body is read before anything of its request is sent, where equal requests are refused."""
+_HANDSHAKE, _SWITCHES = b"GET ", b"HTTP/1.1 101"
+"""What the two sides of a tunnel begin with that is to carry WebSocket messages without TLS."""
+
+_log = logging.getLogger(__name__)
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a name, in the system's order of preference.
+
+    Raises:
+        OSError: the name has none.
+    """
+    try:
+        return [str(ipaddress.ip_address(host))]
+    except ValueError:
+        pass
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: never asked of a name server
+        return ["127.0.0.1", "::1"]
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class _RefusedError(Exception):
+    """The policy or the gate says no."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _ClosedError(_RefusedError):
+    """The commit gate is closed."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the commit gate is closed: this request was not sent")
+
+
+_OWN_PORT = Verdict(False, "it belongs to the session keeper", "own-service")
+
+_REASONS = {
+    400: "Bad Request",
+    403: "Forbidden",
+    431: "Request Header Fields Too Large",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+    505: "HTTP Version Not Supported",
+}
+
+
+def _status_of(error: Exception) -> int:
+    match error:
+        case _RefusedError():
+            return error.status
+        case TimeoutError():
+            return 504
+        case _:
+            return 502
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """Where a connection comes from."""
+
+    address: str
+    user: int | None
+    """Whose process holds it on this host; None on another one."""
+
+    @classmethod
+    def of(cls, client: Wire) -> "_Client":
+        return cls(client.peer_address[0], user_at(client.peer_address, client.own_address))
+
+    def __str__(self) -> str:
+        return f"user {self.user} at {self.address}"
+
+
+@dataclass(slots=True, eq=False)
+class _Exchange:
+    """One plain HTTP request on its way."""
+
+    client: Wire
+    parser: RequestParser
+    head: RequestHead
+    target: Target
+    connection: Connection
+    upstream: Wire | None = None
+    has_answer: bool = False
+    """The head of the final response was written to the browser."""
+    is_sent: bool = False
+    failure: "_RefusedError | HttpError | None" = None
+    """Why the rest of the request was not sent."""
+
+    def give_up_by(self, gate: Gate) -> Callable[[], None]:
+        """Return what to do when the browser closes its connection: send nothing more, and tell the site."""
+
+        def give_up() -> None:
+            gate.forget(self.connection)
+            if self.upstream is not None:
+                self.upstream.abort()
+
+        return give_up
+
+    def answer(self, status: int, error: Exception) -> None:
+        """Answer in the site's place.
+
+        A navigation that the commit gate did not let go leads nowhere, so that the page stays that was left: what it
+        came to is decided elsewhere, and the step may be done on it once more.
+        """
+        if isinstance(error, _ClosedError) and self.head.is_navigation:
+            self.client.write(NO_CONTENT)
+            return
+        message = str(error)
+        self.client.write(error_page(status, _REASONS[status], message, with_body=self.head.method != "HEAD"))
+
+    async def read_more(self) -> None:
+        """Feed the parser with what the browser sends next."""
+        self.parser.receive(await self.client.read())
+
+    async def read_ahead(self) -> deque[Body | End]:
+        """Read the body, or as much of it as is compared; the pieces in their order."""
+        pieces: deque[Body | End] = deque()
+        data = bytearray()
+        while len(data) < COMPARED_BODY_BYTES and not (pieces and isinstance(pieces[-1], End)):
+            match self.parser.next_event():
+                case Body() as body:
+                    pieces.append(body)
+                    data += body.data
+                case End() as end:
+                    pieces.append(end)
+                case _:
+                    await self.read_more()
+        self.connection.digest = self.head.digest(bytes(data[:COMPARED_BODY_BYTES]))
+        return pieces
+
+    async def discard_request(self) -> None:
+        """Read the rest of a request that goes nowhere: else a reset could overtake the answer."""
+        size = 0
+        try:
+            async with asyncio.timeout(REFUSED_BODY_TIMEOUT_S):
+                while size < REFUSED_BODY_BYTES:
+                    match self.parser.next_event():
+                        case Body(data):
+                            size += len(data)
+                        case End():
+                            return
+                        case _:
+                            await self.read_more()
+        except (TimeoutError, HttpError):
+            pass  # then without
+
+
+class ForwardProxy:
+    """Accepts the browser's connections and connects them, if policy and gate agree."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        black_box: BlackBox,
+        *,
+        guard: Guard,
+        resolver: Resolver = resolve,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+    ) -> None:
+        self._gate = gate
+        self._black_box = black_box
+        self._guard = guard
+        self._resolver = resolver
+        self._connect_timeout_s = connect_timeout_s
+        self._server: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[None]] = set()
+        self._wires: set[Wire] = set()
+        self.own_ports: set[int] = set()
+        """Ports of the keeper and its Chromium on loopback: no page may reach them, whatever the policy."""
+        self._port = 0
+        self._knocking: tuple[str, asyncio.Future[str]] | None = None
+        self._only: _Client | None = None
+        """The only client that is served; None until a browser of another host has come."""
+        self._is_for_another_host = False
+        self._has_warned = False
+
+    async def start(self) -> int:
+        """Listen on a free loopback port for processes of this user, and return the port."""
+        self._only = _Client("127.0.0.1", own_user())
+        return await self._listen("127.0.0.1")
+
+    async def start_for(self, address: str, name: str) -> tuple[int, asyncio.Future[str]]:
+        """Listen for a browser of another host at an address of this one, and return the port.
+
+        Until a client asks for a page of the host `name`, which is a secret, nobody is served; from then on only that
+        client's address is, and where that is of this host only its user. The address is what the future gets.
+        """
+        knocked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._knocking = (name, knocked)
+        self._is_for_another_host = True
+        return await self._listen(address), knocked
+
+    async def _listen(self, address: str) -> int:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Wire(self._accept), address, 0, backlog=256)
+        self._port = self._server.sockets[0].getsockname()[1]
+        self.own_ports.add(self._port)
+        return self._port
+
+    async def close(self) -> None:
+        """Stop listening and cut every connection, both ways."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._serving:
+            task.cancel()
+        for wire in self._wires:
+            wire.abort()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    def _accept(self, client: Wire) -> None:
+        if self._only is not None and (came := _Client.of(client)) != self._only:
+            client.abort()
+            if not self._has_warned:
+                self._has_warned = True
+                _log.warning("refused %s, which is not the browser (%s): told once", came, self._only)
+            return
+        task = asyncio.create_task(self._serve(client))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def _serve(self, client: Wire) -> None:
+        self._wires.add(client)
+        parser = RequestParser()
+        try:
+            while (head := await self._next_head(client, parser)) is not None:
+                if head.method == "CONNECT":
+                    await self._tunnel(client, parser, head)
+                    return
+                if not await self._exchange(client, parser, head):
+                    return
+        except HttpError as error:
+            client.write(error_page(error.status, _REASONS.get(error.status, "Error"), str(error)))
+        except ConnectionError:
+            pass  # the browser went away; the black box has what there is to know
+        finally:
+            self._wires.discard(client)
+            client.close()
+
+    async def _next_head(self, client: Wire, parser: RequestParser) -> RequestHead | None:
+        while (event := parser.next_event()) is None:
+            data = await client.read()
+            if not data:
+                return None
+            parser.receive(data)
+        assert isinstance(event, RequestHead)
+        return event
+
+    # ---- plain HTTP ---------------------------------------------------------------------------------------------
+
+    async def _exchange(self, client: Wire, parser: RequestParser, head: RequestHead) -> bool:
+        """Pass one request on and its response back; return whether the client may send another."""
+        target = parse_target(head.target)
+        if self._knocking is not None:
+            return self._hear_knock(client, target)
+        connection = self._black_box.open(
+            "http",
+            method=head.method,
+            host=target.host,
+            port=target.port,
+            path=target.path_without_query,
+            gated=not head.is_safe,
+        )
+        exchange = _Exchange(client, parser, head, target, connection)
+        client.on_gone = exchange.give_up_by(self._gate)
+        try:
+            upstream = await self._connect_exchange(exchange)
+            if upstream is None:
+                return False
+            exchange.upstream = upstream
+            self._wires.add(upstream)
+            try:
+                return not client.is_gone and await self._converse(exchange, upstream)
+            finally:
+                upstream.abort()
+                self._wires.discard(upstream)
+        finally:
+            client.on_gone = None
+            self._black_box.close(connection)
+
+    def _hear_knock(self, client: Wire, target: Target) -> bool:
+        """See whether this is the browser that is waited for; what anybody else asks for is not answered."""
+        assert self._knocking is not None
+        name, knocked = self._knocking
+        if target.host == name and not knocked.done():
+            self._only = _Client.of(client)
+            self._knocking = None
+            knocked.set_result(self._only.address)
+            client.write(NO_CONTENT)
+        return False
+
+    async def _connect_exchange(self, exchange: "_Exchange") -> Wire | None:
+        """Return a connection to the site, or None when the client was told why there is none."""
+        connection, target = exchange.connection, exchange.target
+        try:
+            self._check_policy(connection, None)
+            await self._admit(connection, 0, exchange.client)
+            return await self._connect(connection, target.host, target.port)
+        except (_RefusedError, OSError) as error:
+            connection.refused = connection.refused or f"{error!s:.200}"
+            connection.status = _status_of(error)
+            await exchange.discard_request()
+            exchange.answer(connection.status, error)
+            return None
+
+    async def _converse(self, exchange: "_Exchange", upstream: Wire) -> bool:
+        client, connection = exchange.client, exchange.connection
+        request = ForwardedRequest(exchange.head, exchange.target)
+        sending = asyncio.create_task(self._send_request(exchange, request, upstream))
+        sending.add_done_callback(lambda task: None if task.cancelled() or not task.exception() else upstream.abort())
+        try:
+            return await self._pass_response(exchange, request, upstream)
+        except (_RefusedError, HttpError, ConnectionError) as error:
+            if client.is_gone or (exchange.has_answer and not isinstance(error, HttpError)):
+                client.abort()
+            elif not exchange.has_answer:  # else what came is shown, and its end is missing, as it is without a proxy
+                connection.status = error.status if isinstance(error, _RefusedError) else 502
+                exchange.answer(connection.status, error)
+            return False
+        finally:
+            sending.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await sending
+
+    async def _send_request(self, exchange: "_Exchange", request: ForwardedRequest, upstream: Wire) -> None:
+        """Send head and body; a refusal in between ends the connection to the site and is told to the reply."""
+        client, parser, connection = exchange.client, exchange.parser, exchange.connection
+        try:
+            await self._admit(connection, 0, client)
+            ahead = await exchange.read_ahead() if self._gate.compares(connection) else deque()
+            await self._admit(connection, len(request.head), client)
+            upstream.write(request.head)
+            while not exchange.is_sent:
+                match ahead.popleft() if ahead else parser.next_event():
+                    case (Body() | End()) as piece:
+                        if data := request.piece(piece):
+                            await self._admit(connection, len(data), client)
+                            upstream.write(data)
+                            await upstream.drain()
+                        exchange.is_sent = isinstance(piece, End)
+                    case _:
+                        await exchange.read_more()
+        except (_RefusedError, HttpError) as error:
+            exchange.failure = error
+            upstream.abort()
+        except ConnectionError:
+            pass  # the site has closed: its answer, if any, is still to be read
+
+    async def _pass_response(self, exchange: "_Exchange", request: ForwardedRequest, upstream: Wire) -> bool:
+        client, browser, connection, response = exchange.client, exchange.parser, exchange.connection, request.response
+        while True:
+            match response.next_event():
+                case ResponseHead() as head:
+                    client.write(browser.answer(head))
+                    if head.status >= 200:
+                        self._black_box.answer(connection, head.status)
+                        exchange.has_answer = True
+                case Body() as body:
+                    client.write(browser.answer(body))
+                    await client.drain()
+                case End() as end:
+                    client.write(browser.answer(end))
+                    return exchange.is_sent and browser.begin_next()
+                case _:
+                    data = await upstream.read()
+                    if exchange.failure is not None:
+                        raise exchange.failure
+                    self._take(connection, len(data))
+                    if not data and not exchange.has_answer and not response.has_begun:
+                        raise HttpError(502, "the server closed the connection without an answer")
+                    response.receive(data)
+
+    # ---- tunnels ------------------------------------------------------------------------------------------------
+
+    async def _tunnel(self, client: Wire, parser: RequestParser, head: RequestHead) -> None:
+        if self._knocking is not None:
+            return
+        host, port = parse_authority(head.target)
+        connection = self._black_box.open("tunnel", method="CONNECT", host=host, port=port, path="", gated=True)
+        upstream: Wire | None = None
+        try:
+            self._check_policy(connection, None)
+            self._check_tunnels(connection)
+            upstream = await self._connect(connection, host, port)
+            self._check_tunnels(connection)
+        except (_RefusedError, OSError) as error:
+            connection.refused = connection.refused or f"{error!s:.200}"
+            connection.status = _status_of(error)
+            client.write(error_page(connection.status, _REASONS[connection.status], str(error)))
+            if upstream is not None:
+                upstream.abort()
+            self._black_box.close(connection)
+            return
+        self._wires.add(upstream)
+        client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        try:
+            await self._relay(client, upstream, connection, parser.take_rest(), b"")
+        finally:
+            self._wires.discard(upstream)
+            self._black_box.close(connection)
+
+    def _check_tunnels(self, connection: Connection) -> None:
+        if self._gate.refuses_tunnels():
+            self._gate.refuse(connection)
+            raise _RefusedError(503, "the commit gate is closed")
+
+    async def _relay(
+        self, client: Wire, upstream: Wire, connection: Connection, from_client: bytes, from_upstream: bytes
+    ) -> None:
+        """Carry bytes both ways until both sides are done, or the gate refuses."""
+        client.on_gone = lambda: self._gate.forget(connection)
+        up = asyncio.create_task(self._pump("up", client, upstream, connection, from_client))
+        down = asyncio.create_task(self._pump("down", upstream, client, connection, from_upstream))
+        try:
+            done, pending = await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
+            if pending and all(task.result() for task in done):
+                await self._wait_while_busy(connection, pending)
+        finally:
+            client.on_gone = None
+            for task in (up, down):
+                task.cancel()
+            await asyncio.gather(up, down, return_exceptions=True)
+            client.abort() if connection.refused is not None else client.close()
+            upstream.abort()
+
+    async def _wait_while_busy(self, connection: Connection, pending: set[asyncio.Task[bool]]) -> None:
+        while pending:
+            before = connection.bytes_up + connection.bytes_down
+            _, pending = await asyncio.wait(pending, timeout=HALF_CLOSED_TIMEOUT_S)
+            if connection.bytes_up + connection.bytes_down == before:
+                return
+
+    async def _pump(
+        self, direction: Literal["up", "down"], source: Wire, sink: Wire, connection: Connection, first: bytes
+    ) -> bool:
+        """Carry one direction; return whether it ended in peace."""
+        data = first
+        try:
+            while True:
+                if data and direction == "up":
+                    connection.is_handshake |= not connection.bytes_up and data.startswith(_HANDSHAKE)
+                    await self._admit(connection, len(data), source)
+                elif data:
+                    if connection.is_handshake and not connection.bytes_down and data.startswith(_SWITCHES):
+                        self._black_box.answer(connection, SWITCHED)
+                    self._take(connection, len(data))
+                if data:
+                    sink.write(data)
+                    await sink.drain()
+                data = await source.read()
+                if not data:
+                    sink.write_eof()
+                    return True
+        except (_RefusedError, ConnectionError):
+            return False
+
+    # ---- both ---------------------------------------------------------------------------------------------------
+
+    async def _admit(self, connection: Connection, size: int, client: Wire) -> None:
+        if size and (spent := self._guard.spent_up(size)) is not None:
+            raise self._refused(connection, spent)
+        if not await self._gate.admit(connection, size, is_gone=client.is_gone):
+            raise _ClosedError
+
+    def _take(self, connection: Connection, size: int) -> None:
+        """Count what came from the site.
+
+        Raises:
+            _RefusedError: it is more than the session may receive.
+        """
+        self._black_box.count_down(connection, size)
+        if (spent := self._guard.spent_down()) is not None:
+            raise self._refused(connection, spent)
+
+    def _refused(self, connection: Connection, verdict: Verdict) -> _RefusedError:
+        """Remember that the policy refuses a connection, and say so."""
+        self._guard.note(connection.host, connection.port, verdict)
+        said = f"{connection.host}:{connection.port} is blocked by the rule {verdict.rule}: {verdict.reason}"
+        connection.refused = f"{said:.200}"
+        return _RefusedError(403, said)
+
+    def _check_policy(self, connection: Connection, address: str | None) -> None:
+        host, port = connection.host, connection.port
+        verdict = self._guard.decide(host, port, address)
+        if verdict.is_allowed and address is not None and port in self.own_ports:
+            parsed = ipaddress.ip_address(address.partition("%")[0])
+            mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+            is_here = (mapped or parsed).is_loopback or (mapped or parsed).is_unspecified
+            if is_here or (self._is_for_another_host and port == self._port):
+                verdict = _OWN_PORT
+        if not verdict.is_allowed:
+            raise self._refused(connection, verdict)
+
+    async def _connect(self, connection: Connection, host: str, port: int) -> Wire:
+        """Resolve once, and connect to the first of these addresses that answers.
+
+        Raises:
+            OSError: none answers, or the name has no address; TimeoutError when time ran out.
+            _RefusedError: the policy denies an address.
+        """
+        async with asyncio.timeout(self._connect_timeout_s):
+            addresses = await self._resolver(host, port)
+            await self._guard.learn_own(port, self._resolver)
+            for address in addresses:
+                self._check_policy(connection, address)
+            for address in addresses[:-1]:
+                try:
+                    async with asyncio.timeout(ADDRESS_TIMEOUT_S):
+                        return await self._connect_to(connection, address, port)
+                except OSError:
+                    continue
+            return await self._connect_to(connection, addresses[-1], port)
+
+    async def _connect_to(self, connection: Connection, address: str, port: int) -> Wire:
+        connection.address = address
+        _, wire = await asyncio.get_running_loop().create_connection(Wire, address, port)
+        return wire

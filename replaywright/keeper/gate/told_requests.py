@@ -1,0 +1,128 @@
+"""Requests as Chromium tells of them: inside TLS the gate itself sees only the bytes of a tunnel.
+
+While an operation is current, Chromium pauses every request before it sends it and once it has its answer: of pages,
+frames, workers and service workers, and of pages that are being left. Each is noted and goes on at once. So the gate
+knows of a request inside TLS before the first of its bytes. Messages of WebSockets are not told of, nor what a page
+sends while it is being closed.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.keeper.chromium.multiplexer import Multiplexer
+from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.gate import Gate
+
+UNDER_WAY_KEPT: Final = 512
+"""Requests without an answer that are remembered; one that the page gives up never gets any."""
+_PORT: Final = 443
+_EVERY_REQUEST: Final = {"patterns": [{"requestStage": stage} for stage in ("Request", "Response")]}
+_NO_REQUEST: Final = {"patterns": [{"urlPattern": "https://nothing.invalid/"}]}
+"""Not disabled, as Chromium would have to tell every renderer and worker to enable it again."""
+_TARGETS: Final = ("page", "service_worker", "shared_worker")
+_FRAMES: Final = ("iframe",)
+
+
+class ToldRequests:
+    """Tells the gate of the requests of one browser."""
+
+    def __init__(self, devtools: Multiplexer, gate: Gate, black_box: BlackBox) -> None:
+        self._devtools = devtools
+        self._gate = gate
+        self._black_box = black_box
+        self._sessions: dict[str, str] = {}
+        """The kind of target that each session is with."""
+        self._under_way: dict[str, Connection] = {}
+        """Those inside TLS, by number."""
+        self._awaited: set[str] = set()
+        self._is_watching = False
+
+    async def start(self) -> None:
+        """Attach to all targets that there are and will be, and tell the gate from now on.
+
+        Raises:
+            StackFailed: Chromium does not answer.
+        """
+        root = str((await self._devtools.call("Target.attachToBrowserTarget"))["sessionId"])
+        self._devtools.hear(root, self._hear)
+        await self._devtools.call("Target.setAutoAttach", _auto_attach(_TARGETS), root)
+        self._gate.listen(self)
+
+    @property
+    def awaited(self) -> int:
+        """See `Teller.awaited`."""
+        return len(self._awaited)
+
+    def watch(self, *, is_armed: bool) -> None:
+        """Have every request paused, or none."""
+        self._is_watching = is_armed
+        self._awaited.clear()
+        for session in self._sessions:
+            self._tell_pattern(session)
+
+    def _tell_pattern(self, session: str) -> None:
+        self._devtools.tell("Fetch.enable", _EVERY_REQUEST if self._is_watching else _NO_REQUEST, session)
+
+    def _hear(self, session: str, event: Mapping[str, Any]) -> None:
+        params = event["params"]
+        match event["method"]:
+            case "Target.attachedToTarget":
+                self._attached(params["sessionId"], params["targetInfo"]["type"])
+            case "Target.detachedFromTarget":
+                self._detached(params["sessionId"])
+            case "Fetch.requestPaused":
+                if "responseErrorReason" in params or "responseStatusCode" in params:
+                    self._answered(params["requestId"], params.get("responseStatusCode"))
+                else:
+                    self._asked(params["requestId"], params["request"])
+                self._devtools.tell("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
+
+    def _attached(self, session: str, kind: str) -> None:
+        self._sessions[session] = kind
+        self._devtools.hear(session, self._hear)
+        self._tell_pattern(session)
+        self._devtools.tell("Target.setAutoAttach", _auto_attach(_FRAMES), session)
+        self._devtools.tell("Runtime.runIfWaitingForDebugger", {}, session)
+
+    def _detached(self, session: str) -> None:
+        self._devtools.unhear(session)
+        if self._sessions.pop(session, "") == "page":
+            self._gate.lose_sight()
+
+    def _asked(self, number: str, request: Mapping[str, Any]) -> None:
+        """Note a request that is about to be sent."""
+        address, method = urlsplit(request["url"]), request["method"].upper()
+        is_unsafe = method not in SAFE_METHODS
+        if is_unsafe:
+            self._awaited.add(number)
+        if address.scheme != "https":
+            return
+        self._under_way[number] = connection = self._black_box.open(
+            "inside",
+            method=method,
+            host=address.hostname or "",
+            port=address.port or _PORT,
+            path=address.path,
+            gated=is_unsafe,
+        )
+        if len(self._under_way) > UNDER_WAY_KEPT:
+            self._black_box.close(self._under_way.pop(next(iter(self._under_way))))
+        self._gate.expect(connection)
+
+    def _answered(self, number: str, status: int | None) -> None:
+        """Note the status of an answer, or that there will be none."""
+        self._awaited.discard(number)
+        connection = self._under_way.pop(number, None)
+        if connection is None:
+            return
+        if status is not None:
+            self._black_box.answer(connection, status)
+        self._black_box.close(connection)
+
+
+def _auto_attach(kinds: tuple[str, ...]) -> Mapping[str, Any]:
+    """Attach to targets of these kinds before they send anything."""
+    wanted = [{"type": kind} for kind in kinds]
+    return {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": wanted}

@@ -1,0 +1,1 @@
+"""The workflow of a batch."""

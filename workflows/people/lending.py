@@ -1,0 +1,192 @@
+"""Waiting for people, who may want the browser meanwhile: it is lent to them, and taken back before the run goes on."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+
+from workflows import policies
+from workflows.run.board import Board
+from workflows.session.browser import Browser
+from workflows.session.recovery import Place, Recovery
+from workflows.step.failures import TaskFailed
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.run.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
+    from replaywright.domain.trace.details import said_of
+
+
+class Lending:
+    """One person at a time drives the browser of a run that waits."""
+
+    def __init__(
+        self,
+        run: RunInput,
+        browser: Browser,
+        recovery: Recovery,
+        board: Board,
+        *,
+        lineage: str,
+        show: Callable[[], None],
+    ) -> None:
+        self._run = run
+        self._lineage = lineage
+        self._browser = browser
+        self._recovery = recovery
+        self._board = board
+        self._show = show
+        self._wanted: TakeOverRequest | None = None
+        self._waits = False
+        self._refused = ""
+        self.count = run.state.steering.lent
+        """How often the browser was lent."""
+        self.lent: Lent | None = None
+        """Where the person finds it; None while it is not lent."""
+        self.handed_back: HandedBack | None = None
+        """What is known of what was done when it was last lent during this wait; None if it was not."""
+        self.was_lost = False
+        """Whether the browser was lost while a person had it."""
+
+    # ------------------------------------------------------------------------------------- what is asked
+
+    def check(self) -> None:
+        """Raise `ValueError` unless the browser can be lent: only while the run waits."""
+        if not self._waits:
+            raise ValueError("take over: the run does not wait; pause it first (`replaywright pause`), then take over")
+
+    async def take_over(self, asked: TakeOverRequest) -> Lent:
+        """Have the run lend its browser; who asks for what is lent already is told where it is.
+
+        Raises:
+            ApplicationError: the run has gone on meanwhile, or its browser cannot be had.
+        """
+        if self.lent is None:
+            self._wanted, self._refused = asked, ""
+            await workflow.wait_condition(lambda: self._wanted is not asked or not self._waits)
+        if self.lent is None:
+            said = f"take over: {self._refused or 'the run has gone on meanwhile'}"
+            raise ApplicationError(said, type="NotLent", non_retryable=True)
+        return self.lent
+
+    # --------------------------------------------------------------------------------------- what is done
+
+    async def wait(self, is_over: Callable[[], bool], place: Place) -> None:
+        """Wait until it is over. Meanwhile the browser is lent to whoever asks, else given back after a while."""
+        self._waits, self.handed_back, self.was_lost = True, None, False
+
+        def ends() -> bool:
+            return is_over() or self._board.stops
+
+        try:
+            await self._recovery.wait(lambda: ends() or self._wanted is not None, place)
+            while not ends():
+                await self._lent_until(ends, place)
+                if not ends():
+                    await self._recovery.wait(lambda: ends() or self._wanted is not None, place)
+            if self._board.stops:  # and what was under way has swallowed the request
+                raise asyncio.CancelledError
+        finally:
+            self._waits, self._wanted, self.lent = False, None, None
+
+    async def awake(self, place: Place) -> None:
+        """Take a new browser if the old one was given back, and bring it to the page as it was left."""
+        await self._recovery.reopened(place)
+
+    async def _lent_until(self, is_over: Callable[[], bool], place: Place) -> None:
+        """Lend the browser until it is over, or its time is."""
+        asked = self._wanted
+        if asked is None:
+            return
+        said, before = Said(who=asked.who, why=asked.why), self._board.doing
+        self.count += 1
+        name = f"{workflow.info().workflow_id}/{self.count}"
+        self.lent = await self._lend(name, asked, place)
+        self._wanted = None
+        if self.lent is None:
+            return
+        self._board.doing = f"{asked.who or 'a person'} drives the browser"
+        self._board.note_text(f"the browser was lent to {said}")
+        self._show()
+        try:
+            await workflow.wait_condition(
+                is_over, timeout=timedelta(seconds=asked.lasts_s), timeout_summary="then the browser is taken back"
+            )
+        except TimeoutError:
+            self._board.note_text(f"the browser was taken back from {said.who or 'a person'}: the time was over")
+        self.lent = None
+        self._board.doing = before
+        if is_over():
+            self._board.status = "running"  # there is nothing more to be answered
+        await self._taken_back(name, said, place)
+        self._show()
+
+    async def _lend(self, name: str, asked: TakeOverRequest, place: Place) -> Lent | None:
+        """Where the person finds the browser; None when it cannot be had, which is told."""
+        try:
+            await self._recovery.reopened(place)
+            for _ in range(policies.LOSSES_PER_STEP):
+                try:
+                    return await self._browser.call(
+                        "session.lend",
+                        LendSession(
+                            session=self._browser.ref,
+                            epoch=self._browser.epoch,
+                            lending=name,
+                            lasts_s=asked.lasts_s,
+                        ),
+                        Lent,
+                        activity_id=f"lend-{self.count}-e{self._browser.epoch}",
+                        summary=said_of(f"{asked.who or 'a person'} takes the browser over"),
+                        limit=policies.OPEN_LIMIT,
+                        retry_policy=policies.RESTORING,
+                    )
+                except ActivityError as error:
+                    if not policies.is_loss(error):
+                        raise
+                    await self._recovery.recover(place)
+            self._refused = "the browser was lost again and again"
+        except TaskFailed as failure:
+            self._refused = str(failure)
+            await self._browser.hibernate()
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            self._refused = policies.said(error)
+        return None
+
+    async def _taken_back(self, name: str, said: Said, place: Place) -> None:
+        """Close the address, and learn what left the browser. Where it was lost, nothing is known."""
+        for _ in range(policies.LOSSES_PER_STEP):
+            try:
+                self.handed_back = await self._browser.call(
+                    "session.take_back",
+                    TakeBack(
+                        run_id=workflow.info().workflow_id,
+                        lineage=self._lineage,
+                        tenant=self._run.tenant,
+                        session=self._browser.ref,
+                        epoch=self._browser.epoch,
+                        lending=name,
+                        sequence=place.position,
+                        said=said,
+                    ),
+                    HandedBack,
+                    activity_id=f"take-back-{self.count}-e{self._browser.epoch}",
+                    summary=said_of(f"{said.who or 'a person'} hands the browser back"),
+                    limit=policies.OPEN_LIMIT,
+                    retry_policy=policies.RESTORING,
+                )
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                if not await self._browser.recover():
+                    break
+                continue
+            self._browser.adopted = True
+            return
+        await self._browser.hibernate()  # the new one shows nothing: it is had again when the run goes on
+        self.was_lost, self.handed_back = True, HandedBack()
+        self._board.note_text(f"the browser was lost while {said.who or 'a person'} had it")

@@ -1,0 +1,264 @@
+"""The person whom a run asks: the question, reminders of it, the answer, and where both are written down.
+
+There is one question at a time. While it is open no activity runs but notices of it; the browser is given back after a
+while. What ends the waiting is an answer, or the question's deadline, as the question declares.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Literal
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, CancelledError
+
+from workflows import policies
+from workflows.plan.planning import Planning
+from workflows.run.board import Board
+from workflows.session.browser import Browser
+from workflows.step.attempts import Attempt
+from workflows.step.failures import TaskFailed
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.runs import PersonVerdict, RunInput, SettleRequest
+    from replaywright.domain.task.questions import (
+        DEADLINE,
+        UNANSWERED,
+        WAITS,
+        Ask,
+        KeyRequest,
+        LookForPerson,
+        Notice,
+        Question,
+        SeenByPerson,
+        objection,
+        stated,
+    )
+    from replaywright.domain.trace.details import said_of, summary
+
+
+KEY_LIFETIME_S = 30 * 86_400.0
+"""How long the key of a question without a deadline is kept; a code that comes later is asked for again."""
+KEY_MARGIN_S = 3_600.0
+"""How much longer than until its deadline that of another one is."""
+
+REMINDERS_AT_MOST = 200
+"""Of one question: each is in the run's history, which has an end."""
+
+
+class Person:
+    """Waits for answers; there is one question at a time."""
+
+    def __init__(
+        self,
+        run: RunInput,
+        browser: Browser,
+        board: Board,
+        planning: Planning,
+        show: Callable[[], None],
+        *,
+        wait: Callable[[Callable[[], bool]], Awaitable[None]],
+        wake: Callable[[PersonVerdict], Awaitable[None]],
+    ) -> None:
+        """`wait` waits until there is an answer, which may give the browser back; `wake` takes one for what follows."""
+        self._run = run
+        self._browser = browser
+        self._wait = wait
+        self._wake = wake
+        self._board = board
+        self._planning = planning
+        self._show = show
+        self._verdict: PersonVerdict | None = None
+        self._is_over = False
+        self.asked_so_far = run.state.questions
+        """How many questions the run has asked."""
+
+    async def asked(self, ask: Ask, *, stays_awake: bool = False) -> PersonVerdict:
+        """A person's answer, however long it takes; the answer `skip` where the question is left at its deadline.
+
+        With `stays_awake` the browser is not given back meanwhile.
+
+        Raises:
+            TaskFailed: the deadline passed, and the question declares that the run fails then.
+        """
+        since = workflow.now()
+        self.asked_so_far += 1
+        seen = await self._looked()
+        ask = self._with_patience(ask)
+        question = stated(ask, number=self.asked_so_far, now=workflow.now(), seen=seen)
+        if ask.wants == "code":
+            question = question.model_copy(update={"key": await self._key(question)})
+        self._verdict, self._is_over = None, False
+        self._board.ask(question)
+        self._show()
+        workflow.upsert_memo({WAITS: question})
+        clock = asyncio.create_task(self._kept_in_mind(question))
+        try:
+            wait = workflow.wait_condition if stays_awake else self._wait
+            await wait(lambda: self._verdict is not None or self._is_over or self._board.stops)
+            if self._board.stops:
+                raise asyncio.CancelledError
+        finally:
+            clock.cancel()
+        verdict = self._given(question) or await self._timed_out()
+        self._board.go_on()
+        workflow.upsert_memo({WAITS: ""})
+        self._show()
+        if verdict.who == DEADLINE and question.on_timeout == "fail":
+            raise TaskFailed(UNANSWERED, f"{question.text}: {verdict.why}")
+        if not stays_awake:
+            await self._wake(verdict)
+        self._planning.leave_out((workflow.now() - since).total_seconds())
+        return verdict
+
+    def _given(self, question: Question) -> PersonVerdict | None:
+        """The answer to the question, if there is one."""
+        given, self._verdict = self._verdict, None
+        return None if given is None else given.model_copy(update={"question": question.id})
+
+    def answer(self, verdict: PersonVerdict) -> None:
+        """Take the answer that `check` let pass."""
+        self._verdict = verdict
+
+    def check(self, verdict: PersonVerdict) -> None:
+        """Raise `ValueError` for an answer to what was not asked."""
+        question = self._board.question
+        if question is None:
+            raise ValueError("this run does not wait for a decision")
+        if verdict.question and verdict.question != question.id:
+            raise ValueError(f"question {verdict.question} is over; the run waits with question {question.id}")
+        if verdict.sequence != question.sequence:
+            raise ValueError(f"the run waits for step {question.sequence + 1}, not for step {verdict.sequence + 1}")
+        if self._verdict is not None:
+            raise ValueError("a decision was already given")
+        if self._is_over:
+            raise ValueError(f"the time for question {question.id} is over")
+        if verdict.who == DEADLINE:
+            raise ValueError(f"{DEADLINE!r} is nobody's name: say who answers")
+        if said := objection(question, verdict=verdict.verdict, value=verdict.value, sealed=verdict.sealed):
+            raise ValueError(said)
+
+    async def settled(self, attempt: Attempt, request: SettleRequest) -> None:
+        """Write an answer to ledger and trace."""
+        verdict = request.verdict
+        await workflow.execute_activity(
+            "effect.settle",
+            request,
+            activity_id=attempt.activity_id(f"settle-e{request.action.epoch}"),
+            summary=summary(attempt.sequence, f"{verdict.who or 'a person'} says: {verdict.verdict}"),
+            task_queue=policies.browser_queue(workflow.info().task_queue),
+            start_to_close_timeout=policies.READ_LIMIT,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=policies.OPENING,
+        )
+
+    # ---------------------------------------------------------------------------------------- the clock
+
+    def _with_patience(self, ask: Ask) -> Ask:
+        """The question with the run's own times where it has none."""
+        usual = self._run.asking
+        within = ask.within_s if ask.within_s is not None else usual.within_s or None
+        every = ask.remind_every_s if ask.remind_every_s is not None else usual.remind_every_s or None
+        return ask.model_copy(update={"within_s": within, "remind_every_s": every})
+
+    async def _kept_in_mind(self, question: Question) -> None:
+        """Tell of the question, remind of it, and end it at its deadline."""
+        await self._notify("asked", question)
+        while self._board.question is not None and self._board.question.id == question.id:
+            now = workflow.now()
+            due = _next_reminder(self._board.question, now)
+            if question.deadline is not None and (due is None or question.deadline <= due):
+                await workflow.sleep(_until(question.deadline, now), summary=f"deadline of question {question.id}")
+                self._is_over = True
+                return
+            if due is None:
+                return
+            await workflow.sleep(_until(due, now), summary=f"until the next reminder of question {question.id}")
+            reminded = self._board.remind()
+            self._show()
+            workflow.logger.warning("question %s waits since %s", question.id, question.since.isoformat())
+            await self._notify("reminder", reminded)
+
+    async def _timed_out(self) -> PersonVerdict:
+        question = self._board.question
+        assert question is not None
+        why = f"nobody answered within {question.within_s:g} s"
+        self._board.note_text(f"question {question.id}: {why}")
+        await self._notify("timed_out", question)
+        return PersonVerdict(sequence=question.sequence, verdict="skip", who=DEADLINE, why=why)
+
+    async def _notify(self, event: Literal["asked", "reminder", "timed_out"], question: Question) -> None:
+        """Tell whoever wants to know. That nobody can be told is no reason to fail."""
+        info = workflow.info()
+        try:
+            await workflow.execute_activity(
+                "person.notify",
+                Notice(
+                    event=event,
+                    run_id=info.workflow_id,
+                    task=self._run.task.task,
+                    tenant=self._run.tenant,
+                    question=question,
+                ),
+                activity_id=f"notify-{question.id}-{event}{question.reminders or ''}",
+                summary=said_of(f"{event.replace('_', ' ')}: {question.text}"),
+                task_queue=policies.browser_queue(info.task_queue),
+                start_to_close_timeout=policies.NOTICE_LIMIT,
+                schedule_to_close_timeout=policies.NOTICE_TOTAL,
+                retry_policy=policies.OPENING,
+            )
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise asyncio.CancelledError from error
+            workflow.logger.warning("nobody was told of question %s: %s", question.id, error.cause)
+
+    # ----------------------------------------------------------------------------------------- the page
+
+    async def _key(self, question: Question) -> str:
+        """The public key that a code for the question is sealed with; its private part lives as long as the question.
+
+        Between the two a code may wait for a browser, so it lives somewhat longer.
+        """
+        lifetime = KEY_LIFETIME_S if question.within_s is None else question.within_s + KEY_MARGIN_S
+        info = workflow.info()
+        key: str = await workflow.execute_activity(
+            "person.key",
+            KeyRequest(tenant=self._run.tenant, run_id=info.workflow_id, question=question.id, ttl_s=lifetime),
+            result_type=str,
+            activity_id=f"key-{question.id}",
+            summary=f"a key for the code of question {question.id}",
+            task_queue=policies.browser_queue(info.task_queue),
+            start_to_close_timeout=policies.READ_LIMIT,
+            retry_policy=policies.OPENING,
+        )
+        return key
+
+    async def _looked(self) -> SeenByPerson:
+        """What the browser shows; that it cannot be had is no reason not to ask."""
+        if self._browser.session is None or self._browser.is_asleep:
+            return SeenByPerson(picture_missing="there is no browser at the moment")
+        try:
+            return await self._browser.call(
+                "person.look",
+                LookForPerson(session=self._browser.ref, epoch=self._browser.epoch),
+                SeenByPerson,
+                activity_id=f"look-q{self.asked_so_far}-e{self._browser.epoch}",
+                summary="what the person who is asked should see",
+                limit=policies.READ_LIMIT,
+                retry_policy=policies.ONCE,
+            )
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            return SeenByPerson(picture_missing=f"the browser does not show it: {policies.said(error)}"[:200])
+
+
+def _next_reminder(question: Question, now: datetime) -> datetime | None:
+    """When it is to be reminded of next, `now` being its last reminder; None if never (again)."""
+    if question.remind_every_s is None or question.reminders >= REMINDERS_AT_MOST:
+        return None
+    return now + timedelta(seconds=question.remind_every_s)
+
+
+def _until(moment: datetime, now: datetime) -> timedelta:
+    return max(moment - now, timedelta(0))

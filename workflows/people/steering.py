@@ -1,0 +1,257 @@
+"""What people ask of a run that is under way: taken in at any time, done between two steps.
+
+The updates only note what is wanted; it is the run's own loop that does it, so that they add no command by themselves,
+and a history from before them replays.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, CancelledError
+
+from workflows import policies
+from workflows.people.lending import Lending
+from workflows.plan.planning import Planning
+from workflows.run.board import Board
+from workflows.session.recovery import Place
+from workflows.step.lists import Lists
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.runs import RunInput, step_title
+    from replaywright.domain.run.steering import EditStep, NoteSteering, Said, Skip, SkipStep, Steering
+    from replaywright.domain.task.actions import effect_of
+    from replaywright.domain.task.editing import as_written, edited_step
+    from replaywright.domain.task.questions import QuestionKind
+    from replaywright.domain.task.steps import Step, action_of
+    from replaywright.domain.trace.details import said_of
+    from replaywright.errors import InputInvalid
+
+SKIPS_KEPT = 50
+"""Steps that may be waiting to be left out."""
+
+
+class Steered:
+    """What people want of one run, and whether it can be had."""
+
+    def __init__(
+        self,
+        run: RunInput,
+        board: Board,
+        planning: Planning,
+        lists: Lists,
+        *,
+        lending: Lending,
+        lineage: str,
+        show: Callable[[], None],
+    ) -> None:
+        self._run = run
+        self._lineage = lineage
+        self._board = board
+        self._planning = planning
+        self._lists = lists
+        self._lending = lending
+        self._show = show
+        self._asked = run.state.steering
+        self._main: asyncio.Task[object] | None = None
+        self._at: int | None = None
+        """Index of the step that has not begun yet, while the run is between two."""
+        self._noted = 0
+        self.aborted: Said | None = None
+        """Who has ended the run, and why."""
+        self._insisting: asyncio.Task[None] | None = None
+        self.is_ending = False
+        """Whether the abort has reached the run."""
+        self.is_over = False
+        """Whether it is known how the run ends: nothing can be asked of it any more."""
+        self.edit: EditStep | None = None
+        """How the step that failed is to be done instead."""
+
+    @property
+    def state(self) -> Steering:
+        """What continue-as-new carries."""
+        return self._asked.model_copy(update={"lent": self._lending.count})
+
+    @property
+    def edited(self) -> tuple[int, ...]:
+        """Indexes in the plan at which a person has changed it."""
+        return self._asked.edited
+
+    def written(self, sequence: int) -> dict[str, Any]:
+        """The step at this index as a task file has it; empty if there is none."""
+        plan = self._lists.course.plan
+        return as_written(plan[sequence]) if 0 <= sequence < len(plan) else {}
+
+    def begin(self) -> None:
+        """Note which task is the run's own: it is this one that an abort ends."""
+        self._main = asyncio.current_task()
+
+    # ------------------------------------------------------------------------------------- what is asked
+
+    def check_open(self, what: str) -> None:
+        """Raise `ValueError` if the run is ending."""
+        if self.is_over or self.aborted is not None:
+            raise ValueError(f"{what}: the run is ending: nothing can be asked of it any more")
+
+    def check_go_on(self) -> None:
+        """Raise `ValueError` unless the run is paused, or about to be."""
+        self.check_open("continue")
+        if self._asked.paused is None:
+            raise ValueError(f"continue: the run is not paused; possible: {self._possible()}")
+
+    def check_skip(self, asked: SkipStep, position: int) -> None:
+        """Raise `ValueError` unless the step can still be left out."""
+        self.check_open("skip")
+        plan, number = self._lists.course.plan, asked.sequence + 1
+        first = position if self._at == position else position + 1
+        if asked.sequence < first or asked.sequence >= len(plan):
+            how = "has begun" if asked.sequence < first else f"is not in the plan, which has {len(plan)}"
+            told = f"steps {first + 1} to {len(plan)}" if first < len(plan) else "none"
+            raise ValueError(f"skip: step {number} {how}; what can be left out: {told}")
+        if _commits(plan[asked.sequence]) and not asked.consequences:
+            raise ValueError(
+                f"skip: step {number} ({step_title(plan[asked.sequence])}) has consequences, which would be missing: "
+                "say so (--consequences), with the reason"
+            )
+        if len(self._asked.skips) >= SKIPS_KEPT:
+            raise ValueError(f"skip: {SKIPS_KEPT} steps are to be left out already: mend the task instead")
+
+    def check_edit(self, asked: EditStep) -> None:
+        """Raise `ValueError` unless the step has failed, the run asks about it, and this could be done instead."""
+        self.check_open("edit")
+        question, course = self._board.question, self._lists.course
+        if question is None or question.kind is not QuestionKind.FAILED:
+            raise ValueError(f"edit: no step of this run waits because it failed; possible: {self._possible()}")
+        if asked.question and asked.question != question.id:
+            raise ValueError(f"edit: question {asked.question} is over; the run waits with question {question.id}")
+        if asked.sequence != question.sequence:
+            raise ValueError(f"edit: the run waits at step {question.sequence + 1}, not at step {asked.sequence + 1}")
+        if course.iteration_at(asked.sequence) is not None:
+            raise ValueError(
+                "edit: the step belongs to the items of a list, and what is changed would have to hold for all: end "
+                "the run, mend the task, and resume it"
+            )
+        try:
+            edited_step(self._run.task, course.plan[asked.sequence], asked.step)
+        except InputInvalid as exc:
+            raise ValueError(f"edit: {exc}") from exc
+
+    def pause(self, said: Said) -> str:
+        """Pause before the next step begins; when that will be."""
+        if self._asked.paused is None:
+            self._change(paused=said)
+        if self._at is not None:
+            return f"paused before step {self._at + 1}"
+        return "pauses before the next step" + (
+            "; before that, it waits for an answer" if self._board.status == "waiting" else ""
+        )
+
+    def go_on(self) -> None:
+        """End the pause."""
+        self._change(paused=None)
+
+    def skip(self, asked: SkipStep) -> None:
+        """Leave a step out, if it still reads the same when its turn comes."""
+        step = self._lists.course.plan[asked.sequence]
+        one = Skip(sequence=asked.sequence, title=step_title(step), said=str(asked), commits=_commits(step))
+        others = tuple(known for known in self._asked.skips if known.sequence != asked.sequence)
+        self._change(skips=(*others, one))
+        self._board.note_text(f"step {asked.sequence + 1} will be left out: {asked}")
+        self._show()
+
+    def abort(self, said: Said) -> None:
+        """End the run: what is under way is cancelled, the browser is given back."""
+        if self.aborted is not None:
+            return
+        self.aborted = said
+        self._board.abort()
+        self._insisting = asyncio.create_task(self._insist())
+
+    async def _insist(self) -> None:
+        """Cancel what is under way; once more if it ended all the same, and the run went on."""
+        while self._main is not None and not (self.is_ending or self.is_over):
+            self._main.cancel()
+            await workflow.sleep(policies.ABORT_AGAIN, summary="then the run is ended, whatever it is doing")
+
+    def _change(self, **fields: object) -> None:
+        self._asked = self._asked.model_copy(update=fields)
+
+    def _possible(self) -> str:
+        """What can be asked of the run now."""
+        if self._board.question is not None:
+            return "answer, pause, skip a later step, abort"
+        if self._asked.paused is not None:
+            return "continue, skip, take over, abort"
+        return "pause, skip a later step, abort"
+
+    # --------------------------------------------------------------------------------------- what is done
+
+    async def paused(self, place: Place) -> None:
+        """Wait while the run is paused. As for a person, the browser is given back after a while."""
+        if self._asked.paused is None or self.aborted is not None:
+            return
+        since, said, self._at = workflow.now(), self._asked.paused, place.position
+        await self.note("paused", said, place.position)
+        self._board.pause(f"paused before step {place.position + 1} by {said}")
+        self._show()
+        await self._lending.wait(lambda: self._asked.paused is None, place)
+        await self._lending.awake(place)
+        self._board.go_on()
+        self._show()
+        self._at = None
+        await self.note("continued", said, place.position)
+        self._planning.leave_out((workflow.now() - since).total_seconds())
+
+    def skip_at(self, position: int) -> Skip | None:
+        """Whether the step is to be left out. One that reads otherwise by now is not, and that is told."""
+        found = next((skip for skip in self._asked.skips if skip.sequence == position), None)
+        if found is None:
+            return None
+        self._change(skips=tuple(skip for skip in self._asked.skips if skip.sequence != position))
+        if step_title(self._lists.course.plan[position]) != found.title:
+            self._board.note_text(f"step {position + 1} is not left out: the plan has changed, it was {found.title!r}")
+            return None
+        return found
+
+    async def edited_at(self, position: int, fingerprint: str) -> bool:
+        """Whether the step at `position` is another one now, as a person has asked for."""
+        edit, self.edit = self.edit, None
+        if edit is None or edit.sequence != position:
+            return False
+        course = self._lists.course
+        old, rest = course.plan[position], course.rolled[course.written(position) + 1 :]
+        step = edited_step(self._run.task, old, edit.step)
+        self._lists.revised(position, (step, *rest))
+        self._change(edited=(*self._asked.edited, position))
+        self._board.note_text(f"step {position + 1} is now {step_title(step)!r}, by {edit}")
+        said = Said(who=edit.who, why=edit.why)
+        changed = {"before": as_written(old), "after": as_written(step), "fingerprint": fingerprint}
+        await self.note("edited", said, position, **changed)
+        return True
+
+    async def note(self, event: str, said: Said, position: int, **more: object) -> None:
+        """Add a line to the trace. That it cannot be written is no reason to fail."""
+        self._noted += 1
+        given = {"sequence": position, "event": event, "said": said, **more}
+        scope = {"run_id": workflow.info().workflow_id, "lineage": self._lineage, "tenant": self._run.tenant}
+        try:
+            await workflow.execute_activity(
+                "run.steered",
+                NoteSteering.model_validate({**scope, **given}),
+                activity_id=f"steered-{self._noted}-{event}",
+                summary=said_of(f"{event} by {said}"),
+                task_queue=policies.browser_queue(workflow.info().task_queue),
+                start_to_close_timeout=policies.READ_LIMIT,
+                schedule_to_close_timeout=policies.NOTICE_TOTAL,
+                retry_policy=policies.OPENING,
+            )
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            workflow.logger.warning("%s is not in the trace: %s", event, error.cause)
+
+
+def _commits(step: Step) -> bool:
+    """Whether the step may have consequences, as far as the task says: nobody has looked at the page yet."""
+    return not effect_of(action_of(step), step.effect, None).repeatable

@@ -1,0 +1,229 @@
+"""What people see of a run while it is under way."""
+
+import shlex
+
+from temporalio import workflow
+
+from workflows.step.attempts import Attempt
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.plan.loops import Course
+    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunStatus, Totals, step_title
+    from replaywright.domain.run.views import (
+        LINES_TOLD,
+        STEPS_TOLD,
+        PlannedStep,
+        PlanView,
+        RunFailure,
+        RunTrace,
+        StepState,
+        TraceLine,
+    )
+    from replaywright.domain.session.sessions import Recycling
+    from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
+    from replaywright.domain.task.questions import Question
+    from replaywright.domain.trace.details import how
+
+LINES_KEPT = 100
+"""Lines of progress that a query returns at most."""
+_STATES: dict[RunStatus, StepState] = {
+    "running": "current",
+    "waiting": "waiting",
+    "paused": "waiting",
+    "done": "done",
+    "failed": "failed",
+    "blocked": "failed",
+    "cancelled": "stopped",
+}
+"""Of the step that a run with this status is at."""
+
+
+class Board:
+    """The lines of the steps, what the run is doing, and what it waits for."""
+
+    def __init__(self) -> None:
+        self.status: RunStatus = "running"
+        self.doing = ""
+        self.ending = ""
+        """Why the run came to nothing."""
+        self.question: Question | None = None
+        """What a person is asked; None while nothing waits."""
+        self._paused = ""
+        self._aborted = False
+        self._lines: list[TraceLine] = []
+        self._added = 0
+
+    def abort(self) -> None:
+        """A person has ended the run."""
+        self._aborted = True
+
+    @property
+    def stops(self) -> bool:
+        """Whether the run is to end, aborted or cancelled: nothing more is begun.
+
+        To be asked before anything is begun or waited for: what was under way may have swallowed the request by
+        ending all the same.
+        """
+        return self._aborted or workflow.cancellation_reason() is not None
+
+    def ask(self, question: Question) -> None:
+        """The run waits for a person."""
+        self.question, self.status = question, "waiting"
+
+    def remind(self) -> Question:
+        """Add the line of a reminder; the question with one more."""
+        assert self.question is not None
+        self.question = self.question.model_copy(update={"reminders": self.question.reminders + 1})
+        since = self.question.since.strftime("%Y-%m-%d %H:%M UTC")
+        self.note_text(f"reminder {self.question.reminders}: step {self.question.sequence + 1} waits since {since}")
+        return self.question
+
+    def pause(self, why: str) -> None:
+        """The run is paused."""
+        self._paused, self.status = why, "paused"
+
+    def go_on(self) -> None:
+        """The question, or the pause, is over."""
+        self.question, self._paused, self.status = None, "", "running"
+
+    def end(self, status: RunStatus, ending: str = "") -> None:
+        """The run is over; `ending` says why it came to nothing, if so."""
+        self.go_on()
+        self.status, self.doing, self.ending = status, "", ending
+
+    def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """Add the line of a step."""
+        self._add(
+            TraceLine(
+                sequence=attempt.sequence,
+                title=attempt.title,
+                status=outcome.status,
+                lookup=outcome.lookup,
+                from_ledger=outcome.from_ledger,
+                already_done=outcome.already_done,
+                warnings=outcome.warnings,
+                message=outcome.message,
+                artifacts=outcome.artifacts,
+                left_out=outcome.reason if outcome.reason in LEFT_OUT else "",
+                rule=outcome.rule,
+                override=attempt.override.rpartition("-")[0],
+                overruled=attempt.overruled,
+                fingerprint=attempt.mark,
+                reason=outcome.reason,
+                effect=outcome.effect,
+                url=outcome.url,
+                tried=attempt.tried,
+                predicates=tuple(each for each in outcome.predicates if each.fails),
+                milliseconds=outcome.costs.total_ms,
+            )
+        )
+
+    def _add(self, line: TraceLine) -> None:
+        self._added += 1
+        self._lines.append(line.model_copy(update={"number": self._added, "at": workflow.now()}))
+        del self._lines[:-LINES_KEPT]
+
+    def note_plan(self, attempt: Attempt, revision: Revision) -> None:
+        """Add the line of a revision of the plan, or of none."""
+        by = " (stand-in, no language model)" if revision.stand_in else ""
+        count = len(revision.steps)
+        title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
+        status = Status.DONE if count else Status.MISSED
+        line = TraceLine(sequence=attempt.sequence, title=title, status=status, message=revision.gave_up, kind="plan")
+        self._add(line)
+
+    def note_browser(self, told: Recycling) -> None:
+        """Add the line of a browser that was exchanged for a new one, or was to be."""
+        title = f"the browser was {'kept' if told.kept else 'exchanged for a new one'}, as {told.why}"
+        status = Status.MISSED if told.kept else Status.DONE
+        line = TraceLine(sequence=told.sequence, title=title, status=status, message=told.kept, kind="browser")
+        self._add(line)
+
+    def note_text(self, text: str) -> None:
+        """Add a line that belongs to no step."""
+        line = TraceLine(sequence=0, title=text, status=Status.DONE, kind="note")
+        self._add(line)
+
+    def progress(self, *, step: int, steps: int, revised_from: tuple[int, ...], totals: Totals) -> Progress:
+        """Where the run is."""
+        return Progress(
+            status=self.status,
+            step=step,
+            steps=steps,
+            doing=self.doing,
+            waiting_for=self._paused if self.question is None else self.question.text,
+            answers=() if self.question is None else self.question.answers,
+            question=self.question,
+            revised_from=revised_from,
+            lines=tuple(self._lines),
+            totals=totals,
+        )
+
+    def trace(self, run_id: str, lineage: str) -> RunTrace:
+        """The last of what this execution of the run did."""
+        lines = tuple(self._lines[-LINES_TOLD:])
+        dropped = lines[0].number - 1 if lines else 0
+        return RunTrace(run_id=run_id, lineage=lineage, status=self.status, lines=lines, dropped=dropped)
+
+    def plan(
+        self,
+        course: Course,
+        position: int,
+        left_out: frozenset[int],
+        revised_from: tuple[int, ...],
+        *,
+        most: int = STEPS_TOLD,
+    ) -> PlanView:
+        """The steps around the one at `position`, `most` of them, each with what became of it."""
+        total = len(course.plan)
+        first = max(0, min(position - most // 2, total - most))
+        known = {line.sequence: line for line in self._lines if line.kind == "step" and not line.override}
+        return PlanView(
+            total=total,
+            position=position,
+            revised_from=revised_from,
+            steps=tuple(
+                self._planned(course, at, position, left_out, known.get(at) if at <= position else None)
+                for at in range(first, min(first + most, total))
+            ),
+        )
+
+    def _planned(
+        self, course: Course, at: int, position: int, left_out: frozenset[int], line: TraceLine | None
+    ) -> PlannedStep:
+        item = course.said_at(at)
+        return PlannedStep(
+            sequence=at,
+            title=step_title(course.plan[at]) + (f" [{item}]" if item else ""),
+            state=self._state(at, position, left_out),
+            fingerprint="" if line is None else line.fingerprint,
+            how="" if line is None else how(line),
+        )
+
+    def _state(self, at: int, position: int, left_out: frozenset[int]) -> StepState:
+        if at in left_out:
+            return "left_out"
+        if at != position:
+            return "done" if at < position else "planned"
+        return _STATES[self.status]
+
+    def failure(self, result: RunResult, title: str, run_id: str) -> RunFailure:
+        """What people who look into the run's failure want to know first."""
+        at = result.failed_step
+        lines = [line for line in self._lines if line.sequence == at and line.kind == "step"]
+        last = lines[-1] if lines else TraceLine(sequence=0, title=title, status=Status.MISSED)
+        shown = "" if at is None else f" --step {at + 1}"
+        name = shlex.quote(run_id)
+        return RunFailure(
+            step=None if at is None else at + 1,
+            title="" if at is None else title,
+            fingerprint=last.fingerprint,
+            reason=result.reason,
+            message=result.message,
+            rule=result.rule,
+            url=last.url,
+            tried=last.tried,
+            unmet=last.predicates if at is not None else tuple(each for each in result.verification if each.fails),
+            evidence=result.artifacts,
+            commands=(f"replaywright show {name}{shown}", f"replaywright report {name}", f"replaywright resume {name}"),
+        )

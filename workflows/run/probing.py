@@ -1,0 +1,96 @@
+"""Asking, after a run that learned commit steps, how the site can be asked about them in later ones."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, CancelledError
+
+from workflows import policies
+from workflows.session.browser import Browser
+from workflows.step.attempts import Attempt
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.proof.reconciling import total_limit_ms
+    from replaywright.domain.run.runs import (
+        Mode,
+        ProposedProbe,
+        ProposeProbeRequest,
+        RunInput,
+        TriedProbe,
+        TryProbeRequest,
+        Usage,
+    )
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.trace.details import summary
+
+PROBES = 3
+"""Commit steps of one run for which a probe is proposed at most."""
+
+
+class Probing:
+    """The commit steps that a run has learned."""
+
+    def __init__(self, browser: Browser, run: RunInput, lineage: str) -> None:
+        self._browser = browser
+        self._run = run
+        self._lineage = lineage
+        self._learned: list[tuple[Attempt, StepOutcome]] = []
+
+    def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """A step is done; remembered if it was learned, must not be repeated, and declares no `reconcile`."""
+        if not self._run.propose_probes or self._run.mode is Mode.REPLAY or len(self._learned) >= PROBES:
+            return
+        declared = attempt.step.reconcile is not None or attempt.override
+        is_new = outcome.lookup.from_model and not outcome.from_ledger and outcome.status is Status.DONE
+        if is_new and not (declared or outcome.effect.repeatable) and outcome.snapshot and outcome.content_key:
+            self._learned.append((attempt, outcome))
+
+    async def learn(self, *, may_ask: bool) -> Usage:
+        """Have probes proposed and tried for them; what that cost. That there is none is no reason to fail."""
+        usage = Usage()
+        learned, self._learned = self._learned, []
+        if not (learned and may_ask):
+            return usage
+        for attempt, outcome in learned:
+            try:
+                usage = usage.plus(await self._probed(attempt, outcome))
+            except ActivityError as error:
+                if isinstance(error.cause, CancelledError):
+                    raise
+                workflow.logger.warning("no probe for step %d: %s", attempt.sequence + 1, error.cause or error)
+        return usage
+
+    async def _probed(self, attempt: Attempt, outcome: StepOutcome) -> Usage:
+        proposed: ProposedProbe = await workflow.execute_activity(
+            "model.propose_probe",
+            ProposeProbeRequest(
+                run_id=workflow.info().workflow_id,
+                lineage=self._lineage,
+                tenant=self._run.tenant,
+                sequence=attempt.sequence,
+                goal=self._run.task.goal,
+                title=attempt.title,
+                values=attempt.values,
+                snapshot=outcome.snapshot,
+            ),
+            result_type=ProposedProbe,
+            activity_id=attempt.activity_id("probe"),
+            summary=summary(attempt.sequence, f"how can the site be asked? {attempt.title}"),
+            task_queue=policies.model_queue(workflow.info().task_queue),
+            start_to_close_timeout=policies.PLAN_LIMIT,
+            schedule_to_close_timeout=policies.PLAN_TOTAL,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=policies.MODEL,
+        )
+        if proposed.probe is not None:
+            limit = timedelta(milliseconds=total_limit_ms(proposed.probe.as_reconcile()))
+            await self._browser.call(
+                "effect.try_probe",
+                TryProbeRequest(action=attempt.request(), content_key=outcome.content_key, probe=proposed.probe),
+                TriedProbe,
+                activity_id=attempt.activity_id("try-probe"),
+                summary=summary(attempt.sequence, f"does the probe show it? {attempt.title}"),
+                limit=policies.READ_LIMIT + limit,
+                retry_policy=policies.ONCE,
+            )
+        return proposed.usage

@@ -1,0 +1,91 @@
+"""The updates with which people steer a run that is under way; each with a validator that says what is possible."""
+
+from typing import Any
+
+from temporalio import workflow
+
+from workflows.people.lending import Lending
+from workflows.people.person import Person
+from workflows.people.steering import Steered
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.runs import PersonVerdict
+    from replaywright.domain.run.steering import EditStep, Lent, Said, SkipStep, TakeOverRequest
+
+
+class SteeringUpdates:
+    """The handlers, for the workflow that has what they speak to."""
+
+    _steering: Steered
+    _lending: Lending
+    _person: Person
+    _position: int
+
+    @workflow.query
+    def step_written(self, sequence: int) -> dict[str, Any]:
+        """The step at this index as a task file has it: what a person changes who edits it."""
+        return self._steering.written(sequence)
+
+    @workflow.update
+    async def pause(self, said: Said) -> str:
+        """Pause before the next step begins, until `go_on`; says when that is."""
+        return self._steering.pause(said)
+
+    @pause.validator
+    def _check_pause(self, said: Said) -> None:  # noqa: ARG002 - what Temporal passes
+        self._steering.check_open("pause")
+
+    @workflow.update
+    async def go_on(self, said: Said) -> None:  # noqa: ARG002 - who it was is in the history
+        """End a pause."""
+        self._steering.go_on()
+
+    @go_on.validator
+    def _check_go_on(self, said: Said) -> None:  # noqa: ARG002 - what Temporal passes
+        self._steering.check_go_on()
+
+    @workflow.update
+    async def abort(self, said: Said) -> None:
+        """End the run as failed, with the reason `aborted`; what is under way is cancelled."""
+        self._steering.abort(said)
+
+    @abort.validator
+    def _check_abort(self, said: Said) -> None:  # noqa: ARG002 - what Temporal passes
+        self._steering.check_open("abort")
+
+    @workflow.update
+    async def skip_step(self, asked: SkipStep) -> None:
+        """Leave out a step that has not begun."""
+        self._steering.skip(asked)
+
+    @skip_step.validator
+    def _check_skip_step(self, asked: SkipStep) -> None:
+        self._steering.check_skip(asked, self._position)
+
+    @workflow.update
+    async def edit_step(self, asked: EditStep) -> None:
+        """Do a step that failed, and that the run asks about, otherwise."""
+        self._steering.edit = asked
+        self._person.answer(_as_retry(asked))
+
+    @edit_step.validator
+    def _check_edit_step(self, asked: EditStep) -> None:
+        self._steering.check_edit(asked)
+        self._person.check(_as_retry(asked))
+
+    @workflow.update
+    async def take_over(self, asked: TakeOverRequest) -> Lent:
+        """Lend the browser of a run that waits to a person; says where its address is to be found."""
+        return await self._lending.take_over(asked)
+
+    @take_over.validator
+    def _check_take_over(self, asked: TakeOverRequest) -> None:  # noqa: ARG002 - what Temporal passes
+        self._steering.check_open("take over")
+        self._lending.check()
+
+
+def _as_retry(asked: EditStep) -> PersonVerdict:
+    """An edited step is an answer to the question that its failure has raised."""
+    return PersonVerdict(
+        sequence=asked.sequence, verdict="retry", question=asked.question, who=asked.who, why=asked.why
+    )

@@ -1,0 +1,1 @@
+"""The browser in the workflow: opened, recovered when it is lost, exchanged when it is old."""

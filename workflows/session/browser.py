@@ -1,0 +1,322 @@
+"""The workflow's side of a browser session: where it is, how it is found again, what runs on it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError
+
+from workflows import policies
+from workflows.run.meter import Meter
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.common.base import Record
+    from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
+    from replaywright.domain.session.sessions import (
+        CloseSession,
+        OpenSession,
+        RecoverSession,
+        Recycling,
+        SessionClosed,
+        SessionOpened,
+        SessionRef,
+    )
+    from replaywright.domain.step.checkpoints import Checkpoint
+
+_Result = TypeVar("_Result")
+
+
+class Browser:
+    """One run's browser across worker losses: every loss raises the epoch, so that what was before is fenced."""
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        lineage: str,
+        tenant: str,
+        base_queue: str,
+        show: Callable[[str], None],
+        waited: Callable[[float], None],
+        network: NetworkPolicy,
+    ) -> None:
+        """`show` tells what is done; `waited` is told how many seconds the run has waited for a place.
+
+        Every browser that is opened gets the policy `network`.
+        """
+        self._show = show
+        self._waited = waited
+        self._run_id = run_id
+        self._lineage = lineage
+        self._tenant = tenant
+        self._base_queue = base_queue
+        self._network = network
+        self.refused: tuple[RefusedHost, ...] = ()
+        """Hosts that pages asked for and did not get, in the sessions that were given back."""
+        self.session: SessionRef | None = None
+        self.epoch = 1
+        self.adopted = True
+        """Whether the page is the one that earlier steps left; False after a rebuild."""
+        self.meter = Meter()
+        """What its steps have done of all that a policy limits."""
+        self.recoveries = 0
+        self.is_asleep = False
+        """Whether it was given back, and is to be had again by `replace`."""
+        self.taken: list[Checkpoint] = []
+        """Checkpoints that steps have told of, until the recovery takes them over."""
+        self._stopped_at = 0.0
+        self.witness = ""
+        """What shows whether the store has lost anything since the last step was done."""
+        self.left_at = ""
+        """Where the last step that was done left the page."""
+        self.ended: set[str] = set()
+        """Sessions that were lost, and which their own host has fenced or ended since: nothing of theirs goes on."""
+
+    @property
+    def ref(self) -> SessionRef:
+        """The session as of now."""
+        assert self.session is not None, "the browser is opened before the first step"
+        return self.session
+
+    async def open(self) -> None:
+        """Get a browser, waiting for a worker with a free place if need be."""
+        if self.session is not None:
+            return
+        self.session = await self._opened("session-open", "open a browser")
+
+    async def recover(self) -> bool:
+        """Find the browser again, or get a new one; returns whether the live page was adopted."""
+        self.raise_epoch()
+        self.recoveries += 1
+        request = RecoverSession(
+            run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch, network=self._network
+        )
+        activity_id = f"session-recover-e{self.epoch}"
+        try:
+            opened = await self._asked(
+                "session.recover",
+                request,
+                f"{activity_id}-host",
+                "find the browser again",
+                policies.ONCE,
+                queue=self.ref.host_queue,
+                to_start=policies.ADOPT_TO_START,
+            )
+        except ActivityError as error:
+            if not (policies.is_loss(error) or policies.has_no_place(error)):
+                raise
+            opened = await self._anywhere(
+                "session.recover", request, activity_id, "find the browser again, on any host"
+            )
+        if opened.session.host == request.lost.host:
+            self.ended.add(request.lost.session_id)
+        self.session, self.adopted = opened.session, opened.adopted
+        self._stopped_at = workflow.now().timestamp()
+        return opened.adopted
+
+    async def hibernate(self) -> None:
+        """Give the browser back for now."""
+        ref = self.ref
+        await self.close()
+        self.session, self.is_asleep = ref, True
+
+    async def exchange(self, name: str) -> SessionRef:
+        """Get a new, empty browser beside the one there is, which is returned: either is to be given back.
+
+        Raises:
+            ActivityError: none is to be had at the moment; nothing has changed.
+        """
+        old, epoch = self.ref, self.epoch + 1
+        request, summary = self._wanted(epoch, instead_of=old.session_id), "open another browser"
+        opened = await self._asked("session.open", request, name, summary, policies.ONCE)
+        self.raise_epoch()
+        self.session, self.adopted = opened.session, False
+        return old
+
+    async def go_back(self, old: SessionRef, told: Recycling) -> None:
+        """Go on in the browser that `exchange` has left, and give back the new one."""
+        await self._given_back(self.ref, told)
+        self.session = old
+        self.raise_epoch()
+
+    async def give_up(self, old: SessionRef, told: Recycling) -> None:
+        """Go on in the new browser, and give back the one that `exchange` has left."""
+        await self._given_back(old, told)
+
+    async def replace(self) -> None:
+        """Get a new, empty browser instead of the one there is."""
+        if not self.is_asleep:
+            await self.close()
+        self.session = None
+        self.raise_epoch()
+        session = await self._opened(f"session-open-e{self.epoch}", "open another browser")
+        self.session, self.adopted, self.is_asleep = session, False, False
+
+    def _wanted(self, epoch: int, instead_of: str = "") -> OpenSession:
+        return OpenSession(
+            run_id=self._run_id,
+            lineage=self._lineage,
+            tenant=self._tenant,
+            epoch=epoch,
+            instead_of=instead_of,
+            network=self._network,
+        )
+
+    @property
+    def stopped_for_ms(self) -> int:
+        """How long ago the last worker or browser that was lost had certainly been stopped; 0 if none was."""
+        return int(1000 * (workflow.now().timestamp() - self._stopped_at)) if self._stopped_at else 0
+
+    def raise_epoch(self) -> None:
+        """From now on what an earlier attempt still does is refused."""
+        self.epoch += 1
+        if self.session is not None:
+            self.session = self.session.model_copy(update={"epoch": self.epoch})
+
+    async def call(
+        self,
+        name: str,
+        request: Record,
+        result_type: type[_Result],
+        *,
+        activity_id: str,
+        summary: str,
+        limit: timedelta,
+        retry_policy: RetryPolicy,
+    ) -> _Result:
+        """Run one activity on the worker that is attached to the browser.
+
+        Raises:
+            ActivityError: also when that worker is lost: see `policies.is_loss`.
+        """
+        result: _Result = await workflow.execute_activity(
+            name,
+            request,
+            result_type=result_type,
+            activity_id=activity_id,
+            summary=summary,
+            task_queue=self.ref.queue,
+            schedule_to_start_timeout=policies.TO_START,
+            start_to_close_timeout=limit,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=retry_policy,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        )
+        return result
+
+    async def on_its_host(
+        self,
+        name: str,
+        request: Record,
+        result_type: type[_Result],
+        *,
+        session: SessionRef,
+        activity_id: str,
+        summary: str,
+        limit: timedelta,
+    ) -> _Result:
+        """Run an activity on the worker that has the session, or on another one of its host if that is lost.
+
+        Raises:
+            ActivityError: no worker of the host took it, or it failed.
+        """
+
+        async def on(queue: str, to_start: timedelta, activity_id: str) -> _Result:
+            result: _Result = await workflow.execute_activity(
+                name,
+                request,
+                result_type=result_type,
+                activity_id=activity_id,
+                summary=summary,
+                task_queue=queue,
+                schedule_to_start_timeout=to_start,
+                start_to_close_timeout=limit,
+                heartbeat_timeout=policies.HEARTBEAT,
+                retry_policy=policies.ONCE,
+            )
+            return result
+
+        try:
+            return await on(session.queue, policies.TO_START, activity_id)
+        except ActivityError as error:
+            if not (session.host_queue and policies.is_loss(error)):
+                raise
+        return await on(session.host_queue, policies.ADOPT_TO_START, f"{activity_id}-host")
+
+    async def close(self, *, is_over: bool = False) -> None:
+        """Give the browser back. A host that is gone is no reason to fail: the keeper has its own deadline.
+
+        Args:
+            is_over: the run has ended, and nothing that left the browser is asked for any more.
+        """
+        if self.session is None or self.is_asleep:
+            return
+        ref, self.session = self.session, None
+        await self._given_back(ref, is_over=is_over)
+
+    async def _given_back(self, ref: SessionRef, told: Recycling | None = None, *, is_over: bool = False) -> None:
+        try:
+            closed: SessionClosed | None = await self.on_its_host(
+                "session.close",
+                CloseSession(session=ref, recycling=told, is_over=is_over),
+                SessionClosed | None,  # type: ignore[arg-type]  # older workers say nothing
+                session=ref,
+                activity_id="session-close",
+                summary="close the browser",
+                limit=policies.OPEN_LIMIT,
+            )
+        except ActivityError as error:
+            workflow.logger.warning("the browser was not closed: %s", error.cause)
+        else:
+            self.refused = most_refused((*self.refused, *(() if closed is None else closed.refused)))
+
+    async def _opened(self, activity_id: str, summary: str) -> SessionRef:
+        """Get a new browser from any worker."""
+        opened = await self._anywhere("session.open", self._wanted(self.epoch), activity_id, summary)
+        return opened.session
+
+    async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
+        """Get a browser from any worker; where every place is taken the run says so, and waits."""
+        try:
+            return await self._asked(name, request, activity_id, summary, policies.FIRST_OPENING)
+        except ActivityError as error:
+            if not policies.has_no_place(error):
+                raise
+            since = workflow.now()
+            self._show(f"waiting for a free place: {policies.said(error)}")
+        opened = await self._asked(
+            name, request, f"{activity_id}-wait", f"{summary}, when a place is free", policies.WAITING
+        )
+        if not self.is_asleep:  # what a person takes is not counted anyway
+            self._waited((workflow.now() - since).total_seconds())
+        self._show("")
+        return opened
+
+    async def _asked(
+        self,
+        name: str,
+        request: Record,
+        activity_id: str,
+        summary: str,
+        retry_policy: RetryPolicy,
+        *,
+        queue: str = "",
+        to_start: timedelta | None = None,
+    ) -> SessionOpened:
+        """Ask the workers on `queue`, or any, for a browser."""
+        opened: SessionOpened = await workflow.execute_activity(
+            name,
+            request,
+            result_type=SessionOpened,
+            activity_id=activity_id,
+            summary=summary,
+            task_queue=queue or policies.browser_queue(self._base_queue),
+            schedule_to_start_timeout=to_start,
+            start_to_close_timeout=policies.OPEN_LIMIT,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=retry_policy,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        )
+        return opened

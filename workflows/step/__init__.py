@@ -1,0 +1,1 @@
+"""One step in the workflow: its attempts, what follows from their outcome, doubts, lists and conditions."""

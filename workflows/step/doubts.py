@@ -1,0 +1,342 @@
+"""Steps that were lost or are in doubt: recovered from, resolved by what is known, by a person if need be."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from workflows import policies
+from workflows.people.person import Person
+from workflows.run.board import Board
+from workflows.session.browser import Browser
+from workflows.step.attempts import Attempt
+from workflows.step.failures import TaskFailed
+from workflows.step.rulings import MESSAGE_LIMIT, contradicted, explained
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.proof.probing import SiteProbe
+    from replaywright.domain.proof.proof import is_answered
+    from replaywright.domain.proof.reconciling import IN_FLIGHT_MS, total_limit_ms
+    from replaywright.domain.run.runs import (
+        NOT_ON_SITE,
+        NOTHING_LEFT,
+        UNDISPATCHED,
+        ActionRequest,
+        PersonVerdict,
+        Resolution,
+        ResolveRequest,
+        SettleRequest,
+    )
+    from replaywright.domain.step.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
+    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
+    from replaywright.domain.trace.details import summary
+
+_Result = TypeVar("_Result")
+
+
+PROPOSED_LIMIT_MS = total_limit_ms(SiteProbe(url="http://any.example/", shows=("x",)).as_reconcile())
+"""For asking the site by a probe that was proposed: all of them are alike."""
+ASSUMED = "assumed_done"
+"""Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
+RETRIED = "retried_in_doubt"
+"""Warning of a step that was performed again although it may have taken effect before."""
+BY_PERSON = "person"
+"""Reason of a step of which a person has said what became of it."""
+ACTED_IN = (NOTHING_LEFT, NOT_ON_SITE, RETRIED, BY_PERSON)
+"""Reasons of steps that did not take effect, and whose attempt may have acted in the page that is there."""
+UNKNOWN_WARNINGS = (ASSUMED, RETRIED, INTEGRITY)
+"""What these warnings begin with."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """The attempt in doubt: where it was made, and what is known of it."""
+
+    session_id: str
+    """Only the browser that it was made in can tell of it."""
+    epoch: int
+    """0 when the ledger told of it."""
+    lost: bool = False
+    contradicted: str = ""
+    answered: bool = False
+    """Whether the site has answered all that it was seen to send."""
+
+
+@dataclass
+class Rounds:
+    """How often a step was found not to have taken effect."""
+
+    dispatched: int = 0
+    undispatched: int = 0
+    """Those of which it was certain that nothing had left the browser."""
+    retried: int = 0
+
+    def count(self, resolution: Resolution) -> None:
+        """Note one more."""
+        if resolution.reason not in UNDISPATCHED:
+            self.dispatched += 1
+        elif resolution.reason == NOTHING_LEFT:
+            self.undispatched += 1
+        self.retried += resolution.reason == RETRIED
+
+    def over(self) -> str:
+        """Why it is not performed once more; empty if it is."""
+        if self.dispatched >= policies.COMMIT_ROUNDS:
+            return f"was verified absent after {self.dispatched} dispatches"
+        if self.undispatched >= policies.UNDISPATCHED_ROUNDS:
+            return f"nothing of it left the browser in {self.undispatched} attempts"
+        return ""
+
+    def warned(self, outcome: StepOutcome) -> StepOutcome:
+        """The outcome, with a warning if it may be the second one."""
+        if not self.retried or outcome.status is not Status.DONE:
+            return outcome
+        said = f"{RETRIED}: performed again {self.retried} times although it may have taken effect (on_unknown: retry)"
+        return outcome.model_copy(update={"warnings": (said, *outcome.warnings)})
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Performs attempts until their outcome is certain."""
+
+    browser: Browser
+    board: Board
+    person: Person
+    show: Callable[[], None]
+    recover: Callable[[], Awaitable[None]]
+    """Get the live browser back, or a new one that is brought to where the run is."""
+    leave: Callable[[], Awaitable[None]]
+    """Go on in a new browser that is brought to where the run is."""
+    site_lag_ms: int
+    """How long the site may take to show what it has done."""
+    in_flight_ms: int
+    """How long the site is asked while it has not answered what it was sent."""
+
+    async def decided(self, attempt: Attempt) -> StepOutcome:
+        """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
+        rounds, waits, losses = Rounds(), 0, 0
+        while True:
+            self._go_on()
+            doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
+            try:
+                outcome = await self._performed(attempt)
+            except ActivityError as error:
+                self._go_on()
+                losses += 1
+                lost = policies.is_loss(error)
+                doubtful = not (lost or attempt.may_repeat) and policies.leaves_doubt(error)
+                if not (lost or doubtful) or losses > policies.LOSSES_PER_STEP:
+                    raise
+                await self.recover()
+                attempt.after_loss()
+                if attempt.may_repeat or policies.never_began(error):
+                    continue
+                outcome = StepOutcome(
+                    status=Status.IN_DOUBT,
+                    reason="worker_lost" if lost else "broke_off",
+                    fingerprint=attempt.mark,
+                    effect=Effect.COMMIT,
+                )
+                doubt = replace(doubt, lost=True)
+            if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
+                waits += 1
+                self.board.doing = f"{attempt.title}: waiting for Redis"
+                await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
+                attempt.after_wait()
+                continue
+            if outcome.status is not Status.IN_DOUBT:
+                return rounds.warned(outcome)
+            if outcome.reason.startswith("ledger_"):  # not this attempt's doubt
+                doubt = replace(doubt, epoch=0)
+            doubt = replace(doubt, contradicted=contradicted(outcome), answered=is_answered(outcome.evidence))
+            resolution = await self._resolved(attempt, doubt)
+            if resolution.outcome is not None:
+                return rounds.warned(resolution.outcome)
+            rounds.count(resolution)
+            if said := rounds.over():
+                return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
+            self.browser.raise_epoch()
+            attempt.disproved = resolution.reason == NOTHING_LEFT
+            attempt.again("commit", outcome)
+
+    async def _performed(self, attempt: Attempt) -> StepOutcome:
+        """Perform once, and wait for the request of the step if nobody has seen it yet.
+
+        Where its page was left for that, the run goes on in a new browser.
+        """
+        outcome = await attempt.perform()
+        if outcome.reason != AWAITED:
+            return outcome
+        self._go_on()
+        self.board.doing = f"{attempt.title}: {attempt.waits_for}"
+        self.show()
+        outcome = await attempt.await_request(outcome)
+        if outcome.left and outcome.status is Status.UNMET:
+            self._go_on()
+            try:
+                await self.leave()
+            except TaskFailed as failure:
+                raise TaskFailed(outcome.reason, f"{explained(attempt, outcome)}; {failure}") from failure
+        return outcome
+
+    async def read(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Run something that only reads, on whatever worker has the session, as often as that is lost."""
+        while True:
+            try:
+                return await call()
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                self._go_on()
+                await self.recover()
+
+    def _go_on(self) -> None:
+        """Raise `CancelledError` if the run is to end: a step that ended all the same has swallowed the request."""
+        if self.board.stops:
+            raise asyncio.CancelledError
+
+    async def resolved(self, attempt: Attempt, contradicted: str, session_id: str = "") -> Resolution:
+        """Decide whether a commit step that an earlier run left in doubt took effect.
+
+        Args:
+            attempt: the step.
+            contradicted: why the browser that there is cannot tell of it; empty if it is the one it was done in.
+            session_id: of the browser that the earlier run left; empty where it left none.
+        """
+        return await self._resolved(attempt, Doubt(session_id, 0, contradicted=contradicted))
+
+    async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
+        """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
+        self._go_on()
+        self.board.doing = f"{attempt.title}: did it take effect?"
+        self.show()
+        self.browser.raise_epoch()
+        resolution = await self._told(attempt, doubt)
+        fenced = attempt.request()
+        attempt.after_loss()
+        if resolution.verdict == "undecidable":
+            resolution = await self._undecidable(attempt, fenced, resolution.reason)
+        if resolution.verdict == "not_done":
+            attempt.settled = fenced.epoch
+        if resolution.verdict == "not_done" and resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
+            await self.leave()
+        return resolution
+
+    async def _told(self, attempt: Attempt, doubt: Doubt) -> Resolution:
+        """What is known of the step, as soon as nothing that may take effect is on its way, or its time is up."""
+        over = workflow.now() + timedelta(milliseconds=self._in_flight_ms(attempt))
+        asked = 1
+        while True:
+            resolution = await self._verified(attempt, doubt, asked, is_patient=workflow.now() < over)
+            if resolution.verdict != "in_flight":
+                return resolution
+            self.board.doing = f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)"
+            self.show()
+            self._go_on()
+            pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
+            await workflow.sleep(pause, summary=f"step {attempt.sequence + 1} is in flight")
+            asked += 1
+
+    async def _verified(self, attempt: Attempt, doubt: Doubt, asked: int, *, is_patient: bool) -> Resolution:
+        """What one look at ledger, keeper, page and site comes to."""
+        reconcile = attempt.step.reconcile
+        asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
+        limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
+        again = "" if asked == 1 else f"-{asked}"
+        return await self.read(
+            lambda: self.browser.call(
+                "effect.verify",
+                self._request(attempt, doubt).model_copy(update={"is_patient": is_patient}),
+                Resolution,
+                activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}{again}"),
+                summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
+                limit=policies.READ_LIMIT + limit,
+                retry_policy=policies.READING,
+            ),
+        )
+
+    def _in_flight_ms(self, attempt: Attempt) -> int:
+        """How long the site is asked while it has not answered what it was sent."""
+        own = None if attempt.step.reconcile is None else attempt.step.reconcile.in_flight_ms
+        return self.in_flight_ms if own is None else own
+
+    def _settle_ms(self, attempt: Attempt) -> int:
+        """How long after nothing more can have left the site shows all that it was sent."""
+        own = None if attempt.step.reconcile is None else attempt.step.reconcile.site_lag_ms
+        return IN_FLIGHT_MS + (self.site_lag_ms if own is None else own)
+
+    def _is_in_its_browser(self, doubt: Doubt) -> bool:
+        """Say if the run still has the browser, and the page, that the attempt in doubt was made in."""
+        return self.browser.adopted and self.browser.ref.session_id == doubt.session_id
+
+    def _request(self, attempt: Attempt, doubt: Doubt) -> ResolveRequest:
+        return ResolveRequest(
+            action=attempt.request(),
+            adopted=self._is_in_its_browser(doubt),
+            contradicted=doubt.contradicted,
+            doubted=doubt.epoch,
+            doubted_session=doubt.session_id,
+            settled=attempt.settled,
+            answered=doubt.answered,
+            lost=doubt.lost,
+            began_at=self.browser.left_at,
+            witness=self.browser.witness if doubt.lost and doubt.session_id in self.browser.ended else "",
+            settle_ms=self._settle_ms(attempt),
+            settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,
+        )
+
+    async def _undecidable(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
+        """What the task says of a step of which nothing tells whether it took effect."""
+        wanted = attempt.step.on_unknown or "ask"
+        if wanted == "ask":
+            return await self._ask_person(attempt, asked, reason)
+        said = f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason})"
+        if wanted == "fail":
+            raise TaskFailed("undecidable", f"{said}, and on_unknown is fail: look at the site before it is run again")
+        who = f"the task file (on_unknown: {wanted})"
+        answer: Verdict = "done" if wanted == "assume_done" else "retry"
+        verdict = PersonVerdict(sequence=attempt.sequence, verdict=answer, who=who, why=reason)
+        await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
+        if answer == "retry":
+            return Resolution(verdict="not_done", reason=RETRIED)
+        return Resolution(verdict="done", reason=ASSUMED, outcome=_done(attempt, ASSUMED, f"{said}: assumed done"))
+
+    async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
+        verdict = await self.person.asked(
+            Ask(
+                kind=QuestionKind.DOUBT,
+                text=f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
+                "look at the site, then answer",
+                sequence=attempt.sequence,
+                title=attempt.title,
+                answers=("done", "not_done", "retry", "abandon"),
+            )
+        )
+        await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
+        who = verdict.who or "a person"
+        if verdict.verdict == "abandon":
+            raise TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
+        if verdict.verdict in ("not_done", "retry"):
+            return Resolution(verdict="not_done", reason=BY_PERSON)
+        return Resolution(
+            verdict="done",
+            reason="person",
+            outcome=_done(attempt, "person", f"{who} says that it took effect: {verdict.why}"),
+        )
+
+
+def _done(attempt: Attempt, reason: str, said: str) -> StepOutcome:
+    warnings = (f"{ASSUMED}: {said}"[:MESSAGE_LIMIT],) if reason == ASSUMED else ()
+    return StepOutcome(
+        status=Status.DONE,
+        reason=reason,
+        message=said,
+        fingerprint=attempt.mark,
+        effect=Effect.COMMIT,
+        warnings=warnings,
+    )

@@ -1,0 +1,84 @@
+"""What follows from the outcome of an attempt: pure functions, so that the loop reads like a plan."""
+
+from temporalio import workflow
+
+from workflows.step.attempts import Attempt, why_of
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.predicate.evaluation import failing
+    from replaywright.domain.proof.signed_out import SIGNED_OUT
+    from replaywright.domain.run.runs import Totals
+    from replaywright.domain.run.spending import BUDGET_SPENT, Spent
+    from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.step.press_grants import UNGRANTED
+    from replaywright.domain.task.questions import Ask, QuestionKind
+
+WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT, SIGNED_OUT})
+"""Reasons of failed steps that say nothing about the step's own page: neither another plan nor another item helps."""
+MESSAGE_LIMIT = 1_000
+"""Characters of a failure's message."""
+
+
+def is_out_of_sight(outcome: StepOutcome) -> bool:
+    """Whether a step's element was not there to be seen; nothing was touched."""
+    return outcome.status is Status.MISSED or (outcome.status, outcome.reason) == (Status.REFUSED, "invisible")
+
+
+def may_repeat(outcome: StepOutcome) -> bool:
+    """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
+    failed = outcome.status in (Status.UNMET, Status.REFUSED)
+    return failed and outcome.effect.repeatable and outcome.reason != UNGRANTED
+
+
+def out_of_budget(outcome: StepOutcome, limit: Spent) -> StepOutcome:
+    """The failure of a step for which a model would have been asked, had the run not reached its limit."""
+    said = f"{limit.said} – {why_of(outcome)}"[:MESSAGE_LIMIT]
+    return outcome.model_copy(update={"reason": BUDGET_SPENT, "message": said, "rule": limit.rule})
+
+
+def came_to_nothing(outcome: StepOutcome) -> bool:
+    """Whether the step may be performed again once the way is clear: nothing was done, or nothing that matters."""
+    touched = outcome.status is Status.UNMET
+    return outcome.status in (Status.MISSED, Status.REFUSED) or (touched and outcome.effect.repeatable)
+
+
+def contradicted(outcome: StepOutcome) -> str:
+    """Why the page cannot decide the doubt; empty if it can. What held when the step was doubted decides nothing."""
+    held = bool(outcome.predicates) and failing(outcome.predicates) is None
+    return outcome.reason if held or outcome.reason == SERVER_ERROR else ""
+
+
+def explained(attempt: Attempt, outcome: StepOutcome) -> str:
+    """What became of a step, as a failure's message says it."""
+    what = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
+    return f"{attempt.title}: {outcome.status.value.replace('_', ' ')}: {what}"
+
+
+def failed_question(attempt: Attempt, outcome: StepOutcome) -> Ask:
+    """What a person is asked about a step that failed, and that nothing mends."""
+    return Ask(
+        kind=QuestionKind.FAILED,
+        text=f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}",
+        sequence=attempt.sequence,
+        title=attempt.title,
+        answers=("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon"),
+    )
+
+
+def counted(totals: Totals, outcome: StepOutcome) -> Totals:
+    """The run's counts with the step's last outcome."""
+    found = outcome.lookup.hit and outcome.status is Status.DONE and not outcome.from_ledger
+    model = outcome.lookup.from_model
+    recorded = found and not model and outcome.lookup.entry_version > 0
+    left_out = outcome.reason in LEFT_OUT
+    return totals.model_copy(
+        update={
+            "steps": totals.steps + (outcome.status is Status.DONE and not left_out),
+            "skipped": totals.skipped + left_out,
+            "hits": totals.hits + (recorded and not outcome.lookup.healed),
+            "heals": totals.heals + (recorded and outcome.lookup.healed),
+            "learned": totals.learned + (found and model),
+            "from_ledger": totals.from_ledger + outcome.from_ledger,
+            "warnings": totals.warnings + (outcome.status is Status.DONE and bool(outcome.warnings)),
+        }
+    )
