@@ -41,7 +41,7 @@ def test_importing_the_command_builds_no_schema_of_a_run() -> None:
 
 def test_reading_a_task_builds_the_schema_of_the_task_alone() -> None:
     code = (
-        "from replaywright.domain import base, steps, tasks; "
+        "from replaywright.domain.task import steps, tasks; "
         "tasks.parse_task({'task': 't', 'steps': [{'action': 'goto', 'url': 'http://h/', 'expect': [{'url_contains': "
         "'h'}]}, {'action': 'click', 'instruction': 'x'}], 'verify': [{'title_contains': 'y'}]}, 'here'); "
         "models = {**vars(steps), **vars(tasks)}; "
