@@ -10,7 +10,7 @@ BROWSERS = (
     Mutant(
         "spare browser used as it is",
         "nobody drives a spare browser that was not taken for a session, with the session's policy",
-        "replaywright/keeper/process.py",
+        "Keeper._hand_over",
         "            case AttachRequest() | LendRequest() if self._is_spare:",
         "            case AttachRequest() | LendRequest() if self._is_spare is None:",
         (_KEEPER + "test_a_spare_browser_reaches_nothing_and_lets_nobody_attach_before_it_is_taken",),
@@ -18,7 +18,7 @@ BROWSERS = (
     Mutant(
         "spare browser without the session's policy",
         "a spare browser that is taken gets the policy of its session",
-        "replaywright/keeper/process.py",
+        "Keeper._take",
         "        self._guard.begin(request.network)\n",
         "",
         (_KEEPER + "test_a_spare_browser_reaches_nothing_and_lets_nobody_attach_before_it_is_taken",),
@@ -26,7 +26,7 @@ BROWSERS = (
     Mutant(
         "session ended as a spare",
         "who makes room ends no browser that is a session's by now",
-        "replaywright/keeper/process.py",
+        "Keeper._handle",
         "                if request.only_spare and not self._is_spare:",
         "                if request.only_spare and self._is_spare is None:",
         (_KEEPER + "test_a_spare_browser_reaches_nothing_and_lets_nobody_attach_before_it_is_taken",),
@@ -34,7 +34,7 @@ BROWSERS = (
     Mutant(
         "command for a whole shared browser",
         "a session of a shared browser commands what is in its context only",
-        "replaywright/keeper/chromium/context_filter.py",
+        "ContextFilter.asked",
         "        elif method not in _OF_TARGET and method not in _PLAIN:",
         '        elif method == "Browser.crash":',
         (
@@ -45,7 +45,7 @@ BROWSERS = (
     Mutant(
         "pages of another context",
         "pages of other contexts of a shared browser do not exist for a session",
-        "replaywright/keeper/chromium/context_filter.py",
+        "ContextFilter.told",
         '            case "Target.attachedToTarget" if not self._is_ours(params["targetInfo"]):',
         '            case "Target.attachedToTarget" if not params["targetInfo"]:',
         (
@@ -56,7 +56,7 @@ BROWSERS = (
     Mutant(
         "remote browser past the proxy",
         "a remote browser that does not come to the proxy is not used",
-        "replaywright/keeper/process.py",
+        "Keeper._context_of",
         " await asyncio.wait_for(knocked, KNOCK_S))",
         " knocked.done())",
         (_REMOTE + "test_a_browser_that_does_not_come_to_the_proxy_is_not_used",),
@@ -64,7 +64,7 @@ BROWSERS = (
     Mutant(
         "remote browser that sends datagrams",
         "a remote browser whose pages can send datagrams past the proxy is not used",
-        "replaywright/keeper/chromium/remote.py",
+        "RemoteChromium.refuse_datagrams",
         "        if heard.any:",
         "        if heard is None:",
         (_REMOTE + "test_a_browser_whose_pages_send_datagrams_past_the_proxy_is_not_used",),

@@ -46,7 +46,7 @@ WORKFLOW = (
     Mutant(
         "a page acted in twice",
         "a page that an attempt may have acted in is left for a new browser",
-        "workflows/step/doubts.py",
+        "Doubts._resolved",
         "resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):",
         "resolution.reason in () and self._is_in_its_browser(doubt):",
         ("tests/workflows/test_doubts.py::test_only_dispatches_count_as_rounds",),
@@ -54,7 +54,7 @@ WORKFLOW = (
     Mutant(
         "a gate opened over a dead page",
         "the gate stays closed where all was thrown away",
-        "activities/step/commit.py",
+        "reopened",
         "    if seen.nothing_left and seen.note != WATCHED:",
         "    if seen.nothing_left and not seen.op_id:",
         (_GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed",),
@@ -62,7 +62,7 @@ WORKFLOW = (
     Mutant(
         "a page left open to send what nobody granted",
         "the gate stays closed after a request that nobody had granted",
-        "activities/step/performance.py",
+        "Performance._ungranted",
         "        self._departure = await commit.departure()\n        if commit.has_intent:",
         "        await self._open_gate()\n        if commit.has_intent:",
         (
@@ -72,7 +72,7 @@ WORKFLOW = (
     Mutant(
         "values found inside of words",
         "values of parameters are found as whole words in what is looked for",
-        "replaywright/domain/common/templates.py",
+        "fill_wanted",
         'f"{EDGE}{value}{EDGE}" if value else value',
         "value",
         ("tests/unit/test_domain_predicates.py::test_values_of_parameters_are_found_as_whole_words",),
@@ -80,7 +80,7 @@ WORKFLOW = (
     Mutant(
         "whole words in Python only",
         "the page compares whole words, as Python does",
-        "replaywright/browser/page/text.js",
+        "text.js",
         "if (starts && (!closes || isWordEdge(",
         "if (starts || (!closes || isWordEdge(",
         ("tests/adapters/test_page_agent.py::test_containment_is_the_same_in_the_page_and_in_python",),
@@ -88,7 +88,7 @@ WORKFLOW = (
     Mutant(
         "what is sent beside a field",
         "a step that is read back is judged by reading back, whatever the page sends meanwhile",
-        "replaywright/domain/proof/proof.py",
+        "effect_seen",
         "if isinstance(step, READ_BACK) and",
         "if not step and",
         (_LIES + "test_what_a_page_sends_while_it_is_filled_in_is_no_effect_of_the_field",),
@@ -96,7 +96,7 @@ WORKFLOW = (
     Mutant(
         "a second sending untold",
         "a page that sends the same request again is warned of",
-        "replaywright/browser/devtools/evidence.py",
+        "Recorder._equal_sent_at",
         "earlier = self._sent.get(digest, 0.0)",
         "earlier = 0.0",
         (_LIES + "test_a_page_that_submits_twice_is_warned_of_with_both_times",),
@@ -104,7 +104,7 @@ WORKFLOW = (
     Mutant(
         "hard links uploaded",
         "a file with several names is not uploaded",
-        "replaywright/browser/input/uploads.py",
+        "_require_plain",
         "    if status.st_nlink > 1:",
         "    if status.st_nlink > 10**9:",
         (_UPLOADS + "test_a_file_that_gets_a_second_name_after_the_check_is_refused",),
@@ -112,7 +112,7 @@ WORKFLOW = (
     Mutant(
         "aliases not counted",
         "what aliases and merge keys would make of a file is counted before it is made",
-        "replaywright/yaml_loaders.py",
+        "_Bounded.compose_node",
         "self._nodes += self._anchored[anchor] if is_alias else 1",
         "self._nodes += 1",
         (_ELSEWHERE + "test_what_aliases_repeat_is_counted_before_it_is_made",),
@@ -120,7 +120,7 @@ WORKFLOW = (
     Mutant(
         "files read whole",
         "of a file no more is read than its limit",
-        "replaywright/yaml_files.py",
+        "read_bytes",
         "    if len(data) > limit:",
         "    if len(data) > limit + 1:",
         (_ELSEWHERE + "test_no_more_than_the_limit_is_read_of_a_file_without_an_end",),
@@ -128,7 +128,7 @@ WORKFLOW = (
     Mutant(
         "links followed after the check",
         "no link on the way to a file is followed after it was checked",
-        "replaywright/browser/input/uploads.py",
+        "_opened",
         "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK",
         "os.O_RDONLY | os.O_NONBLOCK",
         (_UPLOADS + "test_a_file_that_becomes_a_link_after_the_check_is_not_followed",),
@@ -136,7 +136,7 @@ WORKFLOW = (
     Mutant(
         "linked folders followed after the check",
         "no folder on the way to a file is a link after it was checked",
-        "replaywright/browser/input/uploads.py",
+        "_opened",
         "os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",
         "os.O_DIRECTORY | os.O_CLOEXEC",
         (_UPLOADS + "test_a_folder_that_becomes_a_link_after_the_check_is_not_followed",),
@@ -144,7 +144,7 @@ WORKFLOW = (
     Mutant(
         "pattern of any size",
         "a regular expression of a file is bounded when it is read",
-        "replaywright/domain/common/expressions.py",
+        "check",
         "    if len(pattern) > PATTERN_LIMIT:",
         "    if len(pattern) > 10**9:",
         (_EXPRESSIONS + "test_what_re2_does_not_know_is_refused_with_the_field_the_pattern_and_the_remedy",),
@@ -152,7 +152,7 @@ WORKFLOW = (
     Mutant(
         "Temporal retries a commit",
         "a commit activity has one attempt",
-        "workflows",
+        "Attempt._call",
         "retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE",
         "retry_policy=policies.REPEATABLE",
         (_COMMITS + "test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried_again",),
@@ -160,7 +160,7 @@ WORKFLOW = (
     Mutant(
         "lost commit repeated",
         "a commit step that was lost with its worker is resolved before anything else",
-        "workflows",
+        "Doubts.decided",
         "                if attempt.may_repeat or ",
         "                if attempt.step or ",
         (_WORKFLOW + "test_a_lost_commit_step_is_verified_and_never_simply_repeated",),
@@ -168,7 +168,7 @@ WORKFLOW = (
     Mutant(
         "error of a commit taken for nothing",
         "whatever a commit activity ends with beside its answers leaves it in doubt",
-        "workflows/policies.py",
+        "leaves_doubt",
         "        case ApplicationError(type=kind):\n            return kind not in _BEFORE_DISPATCH",
         "        case ApplicationError(type=kind):\n            return kind == 'never'",
         (_COMMITS + "test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried_again",),
@@ -176,7 +176,7 @@ WORKFLOW = (
     Mutant(
         "same epoch for the next round",
         "a commit step is dispatched anew under a greater epoch only",
-        "workflows/session/browser.py",
+        "Browser.raise_epoch",
         "        self.epoch += 1\n",
         "        self.epoch += 0\n",
         (
@@ -187,7 +187,7 @@ WORKFLOW = (
     Mutant(
         "person not asked",
         "what cannot be decided waits for a person",
-        "workflows",
+        "Doubts._resolved",
         '        if resolution.verdict == "undecidable":',
         '        if resolution.verdict == "nobody":',
         (_WORKFLOW + "test_an_undecidable_step_waits_for_a_person_who_says_that_it_is_done",),
@@ -195,7 +195,7 @@ WORKFLOW = (
     Mutant(
         "rounds without end",
         "a commit step is dispatched three times at most",
-        "workflows",
+        "Rounds.over",
         "        if self.dispatched >= policies.COMMIT_ROUNDS:",
         "        if self.dispatched > policies.COMMIT_ROUNDS:",
         (_COMMITS + "test_a_commit_step_that_is_absent_every_time_is_given_up_after_three_dispatches",),
@@ -203,7 +203,7 @@ WORKFLOW = (
     Mutant(
         "store away ignored",
         "a commit step without a store waits",
-        "workflows",
+        "Doubts.decided",
         '            if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:',
         '            if outcome.reason == "store_away" and waits < policies.STORE_TRIES:',
         (_WORKFLOW + "test_a_commit_step_without_a_store_waits_and_is_tried_again",),
@@ -211,7 +211,7 @@ WORKFLOW = (
     Mutant(
         "ledger keyed by execution",
         "the ledger belongs to the lineage, which outlives an execution",
-        "workflows",
+        "BrowserTask.__init__",
         "        self._lineage = run.lineage or self._first_lineage(run)",
         "        self._lineage = workflow.info().run_id",
         (_COMMITS + "test_the_lineage_is_that_of_the_run_in_every_execution_of_it",),
@@ -219,7 +219,7 @@ WORKFLOW = (
     Mutant(
         "unmet commit taken for done",
         "what was contradicted when it was doubted decides nothing",
-        "workflows/step/rulings.py",
+        "contradicted",
         '    return outcome.reason if held or outcome.reason == SERVER_ERROR else ""',
         '    return "" if held else ""',
         (_WORKFLOW + "test_what_held_when_a_step_was_doubted_does_not_decide_the_doubt",),
@@ -227,7 +227,7 @@ WORKFLOW = (
     Mutant(
         "verified before the end",
         "only the last step may say that the run has come to what it was to end with",
-        "workflows/task.py",
+        "BrowserTask._advance",
         "        if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:",
         "        if not self._goals.is_unfinished:",
         (_FINISHING + "test_the_last_step_is_asked_for_the_final_predicates_and_they_are_not_looked_at_again",),
@@ -235,7 +235,7 @@ WORKFLOW = (
     Mutant(
         "done in a browser that is gone",
         "a step that was recorded in another browser is done in the one that is there",
-        "workflows/task.py",
+        "BrowserTask._tried",
         "        if attempt.was_elsewhere(outcome):",
         "        if attempt.looked_again:",
         (
@@ -246,7 +246,7 @@ WORKFLOW = (
     Mutant(
         "row begun twice",
         "a row's run has one id, which Temporal takes once",
-        "workflows/batch/batch.py",
+        "BrowserBatch._started",
         "            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,",
         "            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,",
         (_BATCH + "test_a_batch_that_has_lost_how_its_rows_ended_asks_their_runs_and_begins_none_again",),
@@ -254,7 +254,7 @@ WORKFLOW = (
     Mutant(
         "row that has ended begun again",
         "what has become of a row is read before it is begun",
-        "replaywright/domain/batch/batches.py",
+        "is_to_be_done",
         "    if end is None:\n        return True\n    return row.again",
         "    if end is None or row.again is None:\n        return True\n    return row.again",
         (_BATCH + "test_rows_that_have_ended_are_not_begun_again_whatever_became_of_them",),
@@ -265,7 +265,7 @@ ACTIVITIES = (
     Mutant(
         "intent before prepare",
         "the intent is written when the element is found and ready",
-        "activities/step/performance.py",
+        "Performance._given",
         "        performing = asyncio.create_task(self._held.browser.perform(work, self._gate()))\n",
         "        if (gate := self._gate()) is not None:\n            await gate(None, ())\n"
         "        performing = asyncio.create_task(self._held.browser.perform(work, None))\n",
@@ -274,7 +274,7 @@ ACTIVITIES = (
     Mutant(
         "dispatch without an intent",
         "without a written intent nothing is dispatched",
-        "activities/step/performance.py",
+        "Performance._write_intent",
         "        except ReplaywrightError:\n            await commit.withdraw()\n            raise\n",
         '        except StoreUnavailable:\n            known = Known(state="INTENT")\n',
         (_ACTIONS + "test_without_a_store_for_the_intent_nothing_is_dispatched",),
@@ -282,7 +282,7 @@ ACTIVITIES = (
     Mutant(
         "permit without the ledger",
         "bytes are let go when the ledger has said so",
-        "activities/step/commit.py",
+        "Commit._is_dispatched",
         "            await self._actions.dispatch(self._request)\n",
         "            await asyncio.sleep(0)\n",
         (_ACTIONS + _NOT_LET_GO,),
@@ -290,7 +290,7 @@ ACTIVITIES = (
     Mutant(
         "cut bytes taken for done",
         "what was cut is not done, whatever the page shows",
-        "activities/step/performance.py",
+        "Performance._recorded",
         "        if is_cut:\n",
         "        if is_cut is None:\n",
         (_ACTIONS + _NOT_LET_GO,),
@@ -298,7 +298,7 @@ ACTIVITIES = (
     Mutant(
         "open intent ignored",
         "an intent that an earlier attempt left is in doubt and is not touched",
-        "activities/step/performance.py",
+        "Performance._looked_up",
         '        if known.state not in ("", "NOT_DONE") and not own:',
         '        if known.state == "RESOLVING" and not own:',
         (
@@ -309,7 +309,7 @@ ACTIVITIES = (
     Mutant(
         "damaged record acted on",
         "on a record that cannot be read nothing is dispatched",
-        "activities/step/performance.py",
+        "Performance._looked_up",
         '        if known.state == "DAMAGED":',
         '        if known.state == "BROKEN":',
         (_ACTIONS + "test_nothing_is_dispatched_on_a_damaged_record",),
@@ -317,7 +317,7 @@ ACTIVITIES = (
     Mutant(
         "cache serves a commit",
         "what was fetched ahead counts for an untroubled first attempt only",
-        "activities/step/actions.py",
+        "Actions.look_up",
         "        if known is not None and not request.recovered and activity.info().attempt == 1:",
         "        if known is not None:",
         (_ACTIONS + "test_what_was_fetched_ahead_counts_for_an_untroubled_first_attempt_only",),
@@ -325,7 +325,7 @@ ACTIVITIES = (
     Mutant(
         "already done by an old message",
         "only an expectation that names a parameter shows that just this was done",
-        "activities/step/performance.py",
+        "Performance._may_be_done",
         "        return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)",
         "        return bool(step.expect)",
         (_ACTIONS + "test_a_commit_is_dispatched_although_an_old_message_is_on_the_page",),
@@ -333,7 +333,7 @@ ACTIVITIES = (
     Mutant(
         "verified by what does not hold",
         "a run is verified by its last step when all of its final predicates hold",
-        "activities/step/performance.py",
+        "Performance._afterwards",
         "        return due, None if failing(found) is not None else redacted_results(found, self._actions.secrets)",
         "        return due, redacted_results(found, self._actions.secrets)",
         (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
@@ -341,7 +341,7 @@ ACTIVITIES = (
     Mutant(
         "no way back across the last commit",
         "only a run that is verified needs no checkpoint after its last step",
-        "activities/session/checkpoints.py",
+        "Checkpoints.after",
         " or outcome.verification is not None:",
         " or bool(request.verify):",
         (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
@@ -349,7 +349,7 @@ ACTIVITIES = (
     Mutant(
         "no checkpoint after a commit that soon followed another",
         "a commit is followed by a checkpoint whenever the last one was taken",
-        "activities/session/checkpoints.py",
+        "Checkpoints.after",
         "        due = committed or request.checkpoint or (moved and ",
         "        due = request.checkpoint or ((moved or committed) and ",
         (_CHECKPOINTS + "test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one",),
@@ -357,7 +357,7 @@ ACTIVITIES = (
     Mutant(
         "a page touched while it is read",
         "a checkpoint shows nothing of the step after it",
-        "replaywright/browser/step/step_context.py",
+        "StepContext.left_alone",
         "        await self.session.left_alone()\n",
         "        self.session.is_read\n",
         (_PAGES_READ + "test_nothing_is_given_to_a_page_before_it_is_read",),
@@ -365,7 +365,7 @@ ACTIVITIES = (
     Mutant(
         "cancelling forgotten before a long wait",
         "a run that is cancelled does not wait for a person",
-        "workflows/run/board.py",
+        "Board.stops",
         "        return self._aborted or workflow.cancellation_reason() is not None",
         "        return self._aborted",
         ("tests/workflows/test_people.py::test_a_run_that_is_cancelled_while_it_prepares_to_wait_ends",),
@@ -373,7 +373,7 @@ ACTIVITIES = (
     Mutant(
         "page believed after the black box",
         "once nothing has left, what the page shows is no success",
-        "activities/step/performance.py",
+        "Performance._may_be_done",
         " or self._request.reapply or self._request.disproved:",
         " or self._request.reapply:",
         (_ACTIONS + "test_a_page_that_shows_success_is_not_believed_once_it_is_known_that_nothing_left",),
@@ -381,7 +381,7 @@ ACTIVITIES = (
     Mutant(
         "committed without evidence",
         "a step whose required expectation does not hold is not done",
-        "activities/step/judging.py",
+        "Judge.fault",
         "        if unmet is not None:\n            return unmet.reason",
         "        if unmet is not None and not report.acted:\n            return unmet.reason",
         (
@@ -392,7 +392,7 @@ ACTIVITIES = (
     Mutant(
         "unproven press taken for done",
         "a commit of which nothing shows is not done",
-        "activities/step/judging.py",
+        "Judge.fault",
         "        if _is_unproven(report) and self._must_be_proven(report):",
         "        if _is_unproven(report) and not self.step:",
         (_ACTIONS + "test_a_commit_that_nothing_shows_is_a_failure_and_its_intent_is_taken_back",),
@@ -400,7 +400,7 @@ ACTIVITIES = (
     Mutant(
         "5xx read as failed",
         "what a server answered with an error of its own may have taken effect",
-        "replaywright/domain/proof/proof.py",
+        "is_open",
         "    return request.broken or request.status >= 500 or request.status == 408",
         "    return request.broken",
         (_ACTIONS + _SERVER_SAYS_NO,),
@@ -408,7 +408,7 @@ ACTIVITIES = (
     Mutant(
         "5xx read as done",
         "a page that says sent is not believed when its server says no",
-        "activities/step/judging.py",
+        "Judge._contradiction",
         "        if refused is not None:\n            return SERVER_ERROR",
         "        if refused is not None and not report.acted:\n            return SERVER_ERROR",
         (_ACTIONS + _SERVER_SAYS_NO,),
@@ -416,7 +416,7 @@ ACTIVITIES = (
     Mutant(
         "4xx intent not taken back",
         "an intent that certainly led to nothing is taken back",
-        "activities/step/performance.py",
+        "Performance._taken_back",
         "        if self._commit.has_intent:\n            await self._actions.release(self._request, why)\n",
         "        assert why\n",
         (_ACTIONS + _SERVER_SAYS_NO,),
@@ -424,7 +424,7 @@ ACTIVITIES = (
     Mutant(
         "effect lowered by the cache",
         "what a task declares is lowered neither by the cache nor by what is seen",
-        "replaywright/domain/task/actions.py",
+        "effect_of",
         "    if declared is not None:\n        return declared\n",
         "    if declared is not None and observed is None:\n        return declared\n",
         (_ACTIONS + "test_a_declared_effect_is_lowered_neither_by_the_cache_nor_by_what_is_seen",),
@@ -432,7 +432,7 @@ ACTIVITIES = (
     Mutant(
         "secrets in results",
         "no secret is in an outcome",
-        "activities/step/performance.py",
+        "Performance._ended",
         "        redacted = redacted_outcome(outcome, self._actions.secrets)",
         "        redacted = outcome",
         (_ACTIONS + "test_an_errors_message_loses_its_secret",),
@@ -440,7 +440,7 @@ ACTIVITIES = (
     Mutant(
         "redactor without URL encoding",
         "a secret is found however it is encoded",
-        "replaywright/domain/secrets/redaction.py",
+        "_character",
         """        "".join(rf"%(?:25)*{_any_case(f'{byte:02x}')}" for byte in data),\n""",
         "",
         ("tests/unit/test_domain_redaction.py::test_no_encoding_survives",),
@@ -448,7 +448,7 @@ ACTIVITIES = (
     Mutant(
         "zombie in the same worker",
         "an attachment of a smaller epoch is refused",
-        "activities/session/sessions.py",
+        "Attachments.hold",
         "            if held is not None and held.epoch > epoch:",
         "            if held is not None and held.epoch > epoch + 1000:",
         (_SESSIONS + "test_an_old_epoch_is_refused_and_takes_nothing_from_the_new",),
@@ -456,7 +456,7 @@ ACTIVITIES = (
     Mutant(
         "lease renewed without proof",
         "a worker that is cut off renews no lease",
-        "activities/session/sessions.py",
+        "Attachments.keep_leases",
         '                    _log.warning("leases are not renewed: %s", exc)\n                continue\n',
         '                    _log.warning("leases are not renewed: %s", exc)\n',
         (_SESSIONS + "test_a_worker_that_is_cut_off_renews_nothing_until_it_is_back",),
@@ -467,7 +467,7 @@ RESOLVING = (
     Mutant(
         "the page's own word believed",
         "a declared commit needs a witness beside the page that it acted in",
-        "activities/step/performance.py",
+        "Performance._judged",
         "        if fault is None and self._is_unwitnessed(report):",
         "        if fault is None and not report:",
         (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
@@ -475,7 +475,7 @@ RESOLVING = (
     Mutant(
         "late requests not waited for",
         "a step that nobody has told of yet is not judged before its request had its time",
-        "activities/step/awaiting.py",
+        "Waiting._heard",
         "            if self._is_enough(report) or left_ms <= 0:",
         "            if self._is_enough(report) or left_ms > 0 or left_ms <= 0:",
         (_AWAITING + "test_a_request_that_comes_late_is_waited_for_and_recorded_with_its_delay",),
@@ -483,7 +483,7 @@ RESOLVING = (
     Mutant(
         "pages not left",
         "what a page sends only as it is left is sent before anybody says that nothing was",
-        "activities/step/awaiting.py",
+        "Waiting.report",
         "            await self.browser.leave(LEAVE_MS)\n",
         "            assert left_at\n",
         (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once",),
@@ -491,7 +491,7 @@ RESOLVING = (
     Mutant(
         "a service worker's answer believed",
         "what a page's own service worker answers is no word of the site",
-        "replaywright/browser/devtools/evidence.py",
+        "Recorder._responded",
         '        if request is not None and response.get("fromServiceWorker"):',
         '        if request is not None and response.get("nobody"):',
         (_AWAITING + "test_what_a_service_worker_answers_is_no_word_of_the_site",),
@@ -499,7 +499,7 @@ RESOLVING = (
     Mutant(
         "a refused late request taken for none",
         "what the ledger did not let go is in doubt, also when it came late",
-        "activities/step/performance.py",
+        "Performance.awaited",
         "(self._thrown_away(report) if is_cut else self._judged(report))",
         "self._judged(report)",
         (_AWAITING + "test_what_the_ledger_does_not_let_go_as_the_page_is_left_is_in_doubt_and_not_over",),
@@ -507,7 +507,7 @@ RESOLVING = (
     Mutant(
         "presses not listened to",
         "a run whose learned press may still send something listens before its browser ends",
-        "activities/step/listening.py",
+        "ListenActivities.listen",
         "                await browser.idle(left_s)\n",
         "                assert left_s\n",
         (_LISTENING + "test_a_page_is_listened_to_for_the_rest_of_its_time_and_only_while_it_is_there",),
@@ -515,7 +515,7 @@ RESOLVING = (
     Mutant(
         "requests of any time attributed",
         "what a page sends after `late_ms` is not of the press",
-        "activities/step/listening.py",
+        "ListenActivities._kept",
         " if each.sent_at <= until)",
         " if until)",
         (_LISTENING + "test_what_a_page_sends_much_later_is_not_of_the_press",),
@@ -523,7 +523,7 @@ RESOLVING = (
     Mutant(
         "late requests without an effect",
         "a press that sends late has consequences from then on",
-        "activities/step/listening.py",
+        "ListenActivities._kept",
         '{"effect": Effect.COMMIT, "sends": sends[:SENDINGS_KEPT]}',
         '{"sends": sends[:SENDINGS_KEPT]}',
         (_LISTENING + "test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_effect",),
@@ -531,7 +531,7 @@ RESOLVING = (
     Mutant(
         "gone on in an empty page",
         "a run that goes on after its page was left goes on in that page",
-        "activities/step/performance.py",
+        "Performance.awaited",
         "                await self._held.browser.come_back(report.url, self._step.timeout_ms)\n",
         "                assert report.url\n",
         (_AWAITING + "test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was",),
@@ -539,7 +539,7 @@ RESOLVING = (
     Mutant(
         "gate opened behind a step that sent nothing",
         "the gate of a page that may still be about to send stays closed",
-        "activities/step/performance.py",
+        "Performance._shut",
         "        self._departure = departure = await commit.shut()\n",
         "        self._departure = departure = await commit.open()\n",
         (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
@@ -547,7 +547,7 @@ RESOLVING = (
     Mutant(
         "leaving that waits for no answer",
         "a browser is not closed before what its pages sent as they were left is answered",
-        "activities/session/leaving.py",
+        "leave_pages",
         "        looks = 0 if (await gate.wait_held(op_id, 0)).awaits_answer else looks + 1\n",
         "        looks += 1\n",
         (
@@ -557,7 +557,7 @@ RESOLVING = (
     Mutant(
         "a settled intent in doubt again",
         "an intent of an attempt that was settled says nothing when Redis falls back to it",
-        "activities/proof/effects.py",
+        "_attempts",
         "    is_open = before.state in _OPEN and before.epoch > request.settled\n",
         "    is_open = before.state in _OPEN\n",
         (_EFFECTS + "test_an_intent_that_was_settled_before_the_ledger_lost_that_says_nothing",),
@@ -565,7 +565,7 @@ RESOLVING = (
     Mutant(
         "absence believed while something is in flight",
         "a site that has not answered yet does not say that it has not acted",
-        "activities/proof/effects.py",
+        "EffectActivities._by_site",
         '        if finding.answer == "unknown" or flight is not None:',
         '        if finding.answer == "unknown":',
         (_EFFECTS + "test_what_may_be_in_flight_is_not_absent_because_the_site_does_not_show_it",),
@@ -573,7 +573,7 @@ RESOLVING = (
     Mutant(
         "the black box on disk not read",
         "nobody is asked what a keeper that was killed has written down",
-        "activities/proof/effects.py",
+        "EffectActivities._by_what_it_left",
         "            if not left.nothing_left or (left.seen is None and not is_own):\n                return None\n",
         "            if left:\n                return None\n",
         (_EFFECTS + "test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte",),
@@ -581,7 +581,7 @@ RESOLVING = (
     Mutant(
         "blank page adopted",
         "a browser whose page is gone is not taken for one that shows where the run was",
-        "activities/session/sessions.py",
+        "SessionActivities.recover_session",
         "adopted=url not in BLANK, url=url",
         "adopted=True, url=url",
         (_SESSIONS + "test_a_browser_that_shows_nothing_any_more_is_kept_but_not_adopted",),
@@ -589,7 +589,7 @@ RESOLVING = (
     Mutant(
         "no fence in the ledger",
         "the attempt in doubt is fenced before anything is decided",
-        "activities/proof/effects.py",
+        "EffectActivities.resolve_step",
         "            before = await self._store.fence(**_scope(asked), epoch=asked.epoch)\n",
         '            before = await self._store.look_up(**_scope(asked), run_id="", content_key="")\n',
         (_EFFECTS + "test_the_attempt_in_doubt_is_fenced_before_anything_is_decided",),
@@ -597,7 +597,7 @@ RESOLVING = (
     Mutant(
         "settle 0",
         "a page is given time to send before it is said that nothing left",
-        "activities/step/commit.py",
+        "SETTLE_S",
         "SETTLE_S = 2.0\n",
         "SETTLE_S = 0.0\n",
         (_GATE + "test_a_page_that_has_sent_nothing_yet_is_waited_for_before_its_gate_is_cut",),
@@ -605,7 +605,7 @@ RESOLVING = (
     Mutant(
         "cut without stopping the page",
         "what a page loads is stopped before its bytes are cut, and again before the gate opens",
-        "activities/step/commit.py",
+        "settled",
         "    await stop_loading()\n    return await gate.cut(seen.op_id)",
         "    return await gate.cut(seen.op_id)",
         (_EFFECTS + _HELD, _GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed"),
@@ -613,7 +613,7 @@ RESOLVING = (
     Mutant(
         "gate opened before the page is stopped",
         "Chromium repeats what was cut until it is stopped",
-        "activities/step/commit.py",
+        "reopened",
         "    if seen.is_closed:\n        await stop_loading()\n",
         "    if not seen.op_id:\n        await stop_loading()\n",
         (_GATE + "test_a_page_of_which_something_had_left_is_stopped_again_before_its_gate_opens",),
@@ -621,7 +621,7 @@ RESOLVING = (
     Mutant(
         "bytes on their way cut",
         "what has begun to leave is not stopped: the page shows what came of it",
-        "activities/step/commit.py",
+        "settled",
         '    if seen is None or (seen.bytes_up and (seen.phase == "permitted" or not seen.held)):',
         "    if seen is None:",
         (_EFFECTS + "test_when_bytes_have_left_the_page_decides",),
@@ -629,7 +629,7 @@ RESOLVING = (
     Mutant(
         "bytes that left not heeded",
         "the black box says not done only if nothing left",
-        "activities/proof/effects.py",
+        "EffectActivities._by_black_box",
         "            if seen is None or not seen.nothing_left:",
         "            if seen is None:",
         (_EFFECTS + "test_when_bytes_have_left_the_page_decides",),
@@ -637,7 +637,7 @@ RESOLVING = (
     Mutant(
         "black box of another attempt",
         "the black box is asked for the very epoch of the intent",
-        "replaywright/keeper/gate/commit_gate.py",
+        "LocalCommitGate.recall",
         " for operation in operations if operation.epoch == epoch), None)",
         " for operation in operations if operation.epoch), None)",
         (_GATE + "test_the_black_box_tells_the_attempts_of_a_step_apart",),
@@ -645,7 +645,7 @@ RESOLVING = (
     Mutant(
         "black box not asked",
         "a lost worker is no reason to ask a person while the keeper lives",
-        "activities/proof/effects.py",
+        "EffectActivities._by_black_box",
         "        if not attempts:\n            return None\n        if not request.adopted:",
         "        if request.action:\n            return None\n        if not request.adopted:",
         (_EFFECTS + _HELD,),
@@ -653,7 +653,7 @@ RESOLVING = (
     Mutant(
         "rebuilt page as evidence",
         "a page that was restored after a lost browser proves nothing",
-        "activities/proof/effects.py",
+        "EffectActivities._by_page",
         '        if not request.adopted:\n            return "page_rebuilt"\n',
         "",
         (_EFFECTS + "test_a_rebuilt_page_proves_nothing_whatever_it_shows",),
@@ -661,7 +661,7 @@ RESOLVING = (
     Mutant(
         "done for want of an expectation",
         "a page of which nothing is expected proves nothing",
-        "activities/proof/effects.py",
+        "EffectActivities._by_page",
         '        if not expect:\n            return "no_expectation"\n',
         "",
         (_EFFECTS + "test_a_page_that_does_not_prove_it_leaves_the_decision_to_a_person",),
@@ -669,7 +669,7 @@ RESOLVING = (
     Mutant(
         "page believed without an intent",
         "where neither ledger nor keeper knows what held before, the page proves nothing",
-        "activities/proof/effects.py",
+        "_held_before",
         "    return None if seen is None else held_before(seen)",
         "    return () if seen is None else held_before(seen) or ()",
         (_EFFECTS + "test_a_ledger_without_the_intent_says_nothing_and_a_keeper_without_a_note_neither",),
@@ -677,7 +677,7 @@ RESOLVING = (
     Mutant(
         "ledger believed whatever it may have lost",
         "no intent says something only in a ledger that has lost nothing since the step before",
-        "activities/proof/effects.py",
+        "EffectActivities._has_lost_nothing",
         "await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)",
         "bool(request.witness)",
         (_EFFECTS + "test_without_a_keeper_a_ledger_that_may_have_lost_something_says_nothing",),
@@ -685,7 +685,7 @@ RESOLVING = (
     Mutant(
         "a witness for any server",
         "a server that was restarted, or took over, is not taken for the one before",
-        "cache/scripts/witness.lua",
+        "witness.lua",
         "local now = process .. '.' .. history .. '/'",
         "local now = '/'",
         (
@@ -695,7 +695,7 @@ RESOLVING = (
     Mutant(
         "proposed probe believed that there is nothing",
         "only a page that is asked for just this thing says that it was not done, if nobody but a model says so",
-        "activities/proof/effects.py",
+        "EffectActivities._by_site",
         "        if proposed is not None and not proposed.asks_by_name:",
         "        if proposed is not None and not proposed.url:",
         (_PROBING + "test_that_a_list_does_not_show_it_is_for_a_person_when_only_a_model_says_where_to_look",),
@@ -703,7 +703,7 @@ RESOLVING = (
     Mutant(
         "probe kept that says yes to everything",
         "a probe must not find what nobody did",
-        "activities/proof/probing.py",
+        "ProbeTrials.try_probe",
         '            if nobody.answer != "no":',
         '            if nobody.answer == "never":',
         (_PROBING + "test_a_probe_that_does_not_prove_itself_is_not_kept",),
@@ -711,7 +711,7 @@ RESOLVING = (
     Mutant(
         "what held before decides",
         "an expectation that held before the step proves nothing",
-        "activities/proof/effects.py",
+        "EffectActivities._by_page",
         " if each.is_required and index not in earlier]",
         " if each.is_required]",
         (_EFFECTS + "test_what_held_before_the_step_does_not_decide_and_neither_does_what_may_have",),
@@ -719,7 +719,7 @@ RESOLVING = (
     Mutant(
         "one negative accepted",
         "a site has to say twice that there is nothing",
-        "replaywright/domain/proof/reconciling.py",
+        "NEGATIVES",
         "NEGATIVES = 2\n",
         "NEGATIVES = 1\n",
         (_EFFECTS + "test_the_site_decides_when_nothing_else_does",),
@@ -727,7 +727,7 @@ RESOLVING = (
     Mutant(
         "site asked at once",
         "the site is asked when all that left can be seen",
-        "activities/proof/reconciling.py",
+        "settle",
         "    if left_s > 0:\n",
         "    if left_s > 1e9:\n",
         (_EFFECTS + "test_the_site_is_not_asked_before_all_that_left_can_be_seen",),
@@ -735,7 +735,7 @@ RESOLVING = (
     Mutant(
         "5xx read as not there",
         "what failed to come is no evidence of absence",
-        "replaywright/domain/proof/reconciling.py",
+        "answer_of",
         "    if incomplete:\n",
         '    if incomplete == "never":\n',
         (_EFFECTS + "test_the_site_decides_when_nothing_else_does",),
@@ -746,7 +746,7 @@ LEDGER = (
     Mutant(
         "epoch compare off at INTENT",
         "an intent needs a greater epoch than the stored one",
-        "cache/scripts/intend.lua",
+        "intend.lua",
         "if mine <= epoch then",
         "if mine < 0 then",
         (_LEDGER + _EVERY,),
@@ -754,7 +754,7 @@ LEDGER = (
     Mutant(
         "intent on top of an intent",
         "an open intent is resolved before there is another",
-        "cache/scripts/intend.lua",
+        "intend.lua",
         "if state == 'INTENT' or state == 'DISPATCHED' then",
         "if state == 'nothing' then",
         (_LEDGER + _EVERY, _LEDGER + "test_an_intent_whose_reply_was_lost_is_granted_again"),
@@ -762,7 +762,7 @@ LEDGER = (
     Mutant(
         "late success overlooked",
         "a success that came in after the verdict forbids the next intent",
-        "cache/scripts/intend.lua",
+        "intend.lua",
         "if record.late then\n  return answer('late')\nend\n",
         "",
         (_LEDGER + "test_late_success_after_the_verdict_forbids_the_next_dispatch_until_it_is_resolved",),
@@ -770,7 +770,7 @@ LEDGER = (
     Mutant(
         "epoch compare off at DISPATCH",
         "bytes are let go for the attempt that holds the intent",
-        "cache/scripts/dispatch.lua",
+        "dispatch.lua",
         "if epoch ~= mine or record.attempt ~= attempt or state ~= 'INTENT' then",
         "if state ~= 'INTENT' then",
         (_LEDGER + _EVERY,),
@@ -778,7 +778,7 @@ LEDGER = (
     Mutant(
         "intent of any age",
         "an intent that has become too old is not dispatched",
-        "cache/scripts/dispatch.lua",
+        "dispatch.lua",
         "if now() > (tonumber(record.dispatch_by) or 0) then",
         "if now() < 0 then",
         (_LEDGER + "test_an_intent_that_has_become_too_old_is_not_dispatched",),
@@ -786,7 +786,7 @@ LEDGER = (
     Mutant(
         "fence lowers the epoch",
         "the epoch never falls",
-        "cache/scripts/fence.lua",
+        "fence.lua",
         "if mine < epoch or (mine == epoch and HIGHER[state]) then",
         "if mine == epoch and HIGHER[state] then",
         (_LEDGER + _EVERY,),
@@ -794,7 +794,7 @@ LEDGER = (
     Mutant(
         "done overwritten",
         "COMMITTED stays with its first outcome",
-        "cache/scripts/record.lua",
+        "record.lua",
         "  if record.outcome then\n    return late('recorded')\n  end\n",
         "",
         (_LEDGER + "test_committed_stays_with_its_first_outcome",),
@@ -802,7 +802,7 @@ LEDGER = (
     Mutant(
         "record of a fenced attempt",
         "a success that is reported from an epoch before is kept as late evidence, not as the outcome",
-        "cache/scripts/record.lua",
+        "record.lua",
         "  or (state ~= 'NOT_DONE' and state ~= 'ABANDONED' and mine == epoch)",
         "  or (state ~= 'NOT_DONE' and state ~= 'ABANDONED')",
         (_LEDGER + "test_a_success_reported_from_an_epoch_before_is_refused_and_kept",),
@@ -810,7 +810,7 @@ LEDGER = (
     Mutant(
         "verdict of an older resolution",
         "a verdict is taken from the resolution that holds the step",
-        "cache/scripts/settle.lua",
+        "settle.lua",
         "if epoch ~= mine then",
         "if epoch < 0 then",
         (_LEDGER + _EVERY,),
@@ -818,7 +818,7 @@ LEDGER = (
     Mutant(
         "NOT_DONE from anywhere",
         "only a resolution, or a person, makes NOT_DONE",
-        "cache/scripts/settle.lua",
+        "settle.lua",
         "if not (LEADS_TO[state] and LEADS_TO[state][target]) then",
         "if state == '' then",
         (_LEDGER + _EVERY,),
@@ -826,7 +826,7 @@ LEDGER = (
     Mutant(
         "damaged record overwritten",
         "a record that cannot be read is left as it is",
-        "cache/scripts/ledger.lua",
+        "ledger.lua",
         "if damaged then\n  return { 'damaged', '', '0', '', '', '' }\nend\n",
         "",
         (_LEDGER + "test_a_damaged_record_is_reported_and_never_acted_on_nor_overwritten",),
@@ -834,7 +834,7 @@ LEDGER = (
     Mutant(
         "open record expires",
         "only finished records have a time to live",
-        "cache/scripts/ledger.lua",
+        "ledger.lua",
         "  if TERMINAL[fields.state or state] then",
         "  if fields then",
         (_LEDGER + "test_finished_records_live_90_days_and_open_ones_for_ever",),
@@ -842,7 +842,7 @@ LEDGER = (
     Mutant(
         "one ledger for all runs",
         "what one run has done is not taken for done in another",
-        "cache/keys.py",
+        "ledger_key",
         '    return _key((tenant, lineage), "ledger", _escaped(fingerprint))',
         '    return _key((tenant, ""), "ledger", _escaped(fingerprint))',
         ("tests/unit/test_port_contracts.py::test_tenants_lineages_and_steps_are_apart",),
@@ -850,7 +850,7 @@ LEDGER = (
     Mutant(
         "oversize result",
         "an outcome that is too large is refused before anything is written",
-        "cache/steps.py",
+        "_writing",
         '    _limit("a step\'s outcome", outcome_json, OUTCOME_LIMIT)\n',
         "",
         (_STEPS + "test_values_over_their_limit_are_refused_before_anything_is_written",),
@@ -858,7 +858,7 @@ LEDGER = (
     Mutant(
         "entry of another key",
         "an entry counts only under the key that it was written for",
-        "cache/steps.py",
+        "RedisStepStore._version",
         "            if entry.content_key != content_key:",
         "            if not entry.content_key:",
         (_STEPS + "test_a_damaged_entry_is_a_miss_reported_once_and_learned_again",),
@@ -866,7 +866,7 @@ LEDGER = (
     Mutant(
         "another schema acted on",
         "an entry of another schema is a miss",
-        "cache/steps.py",
+        "RedisStepStore._version",
         '            if entry.schema_version != SCHEMA or "schema_version" not in entry.model_fields_set:',
         "            if entry.schema_version < 0:",
         (_STEPS + "test_a_damaged_entry_is_a_miss_reported_once_and_learned_again",),
@@ -874,7 +874,7 @@ LEDGER = (
     Mutant(
         "evicting store trusted",
         "no commit step with a ledger that may be evicted",
-        "cache/watch.py",
+        "StoreWatch.look",
         '            self.refusal = told and f"Redis at {report.address}: {told}"\n',
         '            self.refusal = ""\n',
         ("tests/adapters/test_cache_watch.py::test_with_a_store_that_evicts_no_intent_is_written_until_it_is_mended",),
@@ -885,7 +885,7 @@ KEEPER = (
     Mutant(
         "gate off",
         "an armed gate holds what would change something",
-        "replaywright/keeper/gate/gate.py",
+        "Gate._judge",
         "has_passed and operation.phase is GatePhase.ARMED",
         "operation.phase is GatePhase.ARMED",
         (_PROXY + "test_an_armed_gate_lets_a_safe_request_pass_and_holds_an_unsafe_one_until_permit",),
@@ -893,7 +893,7 @@ KEEPER = (
     Mutant(
         "safe method whatever it carries",
         "a safe method with a body is held like an unsafe one",
-        "replaywright/keeper/gate/http1.py",
+        "RequestHead.is_safe",
         "        return self.method in SAFE_METHODS and not self.has_body\n",
         "        return self.method in SAFE_METHODS\n",
         (_SMUGGLING + "test_a_safe_method_with_a_body_is_held_and_its_body_stays_a_body",),
@@ -901,7 +901,7 @@ KEEPER = (
     Mutant(
         "framing dropped by name",
         "a Connection header drops no header that says where a message ends",
-        "replaywright/keeper/gate/http1.py",
+        "_passed_on",
         '    dropped = (_HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)) - _FRAMING\n',
         '    dropped = _HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)\n',
         (_SMUGGLING + "test_a_safe_method_with_a_body_is_held_and_its_body_stays_a_body",),
@@ -909,7 +909,7 @@ KEEPER = (
     Mutant(
         "length beside a coding",
         "a request with a length and a transfer coding is refused",
-        "replaywright/keeper/gate/http1.py",
+        "_request_head",
         '    if codings and (lengths or request.http_version == b"1.0"):',
         '    if codings and request.http_version == b"1.0":',
         (_SMUGGLING + "test_what_two_readers_understand_differently_reaches_no_site",),
@@ -917,7 +917,7 @@ KEEPER = (
     Mutant(
         "gate reopened after a cut",
         "after a cut the gate stays closed until somebody opens it",
-        "replaywright/keeper/gate/gate.py",
+        "Gate._cut",
         "        operation.cut_s = time.monotonic()\n",
         "        operation.cut_s = time.monotonic()\n        self._current = None\n",
         (_PROXY + "test_a_cut_answers_503_and_the_gate_stays_closed_until_disarm",),
@@ -925,7 +925,7 @@ KEEPER = (
     Mutant(
         "held for ever",
         "held bytes are cut when the time of the step is up",
-        "replaywright/keeper/gate/gate.py",
+        "Gate.check_deadlines",
         "        if clock.lease_now_s() >= operation.dispatch_by_s:",
         "        if clock.lease_now_s() < 0:",
         (_GATE + "test_a_gate_whose_time_is_up_cuts_whatever_the_clock_on_the_wall_says",),
@@ -933,7 +933,7 @@ KEEPER = (
     Mutant(
         "lease not asked",
         "without a lease nothing that would change something leaves",
-        "replaywright/keeper/gate/gate.py",
+        "Gate._judge",
         "        if connection.gated and self._lease_lapsed():",
         "        if not connection.number and self._lease_lapsed():",
         (_PROXY + "test_without_a_lease_nothing_unsafe_leaves_though_nothing_is_armed",),
@@ -941,7 +941,7 @@ KEEPER = (
     Mutant(
         "disarm lets go",
         "held bytes are permitted or cut before the gate is opened",
-        "replaywright/keeper/gate/gate.py",
+        "Gate.disarm",
         "        if self._held and operation.phase is GatePhase.ARMED:",
         "        if self._held and operation.phase is GatePhase.CUT:",
         (_PROXY + "test_held_bytes_are_not_let_go_by_a_disarm",),
@@ -949,7 +949,7 @@ KEEPER = (
     Mutant(
         "armed twice in one attempt",
         "one attempt, one arming",
-        "replaywright/keeper/gate/gate.py",
+        "Gate.arm",
         "        if earlier is not None and (earlier.permitted_s is not None or earlier.cut_s is not None):",
         "        if earlier is not None and earlier.permitted_s is not None and earlier.cut_s is not None:",
         (_PROXY + "test_one_attempt_arms_once_and_one_operation_at_a_time",),
@@ -957,7 +957,7 @@ KEEPER = (
     Mutant(
         "line of a departure written after it",
         "the line of a connection is written before its first byte",
-        "replaywright/keeper/gate/gate.py",
+        "Gate._record_departures",
         "            is_recorded = departures.write(line) and is_recorded\n",
         "            asyncio.get_running_loop().call_later(1, departures.write, line)\n",
         (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
@@ -965,7 +965,7 @@ KEEPER = (
     Mutant(
         "line of a departure not on the disk",
         "the line of a connection is on the disk before its first byte",
-        "replaywright/keeper/gate/gate.py",
+        "Gate._record_departures",
         "            is_recorded = await departures.synced()\n",
         "            is_recorded = True\n",
         (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
@@ -973,7 +973,7 @@ KEEPER = (
     Mutant(
         "departure that cannot be recorded",
         "what can neither be recorded nor be left unrecorded does not leave",
-        "replaywright/keeper/gate/gate.py",
+        "Gate._record_departures",
         "            self._cut(operation, UNRECORDED)\n",
         "            pass\n",
         (_LOG_LIMITS + "test_nothing_leaves_when_its_line_can_neither_be_written_nor_the_file_be_deleted",),
@@ -981,7 +981,7 @@ KEEPER = (
     Mutant(
         "torn line taken for a departure",
         "a line without its end is of bytes that had not left",
-        "replaywright/keeper/gate/departures.py",
+        "read_lines",
         '        *whole, _torn = path.read_bytes().split(b"\\n")\n',
         "        whole = path.read_bytes().splitlines()\n",
         (_DEPARTURES + "test_a_torn_last_line_is_of_bytes_that_stayed_and_any_other_makes_the_rest_unknown",),
@@ -989,7 +989,7 @@ KEEPER = (
     Mutant(
         "unreadable line passed over",
         "what follows a line that cannot be read is not known",
-        "replaywright/keeper/gate/departures.py",
+        "read_lines",
         "            return [*lines, Full()]\n",
         "            continue\n",
         (_DEPARTURES + "test_a_torn_last_line_is_of_bytes_that_stayed_and_any_other_makes_the_rest_unknown",),
@@ -997,7 +997,7 @@ KEEPER = (
     Mutant(
         "file of a living keeper believed",
         "only a keeper that has ended lets nothing go any more",
-        "replaywright/keeper/gate/dead_keepers.py",
+        "left_behind",
         "[Begun(has_ended=True, session_id=owner), *lines]",
         "[Begun(session_id=owner), *lines]",
         (_DEPARTURES + "test_of_what_was_held_when_the_keeper_was_killed_it_is_certain_that_nothing_left",),
@@ -1005,7 +1005,7 @@ KEEPER = (
     Mutant(
         "full file believed",
         "what a full file does not hold is not known",
-        "replaywright/keeper/gate/dead_keepers.py",
+        "_read",
         "            case Full() if is_current or seen is None:",
         "            case Full() if is_current and seen is None:",
         (_LOG_LIMITS + "test_a_full_file_says_so_and_what_it_does_not_hold_is_not_known",),
@@ -1013,7 +1013,7 @@ KEEPER = (
     Mutant(
         "open gate taken for closed",
         "what leaves after a gate was opened is not written",
-        "replaywright/keeper/gate/dead_keepers.py",
+        "_read",
         'is_closed=seen.phase == "cut"), False',
         "is_closed=True), False",
         (_DEPARTURES + "test_a_gate_that_was_opened_again_says_only_what_it_held",),
@@ -1021,7 +1021,7 @@ KEEPER = (
     Mutant(
         "tunnel answered by bytes",
         "no bytes show that a request inside TLS was answered",
-        "replaywright/keeper/gate/proxy.py",
+        "ForwardProxy._pump",
         "connection.is_handshake and not connection.bytes_down and data.startswith(_SWITCHES)",
         "not connection.bytes_down",
         (_DEPARTURES + "test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_the_arming",),
@@ -1029,7 +1029,7 @@ KEEPER = (
     Mutant(
         "requests inside TLS not told of",
         "the gate knows of a request inside TLS before its first byte",
-        "replaywright/keeper/gate/told_requests.py",
+        "ToldRequests._asked",
         "        self._gate.expect(connection)\n",
         "        assert connection\n",
         (_TOLD + "test_what_only_reads_is_not_in_flight_although_bytes_have_left",),
@@ -1037,7 +1037,7 @@ KEEPER = (
     Mutant(
         "tunnels taken for told",
         "a tunnel of which no request is known is in flight",
-        "replaywright/keeper/gate/gate.py",
+        "Operation.is_told",
         '        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:\n',
         '        if connection.kind != "tunnel":\n',
         (_TOLD + "test_a_message_of_a_websocket_inside_tls_is_in_flight_and_no_answer_is_awaited",),
@@ -1045,7 +1045,7 @@ KEEPER = (
     Mutant(
         "closed pages taken for silent",
         "after a page was closed its tunnels may carry what is not told",
-        "replaywright/keeper/gate/told_requests.py",
+        "ToldRequests._detached",
         "            self._gate.lose_sight()\n",
         "            pass\n",
         (_TOLD + "test_after_a_page_was_closed_its_tunnels_may_carry_what_is_not_told",),
@@ -1053,7 +1053,7 @@ KEEPER = (
     Mutant(
         "a grant forgotten",
         "what was granted once is refused after its operation, too",
-        "replaywright/keeper/gate/gate.py",
+        "Gate.admit",
         "                if size and self._is_granted_before(connection):\n",
         "                if not size and self._is_granted_before(connection):\n",
         (_DEPARTURES + "test_what_was_granted_once_is_refused_after_its_operation_too_and_may_be_granted_again",),
@@ -1061,7 +1061,7 @@ KEEPER = (
     Mutant(
         "equal request sent again",
         "of equal requests one is let go, where that is asked for",
-        "replaywright/keeper/gate/gate.py",
+        "Operation.is_repeat",
         "        if digest not in self.let_go:",
         "        if digest not in self.let_go or digest in self.let_go:",
         (_DEPARTURES + "test_a_request_that_equals_one_that_left_is_refused_and_the_first_gets_through",),
@@ -1069,7 +1069,7 @@ KEEPER = (
     Mutant(
         "places counted without the lock",
         "between counting the browsers of a host and taking a place nobody else counts",
-        "replaywright/keeper/host/places.py",
+        "Places._alone",
         "            while not _locked(lock):",
         "            while False:",
         ("tests/unit/test_keeper_places.py::test_nobody_counts_while_another_worker_is_between_counting_and_taking",),
@@ -1077,7 +1077,7 @@ KEEPER = (
     Mutant(
         "no fence in the keeper",
         "the keeper refuses a smaller epoch",
-        "replaywright/keeper/process.py",
+        "Keeper._admit_epoch",
         "        if epoch < self._epoch:\n            raise",
         "        if epoch < 0:\n            raise",
         (_KEEPER + "test_a_fence_cuts_the_old_cdp_connection_and_refuses_the_old_epoch",),
@@ -1085,7 +1085,7 @@ KEEPER = (
     Mutant(
         "zombie keeps its connection",
         "a fence cuts the connections of smaller epochs to the browser",
-        "replaywright/keeper/chromium/relay.py",
+        "RelaySocket.cut_before",
         " for relay in self._relays.values() if relay.epoch < epoch]",
         " for relay in self._relays.values() if relay.epoch < 0]",
         (_KEEPER + "test_a_fence_cuts_the_old_cdp_connection_and_refuses_the_old_epoch",),
@@ -1093,7 +1093,7 @@ KEEPER = (
     Mutant(
         "a port for DevTools",
         "Chromium speaks DevTools over inherited descriptors only",
-        "replaywright/keeper/chromium/chromium.py",
+        "command_line",
         '        "--remote-debugging-pipe",\n',
         '        "--remote-debugging-pipe",\n        "--remote-debugging-port=0",\n',
         (_DEVTOOLS + "test_no_port_of_a_keeper_or_its_browser_speaks_devtools",),
@@ -1101,7 +1101,7 @@ KEEPER = (
     Mutant(
         "any user's process is served",
         "the keeper's sockets serve processes of its own user only",
-        "replaywright/keeper/host/peers.py",
+        "is_own",
         "uid == os.geteuid()",
         "uid >= 0",
         (_DEVTOOLS + "test_another_user_gets_into_neither_socket",),
@@ -1109,7 +1109,7 @@ KEEPER = (
     Mutant(
         "sessions of others",
         "a DevTools client addresses its own sessions only",
-        "replaywright/keeper/chromium/multiplexer.py",
+        "Multiplexer._pass_on",
         "        if self._owners.get(session) is not client:",
         "        if session not in self._owners:",
         (_DEVTOOLS + "test_a_client_addresses_no_session_of_another_client",),
@@ -1117,7 +1117,7 @@ KEEPER = (
     Mutant(
         "a browser lent to every user",
         "a lent browser serves processes of the keeper's user only",
-        "replaywright/keeper/chromium/lending.py",
+        "LentBrowser._admitted",
         "user_at(*ends) not in (own_user(), _ROOT)",
         "user_at(*ends) in ()",
         ("tests/adapters/test_lending.py::test_another_user_who_has_the_address_is_refused",),
@@ -1125,7 +1125,7 @@ KEEPER = (
     Mutant(
         "commands of a client that was cut",
         "what a client sent and Chromium has not been given yet is dropped when the client is cut",
-        "replaywright/keeper/chromium/pipe.py",
+        "DevToolsPipe.resume_writing",
         "            if sender is None or not sender.is_cut:",
         "            if True:",
         ("tests/unit/test_keeper_pipe.py::test_commands_that_wait_are_dropped_when_their_sender_is_cut",),
@@ -1133,7 +1133,7 @@ KEEPER = (
     Mutant(
         "no token for DevTools",
         "the socket for DevTools serves attachments by their token",
-        "replaywright/keeper/chromium/relay.py",
+        "RelaySocket._serve",
         '            relay = self._relays.get(head.target.removeprefix("/"))',
         "            relay = next(iter(self._relays.values()), None)",
         (_DEVTOOLS + "test_without_its_token_the_socket_serves_nobody",),
@@ -1141,7 +1141,7 @@ KEEPER = (
     Mutant(
         "the keeper's own page is shown",
         "clients see nothing of the page that reads the files of DevTools",
-        "replaywright/keeper/chromium/multiplexer.py",
+        "Multiplexer.hide",
         "        self._hidden_contexts.add(context)",
         "        self._hidden_contexts.discard(context)",
         (_DEVTOOLS + "test_the_files_of_devtools_come_from_a_page_that_no_client_sees",),
@@ -1149,7 +1149,7 @@ KEEPER = (
     Mutant(
         "lapsed lease renewed",
         "a lease that has lapsed is adopted by a greater epoch, not renewed",
-        "replaywright/keeper/process.py",
+        "Keeper._admit_holder",
         "        if self._lease_lapsed() and epoch <= self._holder_epoch:",
         "        if self._lease_lapsed() and epoch < 0:",
         (_KEEPER + "test_a_lapsed_lease_refuses_its_holder_until_a_greater_epoch_adopts",),
@@ -1157,7 +1157,7 @@ KEEPER = (
     Mutant(
         "one of two equal elements",
         "two elements that answer to the description are a miss",
-        "replaywright/domain/locating/matching.py",
+        "decide_identified",
         "    if conflict or (len(confirmed) > 1 and not _stands_out(recorded, scored)):",
         "    if conflict:",
         (_ACTIONS + "test_two_equal_buttons_are_a_miss",),
@@ -1168,7 +1168,7 @@ INTEGRITY = (
     Mutant(
         "signature not checked",
         "a recording that is not what was signed is a miss",
-        "cache/signed_entries.py",
+        "fault_of",
         "    if signer.is_unsigned:\n        return None\n    version, status",
         "    if signer:\n        return None\n    version, status",
         (_SIGNED + "test_an_unsigned_recording_is_a_miss_and_an_alert",),
@@ -1176,7 +1176,7 @@ INTEGRITY = (
     Mutant(
         "status believed",
         "a version is active only with a seal for its number",
-        "cache/signed_entries.py",
+        "fault_of",
         "    if fault is None and status == EntryStatus.ACTIVE",
         "    if fault is None and status == EntryStatus.RETIRED",
         (_SIGNED + "test_a_version_that_nobody_promoted_is_not_used_whatever_its_status_says",),
@@ -1184,7 +1184,7 @@ INTEGRITY = (
     Mutant(
         "altered candidate promoted",
         "who promotes a candidate looks at its signature first",
-        "cache/signed_entries.py",
+        "to_promote",
         '        if hold != b"1" and fault_of(',
         '        if hold != b"1" or fault_of(',
         (_SIGNED + "test_an_altered_candidate_is_not_promoted_and_the_one_before_is",),
@@ -1192,7 +1192,7 @@ INTEGRITY = (
     Mutant(
         "name not signed",
         "a signature is of one tenant and name",
-        "replaywright/domain/secrets/signing.py",
+        "_told",
         '        "name": what.name,',
         '        "name": "",',
         ("tests/unit/test_signing.py::test_a_signature_is_of_one_record_only",),
@@ -1200,7 +1200,7 @@ INTEGRITY = (
     Mutant(
         "payloads as they are",
         "with a key, no payload leaves in clear",
-        "replaywright/sealing/codec.py",
+        "SealedPayloads.encode",
         "        return [self._sealed(payload) for payload in payloads]",
         "        return list(payloads)",
         ("tests/unit/test_codec.py::test_a_payload_is_sealed_with_its_metadata_and_comes_back",),
@@ -1208,7 +1208,7 @@ INTEGRITY = (
     Mutant(
         "artifacts as they are",
         "with a key, no artifact is kept in clear",
-        "replaywright/artifacts/store.py",
+        "ArtifactStore._kept_as",
         "        if self._sealing is None:\n            return iter(",
         "        if self._sealing or True:\n            return iter(",
         (_ARTIFACTS + "test_what_was_kept_in_clear_or_with_an_older_key_is_read_and_sealed_when_it_is_put",),
@@ -1216,7 +1216,7 @@ INTEGRITY = (
     Mutant(
         "any page may ask the codec server",
         "pages of another origin are refused",
-        "replaywright/sealing/codec_server.py",
+        "CodecServer._refusal",
         "        if origin is not None and origin not in self._origins:",
         "        if origin == '':",
         ("tests/unit/test_codec_server.py::test_pages_of_others_are_refused",),
@@ -1224,7 +1224,7 @@ INTEGRITY = (
     Mutant(
         "codec server without its token",
         "without the token nothing is decrypted",
-        "replaywright/sealing/codec_server.py",
+        "CodecServer._refusal",
         "        if self._token and not hmac",
         "        if not self._token and not hmac",
         ("tests/unit/test_codec_server.py::test_without_the_token_nothing_is_decrypted",),
@@ -1232,7 +1232,7 @@ INTEGRITY = (
     Mutant(
         "skill activated without the key",
         "a skill has the status that was signed last",
-        "cache/signed_skills.py",
+        "counted",
         "    if own != beside or status != kept_status",
         "    if own != beside or not kept_status",
         (_SIGNED + "test_a_status_that_somebody_wrote_without_the_key_counts_as_retired",),
@@ -1240,7 +1240,7 @@ INTEGRITY = (
     Mutant(
         "statuses in one place",
         "what is signed of a skill's statuses is the same in both places",
-        "cache/signed_skills.py",
+        "counted",
         "    if own != beside or status != kept_status",
         "    if status != kept_status",
         (_SIGNED + "test_a_record_that_is_put_back_whole_does_not_run",),
@@ -1248,7 +1248,7 @@ INTEGRITY = (
     Mutant(
         "an old record believed by the next change",
         "a change after a record was put back retires what was there",
-        "cache/signed_skills.py",
+        "statuses_before",
         "    if own == beside:\n",
         "    if newest:\n",
         (_SIGNED + "test_a_change_after_a_record_was_put_back_revives_nothing",),
@@ -1256,7 +1256,7 @@ INTEGRITY = (
     Mutant(
         "recalled from memory",
         "a skill that is recalled is still active in the store",
-        "activities/skill/recall.py",
+        "RecallActivities._confirmed",
         "        if now is not None and now.status is SkillStatus.ACTIVE:",
         "        if now is not None:",
         (_SIGNED + "test_a_list_that_a_worker_remembers_recalls_no_withdrawn_skill",),
@@ -1273,7 +1273,7 @@ NETWORK = (
     Mutant(
         "proxy without a policy",
         "the proxy asks the policy before it connects",
-        "replaywright/keeper/gate/proxy.py",
+        "ForwardProxy._check_policy",
         "        verdict = self._guard.decide(host, port, address)",
         "        verdict = Verdict(True)",
         (_GUARD + "test_a_refusal_is_answered_with_its_rule_and_remembered_with_its_count",),
@@ -1281,7 +1281,7 @@ NETWORK = (
     Mutant(
         "requests of Chromium's own",
         "Chromium asks for no host that no page asked for",
-        "replaywright/keeper/chromium/profile.py",
+        "prepare_profile",
         "        **NOT_ASKED_FOR,\n",
         "",
         ("tests/adapters/test_own_requests.py::test_a_sign_in_a_download_and_forms_ask_for_no_host_but_the_pages_own",),
@@ -1289,7 +1289,7 @@ NETWORK = (
     Mutant(
         "crash handlers left",
         "no dump is written of a process that crashes",
-        "replaywright/keeper/process.py",
+        "Keeper._start",
         "        end_crash_handlers()\n",
         "",
         ("tests/adapters/test_crash_dumps.py::test_no_dump_is_written_of_a_process_that_crashes",),
@@ -1297,7 +1297,7 @@ NETWORK = (
     Mutant(
         "proxy for every user",
         "the proxy serves only processes of the keeper's user",
-        "replaywright/keeper/gate/proxy.py",
+        "ForwardProxy._accept",
         "        if self._only is not None and (came := _Client.of(client)) != self._only:",
         "        if self._only is None and (came := _Client.of(client)) != self._only:",
         (_PEERS + "test_another_user_of_the_host_gets_nothing_through_the_proxy_and_leaves_no_trace",),
@@ -1305,7 +1305,7 @@ NETWORK = (
     Mutant(
         "socket of no process",
         "a connection whose process is gone is nobody's",
-        "replaywright/keeper/host/tcp_users.py",
+        "_asked_on",
         "    return int(user) if inode else None\n",
         "    return int(user)\n",
         (_PEERS + "test_the_user_at_the_other_end_is_told_until_its_process_lets_go",),
@@ -1313,7 +1313,7 @@ NETWORK = (
     Mutant(
         "addresses inside for any name",
         "an address that is not public is refused unless it is named",
-        "replaywright/domain/session/network_policy.py",
+        "_decide_special",
         "    if target is None or not (what := _special(target)):",
         '    if target is None or not (what := ""):',
         (
@@ -1324,7 +1324,7 @@ NETWORK = (
     Mutant(
         "mapped address taken for another",
         "an IPv6 address that stands for an IPv4 address is judged as that",
-        "replaywright/domain/session/network_policy.py",
+        "_inner",
         "    if (mapped := address.ipv4_mapped) is not None:",
         "    if (mapped := address.ipv4_mapped) is not None and mapped.is_global:",
         (_NETWORK + "test_no_name_leads_to_an_address_that_is_not_public",),
@@ -1332,7 +1332,7 @@ NETWORK = (
     Mutant(
         "services of ours for any range",
         "Temporal and Redis are refused unless they are named with their port",
-        "replaywright/domain/session/network_policy.py",
+        "_own",
         "        if service.port == port and any(\n",
         "        if service.port != port and any(\n",
         (_NETWORK + "test_no_range_leads_to_a_service_of_ours",),
@@ -1340,7 +1340,7 @@ NETWORK = (
     Mutant(
         "servers of ours that no setting names",
         "a port that a process of the home listens on is refused",
-        "replaywright/keeper/gate/guard.py",
+        "Guard._on_own",
         "        if is_here and self._own_ports is not None and self._own_ports.has(port):",
         "        if not is_here and self._own_ports is not None and self._own_ports.has(port):",
         (_OWN + "test_a_wide_policy_opens_no_port_of_our_own_by_any_form_of_the_address",),
@@ -1348,7 +1348,7 @@ NETWORK = (
     Mutant(
         "children of ours taken for strangers",
         "a process counts with all its descendants",
-        "replaywright/keeper/host/own_processes.py",
+        "_with_descendants",
         "            pending += children.get(pid, ())",
         "            pending += ()",
         (_OWN + "test_a_port_of_a_process_of_the_home_or_of_its_child_is_our_own",),
@@ -1356,7 +1356,7 @@ NETWORK = (
     Mutant(
         "services of ours by their first name only",
         "the names of services are resolved, and their addresses are refused by any name",
-        "replaywright/keeper/gate/proxy.py",
+        "ForwardProxy._connect",
         "            await self._guard.learn_own(port, self._resolver)",
         "            await self._guard.learn_own(0, self._resolver)",
         (_GUARD + "test_a_second_name_of_a_service_of_ours_leads_there_no_more_than_the_first",),
@@ -1364,7 +1364,7 @@ NETWORK = (
     Mutant(
         "one author is enough",
         "operator and task both have to allow a connection",
-        "replaywright/domain/session/network_policy.py",
+        "decide",
         "    for rules in policy.rules:\n        if not (decision",
         "    for rules in policy.rules[-1:]:\n        if not (decision",
         (_NETWORK + "test_every_author_has_to_allow_it",),
@@ -1372,7 +1372,7 @@ NETWORK = (
     Mutant(
         "traffic without limit",
         "what would go over the limit is not sent",
-        "replaywright/keeper/gate/proxy.py",
+        "ForwardProxy._admit",
         "        if size and (spent := self._guard.spent_up(size)) is not None:",
         "        if size < 0 and (spent := self._guard.spent_up(size)) is not None:",
         (_GUARD + "test_what_would_go_over_the_limit_is_not_sent_and_says_so",),
@@ -1380,7 +1380,7 @@ NETWORK = (
     Mutant(
         "goto told to the browser unasked",
         "a goto is decided before the browser is told of it",
-        "activities/session/network.py",
+        "Network.check",
         "        if not decision.is_allowed:",
         "        if decision.is_allowed is None:",
         (_TOOL + "test_a_goto_that_the_policy_forbids_is_blocked_before_the_browser_is_told_of_it",),
@@ -1388,7 +1388,7 @@ NETWORK = (
     Mutant(
         "user information in addresses",
         "an address that two readers read differently is refused",
-        "replaywright/domain/common/urls.py",
+        "_fault_before_parsing",
         '    if "@" in authority:',
         '    if "@@" in authority:',
         ("tests/unit/test_domain_urls.py::test_an_address_that_could_be_read_in_two_ways_is_refused",),
@@ -1401,7 +1401,7 @@ SECRETS = (
     Mutant(
         "an unbound secret",
         "a secret that is bound to no host is refused before anything is opened",
-        "activities/policing.py",
+        "PolicyActivities._unbound",
         "            if not self._vault.domains(name):",
         "            if name is None:",
         ("tests/unit/test_activities_policy.py::test_a_run_that_names_an_unbound_secret_does_not_begin",),
@@ -1409,7 +1409,7 @@ SECRETS = (
     Mutant(
         "a secret for anybody's run",
         "a run whose start is not signed gets no secret",
-        "activities/vault.py",
+        "Vault.require_signed",
         "        if fault:",
         "        if fault is None:",
         (_ACTIONS + "test_a_run_whose_start_is_not_signed_gets_no_secret_at_all",),
@@ -1417,7 +1417,7 @@ SECRETS = (
     Mutant(
         "a workflow of somebody else's",
         "activities know no workflow but ours",
-        "replaywright/stack/starts.py",
+        "TemporalStarts._looked_up",
         "        if kind not in (RUN, BATCH):",
         "        if not kind:",
         (_STARTS + "test_a_workflow_that_is_not_ours_is_unsigned_whatever_it_carries",),
@@ -1425,7 +1425,7 @@ SECRETS = (
     Mutant(
         "a start that is repeated",
         "an id serves once",
-        "replaywright/stack/starts.py",
+        "TemporalStarts._looked_up",
         "await self._firsts.first(tenant, run_id, first) != first:",
         "not await self._firsts.first(tenant, run_id, first):",
         (_STARTS + "test_a_start_that_is_repeated_after_its_run_is_over_is_unsigned",),
@@ -1433,7 +1433,7 @@ SECRETS = (
     Mutant(
         "a proof for every chain",
         "a proof serves the executions that continue its own first one",
-        "replaywright/domain/secrets/starts.py",
+        "_proof",
         '    return {"first": first, "id": run_id}',
         '    return {"first": "", "id": run_id}',
         (_STARTS + "test_a_proof_serves_no_later_run_with_the_same_id",),
@@ -1441,7 +1441,7 @@ SECRETS = (
     Mutant(
         "an answer of anybody's",
         "an update without a MAC is not taken",
-        "replaywright/stack/update_guard.py",
+        "UpdateGuard.objection",
         "        if fault is None:",
         "        if fault is None or fault:",
         ("tests/unit/test_update_guard.py::test_an_update_is_taken_with_its_own_mac_and_no_other",),
@@ -1449,7 +1449,7 @@ SECRETS = (
     Mutant(
         "grants that others may write",
         "grants are their owner's alone to write",
-        "replaywright/grants.py",
+        "_require_ours",
         "found.st_mode & _WRITABLE_BY_OTHERS:",
         "found.st_mode & 0:",
         ("tests/unit/test_grants.py::test_a_link_a_folder_a_pipe_and_a_file_that_others_may_write_are_refused",),

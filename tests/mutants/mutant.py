@@ -1,14 +1,20 @@
 """One guard of the source left out: what is replaced where, and which tests must notice."""
 
+import ast
 import shutil
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
+from typing import TypeAlias
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("activities", "bench", "cache", "demo", "docs", "replaywright", "tests", "workflows", "worker.py")
 """What the tests need of the source, beside the files that lie beside these."""
 SOURCES = {".py", ".lua", ".js"}
+PRODUCT = ("activities", "bench", "cache", "demo", "replaywright", "workflows", "worker.py")
 
 
 @dataclass(frozen=True)
@@ -18,30 +24,32 @@ class Mutant:
     name: str
     guard: str
     """What is left out, in one line."""
-    where: str
-    """The file, or the folder in one of whose files the text stands."""
+    symbol: str
+    """The function, class or constant of the product in which the guard stands (`Doubts.resolve`), in any module; or the name
+    of a script's file (`text.js`)."""
     old: str
-    """The text that is replaced; it stands exactly once in `where`."""
+    """The text that is replaced; it stands exactly once in the symbol."""
     new: str
     caught_by: tuple[str, ...]
     """Tests that pass without the mutant, and of which each fails with it: `tests/…/test_x.py::test_y`."""
 
-    def places(self, root: Path = ROOT) -> list[Path]:
-        """The files in which the text stands, once for each time."""
-        place = root / self.where
-        files = sorted(place.rglob("*")) if place.is_dir() else [place]
-        sources = [file for file in files if file.suffix in SOURCES]
-        return [file for file in sources for _ in range(file.read_text("utf-8").count(self.old))]
+    def places(self, root: Path = ROOT) -> list[tuple[Path, int]]:
+        """Return the files and offsets at which the text stands in the symbol."""
+        return [
+            (root / file, at)
+            for file, start, end in _symbols(root).get(self.symbol, ())
+            for at in _occurrences((root / file).read_text("utf-8"), self.old, start, end)
+        ]
 
-    def place(self, root: Path = ROOT) -> Path:
-        """The file in which the text stands.
+    def place(self, root: Path = ROOT) -> tuple[Path, int]:
+        """Return the file and the offset at which the text stands.
 
         Raises:
             ValueError: the text does not stand there exactly once.
         """
         places = self.places(root)
         if len(places) != 1:
-            raise ValueError(f"mutant {self.name!r}: its text stands {len(places)} times in {self.where}, not once")
+            raise ValueError(f"mutant {self.name!r}: its text stands {len(places)} times in {self.symbol}, not once")
         return places[0]
 
     def apply(self, root: Path) -> None:
@@ -50,8 +58,54 @@ class Mutant:
         Raises:
             ValueError: the text does not stand there exactly once.
         """
-        file = self.place(root)
-        file.write_text(file.read_text("utf-8").replace(self.old, self.new), "utf-8")
+        file, at = self.place(root)
+        text = file.read_text("utf-8")
+        file.write_text(text[:at] + self.new + text[at + len(self.old) :], "utf-8")
+
+
+_Span: TypeAlias = tuple[str, int, int]
+"""A file, relative to the root, and the offsets at which a symbol of it begins and ends."""
+
+
+@cache
+def _symbols(root: Path) -> Mapping[str, Sequence[_Span]]:
+    """Return the symbols of the product below `root`; a mutant is applied to a tree once."""
+    found = defaultdict[str, list[_Span]](list)
+    for folder in PRODUCT:
+        place = root / folder
+        for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if file.suffix not in SOURCES or not file.exists():
+                continue
+            text, name = file.read_text("utf-8"), str(file.relative_to(root))
+            if file.suffix == ".py":
+                starts = list(accumulate((len(line) for line in text.splitlines(keepends=True)), initial=0))
+                for symbol, first, last in _defined(ast.parse(text).body, ""):
+                    found[symbol].append((name, starts[first - 1], starts[last]))
+            else:
+                found[file.name].append((name, 0, len(text)))
+    return found
+
+
+def _defined(nodes: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the qualified name, the first and the last line of what these statements define."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min(decorator.lineno for decorator in [*node.decorator_list, node])
+            yield prefix + node.name, first, node.end_lineno or first
+            if isinstance(node, ast.ClassDef):
+                yield from _defined(node.body, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield prefix + target.id, node.lineno, node.end_lineno or node.lineno
+
+
+def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:
+    at = text.find(wanted, start, end)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1, end)
 
 
 def copy_source(to: Path, root: Path = ROOT) -> None:
@@ -88,6 +142,6 @@ def page(mutants: Iterable[Mutant], root: Path = ROOT) -> str:
     rows = []
     for mutant in mutants:
         tests = "<br>".join(f"`{test.partition('::')[2]}` ({test.partition('::')[0]})" for test in mutant.caught_by)
-        place = mutant.place(root).relative_to(root)
-        rows.append(f"| {mutant.name} | {mutant.guard} | {place} | {tests} |\n")
+        place = mutant.place(root)[0].relative_to(root)
+        rows.append(f"| {mutant.name} | {mutant.guard} | `{mutant.symbol}` ({place}) | {tests} |\n")
     return PAGE_HEAD + "".join(rows)

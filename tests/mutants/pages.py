@@ -12,7 +12,7 @@ PAGES = (
     Mutant(
         "model's choice not looked at",
         "an element that a model chose for a planned step is compared with where the step may lead",
-        "activities/plan/model.py",
+        "ModelActivities.propose_target",
         "            if chosen is not None:\n                refused",
         "            if chosen is None:\n                refused",
         (_HOSTILE,),
@@ -20,7 +20,7 @@ PAGES = (
     Mutant(
         "consequence without a grant",
         "what a press sends that a model chose leaves only if somebody stands behind it",
-        "activities/step/consent.py",
+        "Consenting.permits",
         "            if not by:",
         "            if by is None:",
         (_CONSENT + "test_what_nobody_has_granted_is_thrown_away_and_told_with_its_control",),
@@ -28,7 +28,7 @@ PAGES = (
     Mutant(
         "words for another site",
         "the author's words grant nothing beyond the task's own site",
-        "activities/step/consent.py",
+        "Consenting._granted_by",
         "self._is_named and is_same_site(kind.origin, self._consent.site)",
         "self._is_named",
         (_CONSENT + "test_words_grant_nothing_on_another_site_than_the_task_s",),
@@ -36,7 +36,7 @@ PAGES = (
     Mutant(
         "repeatable step not held",
         "a step that may be repeated is held as well if a model chose it",
-        "activities/step/performance.py",
+        "Performance._gate",
         "        return self._watch if self._needs_grant else None",
         "        return None",
         (_CONSENT + "test_a_step_that_may_be_repeated_is_held_as_well_and_needs_no_intent",),
@@ -44,7 +44,7 @@ PAGES = (
     Mutant(
         "part of a name",
         "the author's words name a control by its whole name",
-        "replaywright/domain/step/press_grants.py",
+        "are_named",
         'found_whole(_plain(text), name, f"{EDGE}{name}{EDGE}")',
         "found_whole(_plain(text), name, name)",
         (_GRANTS + "test_a_part_of_a_name_a_look_alike_and_no_name_are_not_named",),
@@ -52,7 +52,7 @@ PAGES = (
     Mutant(
         "planned link leads away",
         "a planned step's link stays on the site",
-        "replaywright/domain/plan/model_limits.py",
+        "refuses",
         '        if trusted.origins and href.startswith(("http://", "https://")) and origin_of(href) not in own:',
         '        if trusted.origins and href.startswith("javascript:") and origin_of(href) not in own:',
         (_LIMITS + "test_a_planner_s_link_stays_on_the_site_and_an_author_s_may_lead_away",),
@@ -60,7 +60,7 @@ PAGES = (
     Mutant(
         "planned address of another site",
         "a planned goto stays on the site",
-        "replaywright/domain/plan/plans.py",
+        "_stays_on_the_site",
         "    if not led_to <= own:",
         "    if not led_to:",
         (_PLANS + "test_a_plan_that_breaks_a_rule_is_refused_and_says_which",),
@@ -68,7 +68,7 @@ PAGES = (
     Mutant(
         "address in an address",
         "a planned address has no other address in it",
-        "replaywright/domain/plan/plans.py",
+        "_is_of_the_task",
         "    if sends_on(step, known=known):",
         "    if sends_on(step, known=(*known, getattr(step, 'url', ''))):",
         (_HOSTILE,),
@@ -76,7 +76,7 @@ PAGES = (
     Mutant(
         "secret in any field",
         "a secret is entered only where a password is, or what it is called",
-        "replaywright/domain/plan/model_limits.py",
+        "refuses",
         "        if not meant & called:",
         "        if not meant:",
         (_LIMITS + "test_a_secret_is_entered_where_a_password_is_or_its_own_name",),
@@ -84,7 +84,7 @@ PAGES = (
     Mutant(
         "page's words entered",
         "a planner enters nothing that the page says and nobody else",
-        "replaywright/domain/plan/model_limits.py",
+        "made_up",
         "            if foreign or (len(plain) >= _TOLD and plain in shown):",
         "            if foreign:",
         (_LIMITS + "test_a_planner_enters_no_address_no_long_number_and_no_words_of_the_page",),
@@ -92,7 +92,7 @@ PAGES = (
     Mutant(
         "effect lowered by a planner",
         "a planner raises an effect and never lowers it",
-        "replaywright/domain/plan/plans.py",
+        "_said",
         ' if key != "effect" or value in _WEIGHTY}',
         " if key}",
         (_PLANS + "test_a_model_can_raise_an_effect_and_never_lower_it",),
@@ -100,7 +100,7 @@ PAGES = (
     Mutant(
         "commit planned again",
         "a revised plan repeats no step with consequences",
-        "replaywright/domain/plan/plans.py",
+        "checked_steps",
         "    _repeats_no_commit(steps, rules)\n",
         "",
         (_PLANS + "test_a_plan_that_breaks_a_rule_is_refused_and_says_which",),

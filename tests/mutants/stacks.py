@@ -11,7 +11,7 @@ STACKS = (
     Mutant(
         "session without its stack",
         "a session ends when the process that owned its servers was killed",
-        "replaywright/keeper/process.py",
+        "Keeper._watch_owner",
         "            if not is_alive(owner):",
         "            if owner is None:",
         (_OWNER + "test_a_session_whose_owner_is_killed_ends_within_seconds_and_leaves_no_process_and_no_file",),
@@ -19,7 +19,7 @@ STACKS = (
     Mutant(
         "sessions left by a stack that ends",
         "a stack ends its sessions before its servers",
-        "replaywright/stack/services.py",
+        "Stack._join_or_start",
         "            self._exits.push_async_callback(self._end_sessions, self._running.owner)",
         "            pass",
         (_OWNER + "test_a_stack_ends_the_sessions_of_its_workers_before_its_servers",),
@@ -27,7 +27,7 @@ STACKS = (
     Mutant(
         "sessions of others ended",
         "a stack ends its own sessions only",
-        "replaywright/keeper/host/owner.py",
+        "_is_of",
         "        return record.owner == owner",
         "        return True",
         (_OWNER + "test_an_owner_that_ends_in_order_ends_its_own_sessions_and_no_others",),
@@ -35,7 +35,7 @@ STACKS = (
     Mutant(
         "deaf keeper left",
         "a keeper that does not hear is killed",
-        "replaywright/keeper/host/owner.py",
+        "_end",
         "                if is_late:\n                    _kill(record)",
         "                if is_late:\n                    continue",
         (_OWNER + "test_a_keeper_that_does_not_hear_is_killed_with_its_browser",),
@@ -43,7 +43,7 @@ STACKS = (
     Mutant(
         "start that cannot be stopped",
         "a keeper that is told to end while it starts ends",
-        "replaywright/keeper/process.py",
+        "Keeper._started",
         "        await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)\n        ending.cancel()",
         "        await asyncio.wait({starting})\n        ending.cancel()",
         (_OWNER + "test_a_session_that_is_still_starting_is_ended_too",),
@@ -51,7 +51,7 @@ STACKS = (
     Mutant(
         "worker given no more time",
         "a worker that was not ready in time gets twice as long",
-        "replaywright/stack/supervisor.py",
+        "BackOff.limit_s",
         "        return self.ready_s * min(1 << self.failures, LONGEST_LIMIT)",
         "        return self.ready_s",
         (_SUPERVISOR + "test_pauses_and_limits_double_up_to_a_bound_and_a_stable_worker_begins_anew",),
@@ -59,7 +59,7 @@ STACKS = (
     Mutant(
         "worker tried once",
         "a worker that fails is tried again",
-        "replaywright/stack/supervisor.py",
+        "Supervisor._keep",
         "            await asyncio.sleep(back_off.pause_s)\n",
         "            return\n",
         (
@@ -70,7 +70,7 @@ STACKS = (
     Mutant(
         "second Ctrl-C not heard",
         "a second signal ends workers at once",
-        "replaywright/stack/supervisor.py",
+        "Supervisor.stop",
         "        if at_once.is_set():",
         "        if at_once is None:",
         (_SUPERVISOR + "test_a_worker_that_ignores_the_request_to_end_is_killed_when_everything_is_to_end_at_once",),
@@ -78,7 +78,7 @@ STACKS = (
     Mutant(
         "stack of a killed owner joined",
         "servers whose owner was killed are about to end, and nobody joins them",
-        "replaywright/stack/state.py",
+        "RunningStack.alive",
         "        return is_owned and all(",
         "        return all(",
         (_STARTING + "test_a_stack_whose_owner_was_killed_is_not_joined_while_its_servers_end",),
@@ -86,7 +86,7 @@ STACKS = (
     Mutant(
         "servers beside servers",
         "no servers start on the files of others that still run",
-        "replaywright/stack/starting.py",
+        "only_servers",
         "        while not _is_taken(lock):\n            stored",
         "        while _is_taken(lock) is None:\n            stored",
         (_STARTING + "test_no_second_stack_begins_before_the_servers_of_the_first_have_ended",),
@@ -94,7 +94,7 @@ STACKS = (
     Mutant(
         "servers that hold no lock",
         "servers hold the lock of their home as long as they run",
-        "replaywright/stack/services.py",
+        "Stack._join_or_start",
         "            self._holds = (await self._exits.enter_async_context(only_servers(home, self._tell)),)",
         "            await self._exits.enter_async_context(only_servers(home, self._tell))",
         (_STARTING + "test_each_server_holds_the_lock_of_its_home",),
@@ -102,7 +102,7 @@ STACKS = (
     Mutant(
         "servers of nobody kept",
         "servers that nobody owns are stopped by who takes over",
-        "replaywright/stack/starting.py",
+        "only_servers",
         "            if stored is not None and not owned:",
         "            if stored is not None and stored is None:",
         (_STARTING + "test_servers_that_nobody_owns_any_more_are_stopped_by_the_next_command",),
@@ -110,7 +110,7 @@ STACKS = (
     Mutant(
         "start not waited for",
         "a command waits for another one's start",
-        "replaywright/stack/starting.py",
+        "is_starting",
         "        return not _is_taken(lock, fcntl.LOCK_SH)",
         "        return _is_taken(lock, fcntl.LOCK_SH) is None",
         (_STARTING + "test_a_command_waits_for_another_that_is_starting_and_says_for_which",),
@@ -118,7 +118,7 @@ STACKS = (
     Mutant(
         "temporary folder of a killed process",
         "a folder for temporary files goes with its process, also when that is killed",
-        "replaywright/temporary.py",
+        "_SWEEPER",
         "os.read(0, 1)\n",
         "os.read(0, 1); sys.exit()\n",
         (_SUPERVISOR + "test_a_temporary_folder_goes_with_its_process_even_when_that_is_killed",),
@@ -126,7 +126,7 @@ STACKS = (
     Mutant(
         "any user's gRPC",
         "only processes of its user reach Temporal",
-        "replaywright/temporal_gate.py",
+        "_Client.connection_made",
         "        if there is None or self._network.user_at(there[:2], here[:2]) not in (os.getuid(), 0):\n",
         "        if there is None:\n",
         (_DOORS + "test_another_user_gets_nothing_of_what_the_stack_listens_on",),
@@ -134,7 +134,7 @@ STACKS = (
     Mutant(
         "Redis for everybody",
         "only its user reaches Redis",
-        "replaywright/stack/redis.py",
+        "start_redis",
         '"--unixsocketperm", "700"',
         '"--unixsocketperm", "777"',
         ("tests/adapters/test_stack.py::test_redis_listens_on_a_socket_that_only_its_user_can_reach",),
@@ -142,7 +142,7 @@ STACKS = (
     Mutant(
         "the whole environment for children",
         "a child process gets the variables of every server and those that it is given",
-        "replaywright/stack/processes.py",
+        "start_child",
         "                env={**for_server(), **(environment or {})},\n",
         "                env={**os.environ, **(environment or {})},\n",
         (_DOORS + "test_secrets_of_ups_environment_are_in_no_process_that_does_not_need_them",),
@@ -150,7 +150,7 @@ STACKS = (
     Mutant(
         "HTTP API of Temporal",
         "Temporal's HTTP API answers nobody",
-        "replaywright/stack/temporal.py",
+        "DYNAMIC_CONFIG",
         '    "frontend.httpAllowedHosts=[]",\n',
         "",
         (_DOORS + "test_where_no_namespaces_are_allowed_there_is_no_ui_and_the_http_api_answers_nobody",),

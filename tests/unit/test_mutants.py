@@ -32,23 +32,24 @@ def test_the_page_of_the_mutants_is_up_to_date() -> None:
 
 
 def test_a_text_that_is_gone_or_stands_twice_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text("guard()\nguard()\n")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "one.py").write_text("def held():\n    guard()\n    guard()\n\n\ndef other():\n    free()\n")
 
-    for old in ("guard()", "no such guard"):
+    for symbol, old in (("held", "guard()"), ("held", "free()"), ("nothing", "free()")):
         with pytest.raises(ValueError, match="not once"):
-            Mutant("m", "g", "one.py", old, "", ()).apply(tmp_path)
+            Mutant("m", "g", symbol, old, "", ()).apply(tmp_path)
 
 
 def test_a_mutant_is_applied_to_the_copy_alone(tmp_path: Path) -> None:
     copy_source(tmp_path / "copy")
     mutant = MUTANTS[0]
-    [source] = mutant.places()
+    source, at = mutant.place()
     before = source.read_text("utf-8")
 
     mutant.apply(tmp_path / "copy")
 
     assert source.read_text("utf-8") == before
-    assert mutant.places(tmp_path / "copy") == []
+    assert (tmp_path / "copy" / source.relative_to(ROOT)).read_text("utf-8")[at:].startswith(mutant.new)
 
 
 def test_a_mutant_whose_tests_do_not_end_in_time_is_neither_caught_nor_survived(tmp_path: Path) -> None:
