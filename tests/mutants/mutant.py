@@ -25,8 +25,8 @@ class Mutant:
     guard: str
     """What is left out, in one line."""
     symbol: str
-    """The function, class or constant of the product in which the guard stands (`Doubts.resolve`), in any module; or the name
-    of a script's file (`text.js`)."""
+    """Function, class or constant of the product in which the guard stands (`Doubts.resolve`), in any module; or the
+    name of a script's file (`text.js`)."""
     old: str
     """The text that is replaced; it stands exactly once in the symbol."""
     new: str
