@@ -498,7 +498,7 @@ async def _browser_workers(
     batches = BatchActivities(artifacts, RedisRowEnds(redis), starts)
     most = settings.max_browsers or most_places()
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
-    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
+    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/internals/adr/0007).
     batching: list[Callable[..., Any]] = [batches.read_rows, batches.note_rows, batches.watch_rows]
     served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
         (queues[0], own, most * 2, None),

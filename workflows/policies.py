@@ -1,4 +1,4 @@
-"""Queues, time-outs and retries, in one place. Figures from docs/adr/0001."""
+"""Queues, time-outs and retries, in one place. Figures from docs/internals/adr/0001."""
 
 from datetime import timedelta
 

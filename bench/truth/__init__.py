@@ -1,1 +1,1 @@
-"""Pages that act late, again or by themselves, and what a run says of them: see `docs/architecture/truth.md`."""
+"""Pages that act late, again or by themselves, and what a run says of them: see `docs/internals/truth.md`."""

@@ -1,7 +1,7 @@
 """Versions of workers, as Temporal keeps them: which one gets new runs, and which is still needed by runs under way.
 
 A *deployment* is all workers that get a new version together; a *version* of it is one build. What of the queues is
-served by version, and why not all of it, is told in docs/adr/0007.
+served by version, and why not all of it, is told in docs/internals/adr/0007.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant, copy_source, page
 
-PAGE = ROOT / "docs" / "architecture" / "mutants.md"
+PAGE = ROOT / "docs" / "internals" / "mutants.md"
 LIMIT_S = 300.0
 """A run of a mutant's tests that takes longer shows nothing."""
 UNCHANGED_LIMIT_S = 1_200.0

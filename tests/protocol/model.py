@@ -1,7 +1,7 @@
 """The words for the states of one commit step, from its first attempt to the run's verdict on it.
 
 Each module mirrors one part of the product; where the product does less than the protocol asks,
-docs/architecture/commit-protocol.md says so.
+docs/internals/commit-protocol.md says so.
 
     guards      what the protocol does, each to be left out by a mutant
     ledger      cache/scripts/*.lua

@@ -1,6 +1,6 @@
 """No interleaving of the protocol sends twice, claims what is not so, or hangs; without one of its guards some do.
 
-`-rP` shows the counter-examples and the sizes. docs/architecture/commit-protocol.md has both, and the reasons.
+`-rP` shows the counter-examples and the sizes. docs/internals/commit-protocol.md has both, and the reasons.
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from tests.mutants.mutant import ROOT, Mutant, copy_source, page
 from tests.mutants.run import figures, tried
 from tests.unit.named_tests import names_in
 
-PAGE = ROOT / "docs" / "architecture" / "mutants.md"
+PAGE = ROOT / "docs" / "internals" / "mutants.md"
 
 
 def test_every_mutant_replaces_a_text_that_stands_once() -> None:

@@ -1,7 +1,7 @@
 """One WebSocket to a browser, shared by the sessions of one attachment: commands leave in the order they are given.
 
 Playwright's driver has a connection of its own beside it. What is spoken many times in a step goes here: through the
-driver, a process in between, an answer takes about twice as long (docs/adr/0009-a-connection-of-our-own.md).
+driver, a process in between, an answer takes about twice as long (docs/internals/adr/0009-a-connection-of-our-own.md).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The page agent: the script that runs in an isolated world of every document (docs/architecture/page-agent.md)."""
+"""The page agent: the script that runs in an isolated world of every document (docs/internals/page-agent.md)."""
 
 from functools import cache
 from importlib import resources

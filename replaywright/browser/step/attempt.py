@@ -98,7 +98,7 @@ class Attempt:
     """Names and sizes of the files that a field or a drop was given; None while it was given none."""
     failed: str = ""
     wants: list[Mapping[str, Any]] = field(default_factory=list)
-    """Trusted input that the agent asks for on the way, oldest first; see docs/architecture/page-agent.md."""
+    """Trusted input that the agent asks for on the way, oldest first; see docs/internals/page-agent.md."""
     on_ready: Callable[[Frame, Ready], None] | None = None
     """Called at once: what the agent goes on to do by itself must find everything prepared."""
     heard: int = 0
