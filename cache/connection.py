@@ -1,8 +1,8 @@
-"""Clients, what their errors mean, and whether a server is fit to keep a ledger."""
+"""Redis clients, the translation of their errors, and the check that a server can keep a ledger."""
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -36,21 +36,21 @@ Client: TypeAlias = Redis | RedisCluster
 
 SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
 _UNCHECKED = {("ssl_cert_reqs", "none"), ("ssl_cert_reqs", "optional"), ("ssl_check_hostname", "false")}
-"""Options with which anybody could stand between."""
+"""Options that allow a man in the middle."""
 RETRIES = 3
-"""After a broken connection; with the back-off below about 0.1 s in all. A time-out is not retried."""
+"""Retries after a broken connection, about 0.1 s in all with the back-off below. A time-out is not retried."""
 CONNECTIONS = 64
-"""Of one client to a single server; who needs one more waits. The library's own pool fails from the 101st on."""
+"""Connections of one client to a single server. Beyond them callers wait; the library's own pool would fail."""
 WAIT_S = 5.0
-"""How long; it is rather Redis that is late then."""
+"""Longest wait for a free connection."""
 CONNECTIONS_OF_NODE = 1_000
-"""Of one client to a node of a cluster, where nobody waits."""
+"""Connections of one client to a node of a cluster, where callers do not wait."""
 OLDEST = (6, 2)
-"""The oldest Redis that is tested for; every Valkey is newer."""
+"""Oldest supported Redis; every Valkey is newer."""
 
 
 class _UnixConnection(UnixDomainSocketConnection):
-    """The library's own greets the server twice, and takes one that is late or refuses for a broken connection."""
+    """A connection that greets the server once, and tells a late or refusing server from a broken connection."""
 
     async def _connect(self) -> None:
         async with asyncio.timeout(self.socket_connect_timeout):
@@ -60,13 +60,12 @@ class _UnixConnection(UnixDomainSocketConnection):
 def open_redis(
     url: str, *, client_name: str = "replaywright", connect_timeout_s: float = 1.0, read_timeout_s: float = 1.0
 ) -> Client:
-    """A client for `redis://`, `rediss://`, `unix://`, `redis+cluster://` or `rediss+cluster://`. Connects when used.
+    """Open a client for `redis://`, `rediss://`, `unix://`, `redis+cluster://` or `rediss+cluster://`.
 
-    Over TLS the server's certificate and name are checked; `?ssl_ca_certs=…&ssl_certfile=…&ssl_keyfile=…` name files.
+    It connects when it is first used. Over TLS it checks the server's certificate and name;
+    `?ssl_ca_certs=…&ssl_certfile=…&ssl_keyfile=…` name files. Any node of a cluster will do: it knows the others.
 
-    Of a cluster, any node is named: it tells of the others, and of a name that stands for several one is taken.
-
-    A broken connection is made anew and the commands on it are sent again: send only what may be repeated.
+    After a broken connection the commands are sent again: send only commands that may be repeated.
 
     Raises:
         SettingsInvalid: `url` is not one of these.
@@ -76,8 +75,10 @@ def open_redis(
         raise SettingsInvalid(f"the address of Redis begins with {scheme!r}: expected one of {', '.join(SCHEMES)}, ://")
     refused = sorted(_UNCHECKED & set(parse_qsl(urlsplit(url).query.lower())))
     if refused:
-        said = "=".join(refused[0])
-        raise SettingsInvalid(f"the address of Redis has {said}: the server would not be checked; name its CA instead")
+        option = "=".join(refused[0])
+        raise SettingsInvalid(
+            f"the address of Redis has {option}: the server would not be checked; name its CA instead"
+        )
     scheme, _, cluster = scheme.partition("+")
     options: dict[str, Any] = {
         "client_name": client_name,
@@ -99,7 +100,7 @@ def open_redis(
     except RedisClusterException:
         raise SettingsInvalid("the address of Redis names a database, and a cluster has none: leave it out") from None
     except (ValueError, TypeError):
-        # What the library says may quote the password.
+        # The library's message may quote the password.
         raise SettingsInvalid(
             f"the address of Redis cannot be read: expected {scheme}://user:password@host:port/0, with /, @, : and # "
             "in user and password percent-encoded"
@@ -111,7 +112,7 @@ def open_redis(
 
 
 def address_of(client: Client) -> str:
-    """Where `client` connects to, without credentials."""
+    """Return the address that `client` connects to, without credentials."""
     if isinstance(client, RedisCluster):
         return "cluster " + ", ".join(sorted(str(node.name) for node in client.nodes_manager.startup_nodes.values()))
     options = client.connection_pool.connection_kwargs
@@ -121,7 +122,7 @@ def address_of(client: Client) -> str:
 
 
 def nodes_of(client: Client) -> list[tuple[str, int]]:
-    """Host and port of each node of a cluster that `client` knows by now; of a single server nothing."""
+    """List host and port of the cluster nodes that `client` knows; empty for a single server."""
     if not isinstance(client, RedisCluster):
         return []
     return sorted((str(node.host), int(node.port)) for node in client.get_nodes())
@@ -156,20 +157,20 @@ def _remedy(error: Exception) -> str:  # noqa: PLR0911 - one for each kind
 
 
 def unavailable(address: str, error: Exception) -> StoreUnavailable:
-    """What to raise for `error`, an exception of the Redis library."""
-    first_line = _said(error)
+    """Return our error for `error`, an exception of the Redis library."""
+    first_line = _message(error)
     return StoreUnavailable(f"Redis at {address}: {first_line[:200]}; {_remedy(error)}")
 
 
-def _said(error: Exception) -> str:
-    """The first line; the library leaves out the word with which a node sends a question elsewhere."""
+def _message(error: Exception) -> str:
+    """Return the first line of the error, with the word MOVED, which the library leaves out."""
     first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
     return f"MOVED {first_line}" if isinstance(error, AskError) else first_line
 
 
 @contextmanager
 def translated(client: Client, operation: str = "") -> Iterator[None]:
-    """Raise the Redis library's errors as `StoreUnavailable`; the round trip of an `operation` is measured."""
+    """Raise the Redis library's errors as `StoreUnavailable`, and measure the round trip of an `operation`."""
     begun, ok = time.perf_counter(), False
     try:
         yield
@@ -190,8 +191,8 @@ async def ping(client: Client) -> None:
 # ------------------------------------------------------------------------------------------ start check
 
 
-class Finding(BaseModel):
-    """Something that is not as it should be."""
+class StoreFinding(BaseModel):
+    """A problem found by `check_store`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -200,7 +201,7 @@ class Finding(BaseModel):
     lazy_persistence."""
     level: Literal["error", "warning"]
     forbids_commits: bool = False
-    """Whether no step with consequences may be performed with this store."""
+    """Whether this store forbids steps with consequences."""
     message: str
     remedy: str
 
@@ -221,7 +222,7 @@ class StoreReport(BaseModel):
     """None where the server does not say."""
     appendfsync: str = ""
     """always, everysec, no; empty where the server does not say."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[StoreFinding, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -235,21 +236,21 @@ class StoreReport(BaseModel):
 
 
 async def check_store(client: Client) -> StoreReport:
-    """Write, read and delete a key, and look at how the server treats memory and disk. Raises nothing."""
+    """Write, read and delete a key, and check how the server treats memory and disk. Raises nothing."""
     address = address_of(client)
     try:
         with translated(client):
             written = await _write_read_delete(client)
             servers = await _servers(client)
     except StoreUnavailable as exc:
-        finding = Finding(
+        finding = StoreFinding(
             code="unreachable",
             level="error",
             message=str(exc),
             remedy=_remedy(exc.__cause__) if isinstance(exc.__cause__, Exception) else "see its log",
         )
         return StoreReport(address=address, findings=(finding,))
-    # Of a cluster's node that was named as a single server, only some keys can be written.
+    # A cluster node that is addressed as a single server accepts only some keys.
     findings = [_one_of_many()] if _is_cluster_node(servers[0], client) else [*written]
     for server in servers:
         findings += [finding for finding in _judge(server) if finding not in findings]
@@ -266,7 +267,7 @@ async def check_store(client: Client) -> StoreReport:
     )
 
 
-async def _write_read_delete(client: Client) -> list[Finding]:
+async def _write_read_delete(client: Client) -> list[StoreFinding]:
     nonce = uuid4().hex
     pipe = client.pipeline(transaction=False)
     pipe.execute_command("SET", check_key(nonce), nonce, "EX", 60)
@@ -280,10 +281,10 @@ async def _write_read_delete(client: Client) -> list[Finding]:
     if failed is None and replies[1] == nonce.encode():
         return []
     return [
-        Finding(
+        StoreFinding(
             code="write_failed",
             level="error",
-            message=_said(failed) if failed else "what was written was not read back",
+            message=_message(failed) if failed else "what was written was not read back",
             remedy=_remedy(failed) if failed else "give the address of the primary, not of a proxy or replica",
         )
     ]
@@ -293,8 +294,8 @@ def _is_cluster_node(server: Mapping[str, Any], client: Client) -> bool:
     return not isinstance(client, RedisCluster) and str(server.get("cluster_enabled", "0")) == "1"
 
 
-def _one_of_many() -> Finding:
-    return Finding(
+def _one_of_many() -> StoreFinding:
+    return StoreFinding(
         code="cluster_node",
         level="error",
         message="it is a node of a cluster, and keeps only a part of the keys",
@@ -303,7 +304,7 @@ def _one_of_many() -> Finding:
 
 
 async def _servers(client: Client) -> list[Mapping[str, Any]]:
-    """What each primary says about itself: INFO, and of its configuration what INFO does not tell."""
+    """Read INFO of each primary, and the settings that INFO leaves out."""
     nodes = client.get_primaries() if isinstance(client, RedisCluster) else []
     every: list[dict[str, Any]] = [{"target_nodes": node} for node in nodes] or [{}]
     return [{**await client.execute_command("INFO", **one), **await _config(client, **one)} for one in every]
@@ -335,66 +336,58 @@ def _appends(server: Mapping[str, Any]) -> bool | None:
     return bool(int(server["aof_enabled"])) if "aof_enabled" in server else None
 
 
-def _judge(server: Mapping[str, Any]) -> Sequence[Finding]:
-    findings = []
+_NOEVICTION = "set `maxmemory-policy noeviction` and keep other applications' caches elsewhere"
+
+
+def _judge(server: Mapping[str, Any]) -> list[StoreFinding]:
+    found = (_age(server), _eviction(str(server.get("maxmemory_policy", ""))), _persistence(server))
+    return [finding for finding in found if finding is not None]
+
+
+def _age(server: Mapping[str, Any]) -> StoreFinding | None:
     parts = [int(part) for part in str(server.get("redis_version", "")).split(".")[:2] if part.isdigit()]
-    if parts and tuple(parts) < OLDEST:
-        findings.append(
-            Finding(
-                code="too_old",
-                level="error",
-                message=f"version {_version(server)} is older than {'.'.join(map(str, OLDEST))}",
-                remedy="use a newer Redis, or Valkey",
-            )
+    if not parts or tuple(parts) >= OLDEST:
+        return None
+    return StoreFinding(
+        code="too_old",
+        level="error",
+        message=f"version {_version(server)} is older than {'.'.join(map(str, OLDEST))}",
+        remedy="use a newer Redis, or Valkey",
+    )
+
+
+def _eviction(policy: str) -> StoreFinding | None:
+    if policy == "noeviction":
+        return None
+    if policy.startswith("volatile"):
+        return StoreFinding(
+            code="evicts_finished",
+            level="warning",
+            message=f"`maxmemory-policy {policy}` may drop records of finished steps before their 90 days",
+            remedy=_NOEVICTION,
         )
-    policy = str(server.get("maxmemory_policy", ""))
-    noeviction = "set `maxmemory-policy noeviction` and keep other applications' caches elsewhere"
     if policy.startswith("allkeys"):
-        findings.append(
-            Finding(
-                code="evicts",
-                level="error",
-                forbids_commits=True,
-                message=f"`maxmemory-policy {policy}` drops ledger records and skills: steps with consequences are "
-                "refused",
-                remedy=noeviction,
-            )
-        )
-    elif policy.startswith("volatile"):
-        findings.append(
-            Finding(
-                code="evicts_finished",
-                level="warning",
-                message=f"`maxmemory-policy {policy}` may drop records of finished steps before their 90 days",
-                remedy=noeviction,
-            )
-        )
-    elif policy != "noeviction":
-        findings.append(
-            Finding(
-                code="unknown_policy",
-                level="error",
-                forbids_commits=True,
-                message=f"the server does not say whether it drops keys when its memory is full: {policy!r}",
-                remedy=noeviction,
-            )
-        )
+        code = "evicts"
+        message = f"`maxmemory-policy {policy}` drops ledger records and skills: steps with consequences are refused"
+    else:
+        code = "unknown_policy"
+        message = f"the server does not say whether it drops keys when its memory is full: {policy!r}"
+    return StoreFinding(code=code, level="error", forbids_commits=True, message=message, remedy=_NOEVICTION)
+
+
+def _persistence(server: Mapping[str, Any]) -> StoreFinding | None:
     if _appends(server) is False:
-        findings.append(
-            Finding(
-                code="not_persistent",
-                level="warning",
-                message="nothing is written to disk at once (`appendonly no`): a restart may forget the ledger",
-                remedy="set `appendonly yes` and `appendfsync always`",
-            )
+        return StoreFinding(
+            code="not_persistent",
+            level="warning",
+            message="nothing is written to disk at once (`appendonly no`): a restart may forget the ledger",
+            remedy="set `appendonly yes` and `appendfsync always`",
         )
-    elif server.get("appendfsync", "always") != "always":
-        findings.append(
-            Finding(
-                code="lazy_persistence",
-                level="warning",
-                message=f"`appendfsync {server['appendfsync']}`: a power loss forgets what was just acknowledged",
-                remedy="set `appendfsync always` (about 0.3 ms a write)",
-            )
+    if server.get("appendfsync", "always") != "always":
+        return StoreFinding(
+            code="lazy_persistence",
+            level="warning",
+            message=f"`appendfsync {server['appendfsync']}`: a power loss forgets what was just acknowledged",
+            remedy="set `appendfsync always` (about 0.3 ms a write)",
         )
-    return findings
+    return None

@@ -44,7 +44,7 @@ from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry, EntryInf
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.trace import flat, step_line
 from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
-from replaywright.ports import Known, Recording
+from replaywright.ports import Intent, Known, Recording
 
 LEDGER_VERSION = b"1"
 STATES: Final = ("INTENT", "DISPATCHED", "COMMITTED", "RESOLVING", "NOT_DONE", "ESCALATED", "ABANDONED")
@@ -137,38 +137,28 @@ class RedisStepStore:
         await self._shared.alerts.flush()
         return known
 
-    async def intend(
-        self,
-        *,
-        tenant: str,
-        lineage: str,
-        fingerprint: str,
-        epoch: int,
-        attempt: str,
-        held: tuple[int, ...] | None = None,
-        act: str = "",
-        over: str = "",
-    ) -> Known:
+    async def intend(self, intent: Intent) -> Known:
         """Write the intent to dispatch a commit step; see the port. Refused by a server that may drop it."""
         if self._shared.watch is not None and self._shared.watch.refusal:
             raise StoreUnavailable(self._shared.watch.refusal)
-        key = ledger_key(tenant, lineage, fingerprint)
-        told = "" if held is None else json.dumps(held)
-        given: tuple[str | int, ...] = (epoch, attempt, str(self._shared.dispatch_within_s), told)
-        command = Command(INTEND, key, given)
-        if act:
-            command = Command(INTEND, key, (*given, act, fingerprint, over), (acts_key(tenant, lineage),))
+        key = ledger_key(intent.tenant, intent.lineage, intent.fingerprint)
+        held = "" if intent.held is None else json.dumps(intent.held)
+        arguments: tuple[str | int, ...] = (intent.epoch, intent.attempt, str(self._shared.dispatch_within_s), held)
+        command = Command(INTEND, key, arguments)
+        if intent.act:
+            claim = (intent.act, intent.fingerprint, intent.over)
+            command = Command(INTEND, key, (*arguments, *claim), (acts_key(intent.tenant, intent.lineage),))
         [reply] = await self._send(command)
         if reply[0] == b"elsewhere":
             raise DoneElsewhere(text_of(reply[1]))
         verdict, known = self._answer(key, reply)
         match verdict:
             case "granted":
-                return Known(state="INTENT", epoch=epoch)
+                return Known(state="INTENT", epoch=intent.epoch)
             case "done":
                 return known
             case _:
-                raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
+                raise _refused(verdict, known, key=key, fingerprint=intent.fingerprint, mine=intent.epoch)
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
         """Who has each act of the lineage."""

@@ -666,6 +666,23 @@ class Recording(Record):
         return self.owner or self.run_id
 
 
+class Intent(Record):
+    """The intent of one attempt to dispatch a commit step."""
+
+    tenant: str
+    lineage: str
+    fingerprint: str
+    epoch: int
+    attempt: str
+    """Id of the attempt: its repetition is granted again."""
+    held: tuple[int, ...] | None = None
+    """Indexes of the expectations that held before; None when that is not known."""
+    act: str = ""
+    """The step's action in the lineage (see `replaywright.domain.step.fingerprints.acts_of`), which the step claims."""
+    over: str = ""
+    """Fingerprint of the step from which the action may be taken over."""
+
+
 class StepStore(Protocol):
     """Ledger, action cache and trace of one tenant's runs.
 
@@ -678,25 +695,11 @@ class StepStore(Protocol):
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
         """Ledger record and cache entry; damaged or foreign data counts as absent and is reported once."""
 
-    async def intend(
-        self,
-        *,
-        tenant: str,
-        lineage: str,
-        fingerprint: str,
-        epoch: int,
-        attempt: str,
-        held: tuple[int, ...] | None = None,
-        act: str = "",
-        over: str = "",
-    ) -> Known:
-        """Write the intent to dispatch a commit step, and which of its expectations `held` before.
+    async def intend(self, intent: Intent) -> Known:
+        """Write the intent to dispatch a commit step.
 
-        With an `act` (see `replaywright.domain.step.fingerprints.acts_of`) the step becomes the one that has it in this
-        lineage; it takes it over only from the step whose fingerprint is `over`.
-
-        Returns with state INTENT when granted, COMMITTED with the outcome when it is done already. Repeating it
-        with the same `attempt` (a lost reply) is granted again.
+        Returns state INTENT when granted, COMMITTED with the outcome when the step is done already. A repetition with
+        the same `attempt` (a lost reply) is granted again.
 
         Raises:
             Fenced: this or a higher epoch is recorded, another attempt's intent is open, the step is in

@@ -45,6 +45,7 @@ from replaywright.killpoints import hit
 from replaywright.ports import (
     Artifacts,
     Codes,
+    Intent,
     Known,
     Overrides,
     Recording,
@@ -232,24 +233,24 @@ class Actions:
         Raises:
             DoneElsewhere: it was done, or nobody knows.
         """
-        over = request.redo
+        intent = Intent(
+            tenant=request.tenant,
+            lineage=request.lineage,
+            fingerprint=request.fingerprint,
+            epoch=request.epoch,
+            attempt=_attempt(request),
+            held=held,
+            act=request.act,
+            over=request.redo,
+        )
         for _ in range(TAKE_OVERS):
             try:
-                return await self._store.intend(
-                    tenant=request.tenant,
-                    lineage=request.lineage,
-                    fingerprint=request.fingerprint,
-                    epoch=request.epoch,
-                    attempt=_attempt(request),
-                    held=held,
-                    act=request.act,
-                    over=over,
-                )
+                return await self._store.intend(intent)
             except DoneElsewhere as exc:
                 known = await self.known_of(request, exc.fingerprint)
                 if standing_of(known) != "":
                     raise
-                over = exc.fingerprint
+                intent = intent.model_copy(update={"over": exc.fingerprint})
         raise Fenced(f"step {request.sequence}: others take over its act all the time")
 
     async def known_of(self, request: ActionRequest, fingerprint: str) -> Known:

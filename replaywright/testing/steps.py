@@ -15,10 +15,7 @@ from replaywright.errors import (
     ReplaywrightError,
     StoreUnavailable,
 )
-from replaywright.ports import (
-    Known,
-    Recording,
-)
+from replaywright.ports import Intent, Known, Recording
 from replaywright.testing.faults import raise_next
 
 
@@ -72,33 +69,24 @@ class FakeStepStore:
         self._called("look_up")
         return self._looked_up(tenant, lineage, run_id, fingerprint, content_key)
 
-    async def intend(
-        self,
-        *,
-        tenant: str,
-        lineage: str,
-        fingerprint: str,
-        epoch: int,
-        attempt: str,
-        held: tuple[int, ...] | None = None,
-        act: str = "",
-        over: str = "",
-    ) -> Known:
+    async def intend(self, intent: Intent) -> Known:
         """Write the intent to dispatch; see the port."""
         self._called("intend")
-        step = self._step(tenant, lineage, fingerprint)
+        fingerprint, epoch, attempt = intent.fingerprint, intent.epoch, intent.attempt
+        step = self._step(intent.tenant, intent.lineage, fingerprint)
         if step.state == "COMMITTED":
             return step.known()
         if (step.state, step.epoch, step.attempt) == ("INTENT", epoch, attempt):
             return Known(state="INTENT", epoch=epoch)
         if step.state not in {"", "NOT_DONE"} or epoch <= step.epoch or step.late is not None:
             raise Fenced(f"step {fingerprint}: {step.state or 'no record'}, epoch {step.epoch}; mine is {epoch}")
-        owner = self._acts.get((tenant, lineage, act), fingerprint)
-        if act and owner not in {fingerprint, over}:
+        claim = intent.tenant, intent.lineage, intent.act
+        owner = self._acts.get(claim, fingerprint)
+        if intent.act and owner not in {fingerprint, intent.over}:
             raise DoneElsewhere(owner)
-        if act:
-            self._acts[tenant, lineage, act] = fingerprint
-        step.state, step.epoch, step.attempt, step.held = "INTENT", epoch, attempt, held
+        if intent.act:
+            self._acts[claim] = fingerprint
+        step.state, step.epoch, step.attempt, step.held = "INTENT", epoch, attempt, intent.held
         return Known(state="INTENT", epoch=epoch)
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import SettingsInvalid, StoreUnavailable
 from replaywright.observing import observed_by
-from replaywright.ports import Recording
+from replaywright.ports import Intent, Recording
 from replaywright.settings import load_settings
 from replaywright.stack.processes import free_port, start_child
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
@@ -67,7 +67,7 @@ async def test_a_stopped_server_is_reported_fast_and_used_again_when_it_is_back(
     server = await start_redis(binary, folder=tmp_path / "data", log=log, port=port)
     async with connected(server.url) as client:
         store = RedisStepStore(client)
-        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.intend(Intent(**STEP, epoch=1, attempt="a"))
         await server.child.stop()
 
         for call in (
@@ -95,7 +95,7 @@ async def test_round_trips_are_measured_by_what_they_are_for_and_those_that_fail
     async with connected(server.url) as client:
         store = RedisStepStore(client)
         with observed_by(remembering.metrics):
-            await store.intend(**STEP, epoch=1, attempt="a")
+            await store.intend(Intent(**STEP, epoch=1, attempt="a"))
             await store.record(recording())
             await store.trace(**PAGE)
             await server.child.stop()
@@ -115,7 +115,7 @@ async def test_a_frozen_server_is_reported_in_time_and_its_late_answer_is_not_ta
 ) -> None:
     async with connected(server.url, read_timeout_s=0.2) as client:
         store = RedisStepStore(client)
-        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.intend(Intent(**STEP, epoch=1, attempt="a"))
         os.kill(server.child.pid, signal.SIGSTOP)
         try:
             start = time.monotonic()
@@ -137,7 +137,7 @@ async def test_nothing_is_written_twice_when_a_reply_is_lost(server: RedisServer
         for call in (
             lambda: store.record(recording()),
             lambda: store.append_trace(**PAGE, line={"kind": "note"}),
-            lambda: store.intend(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a"),
+            lambda: store.intend(Intent(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a")),
             lambda: store.dispatch(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a"),
         ):
             between.lose = 1
@@ -188,11 +188,11 @@ class LosingReplies:
 async def test_a_full_server_refuses_writes_and_still_answers(server: RedisServer) -> None:
     async with connected(server.url) as client:
         store = RedisStepStore(client)
-        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.intend(Intent(**STEP, epoch=1, attempt="a"))
         await ask_redis(server.url, ("CONFIG", "SET", "maxmemory", "1"))
 
         with pytest.raises(StoreUnavailable, match="raise `maxmemory`"):
-            await store.intend(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a")
+            await store.intend(Intent(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a"))
         with pytest.raises(StoreUnavailable, match="raise `maxmemory`"):
             await store.record(recording())
 
@@ -204,7 +204,7 @@ async def test_a_replica_refuses_writes(server: RedisServer) -> None:
         await ask_redis(server.url, ("REPLICAOF", "127.0.0.1", "1"))
 
         with pytest.raises(StoreUnavailable, match="address of the primary"):
-            await RedisStepStore(client).intend(**STEP, epoch=1, attempt="a")
+            await RedisStepStore(client).intend(Intent(**STEP, epoch=1, attempt="a"))
 
         assert codes(await check_store(client)) == {"write_failed"}
 

@@ -11,7 +11,7 @@ from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import Fenced
-from replaywright.ports import Known, Recording
+from replaywright.ports import Intent, Known, Recording
 
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 KEY = ledger_key(**STEP)
@@ -51,7 +51,7 @@ EPOCHS["ABANDONED"] = 2
 async def reach(store: RedisStepStore, state: str) -> int:
     """Bring the step there as the protocol does; returns the epoch."""
     if state:
-        await store.intend(**STEP, epoch=1, attempt="first")
+        await store.intend(Intent(**STEP, epoch=1, attempt="first"))
     if state in {"DISPATCHED", "COMMITTED"}:
         await store.dispatch(**STEP, epoch=1, attempt="first")
     if state == "COMMITTED":
@@ -70,12 +70,12 @@ Operation = Callable[[RedisStepStore, int], Awaitable[object]]
 OPERATIONS: dict[str, tuple[Operation, int, dict[str, str]]] = {
     # name: what is called with the stored epoch, the epoch's change, and where it leads from each state that allows it
     "intend at the same epoch": (
-        lambda store, epoch: store.intend(**STEP, epoch=epoch, attempt="second"),
+        lambda store, epoch: store.intend(Intent(**STEP, epoch=epoch, attempt="second")),
         0,
         {"COMMITTED": "COMMITTED"},
     ),
     "intend at the next epoch": (
-        lambda store, epoch: store.intend(**STEP, epoch=epoch + 1, attempt="second"),
+        lambda store, epoch: store.intend(Intent(**STEP, epoch=epoch + 1, attempt="second")),
         1,
         {"": "INTENT", "NOT_DONE": "INTENT", "COMMITTED": "COMMITTED"},
     ),
@@ -184,27 +184,27 @@ async def test_a_success_reported_from_an_epoch_before_is_refused_and_kept(store
 
 
 async def test_an_intent_whose_reply_was_lost_is_granted_again(store: RedisStepStore) -> None:
-    first = await store.intend(**STEP, epoch=1, attempt="a")
-    again = await store.intend(**STEP, epoch=1, attempt="a")
+    first = await store.intend(Intent(**STEP, epoch=1, attempt="a"))
+    again = await store.intend(Intent(**STEP, epoch=1, attempt="a"))
 
     assert first == again == Known(state="INTENT", epoch=1)
     with pytest.raises(Fenced, match="another attempt's intent is open"):
-        await store.intend(**STEP, epoch=1, attempt="b")
+        await store.intend(Intent(**STEP, epoch=1, attempt="b"))
     with pytest.raises(Fenced, match="another attempt's intent is open"):
-        await store.intend(**STEP, epoch=2, attempt="a")
+        await store.intend(Intent(**STEP, epoch=2, attempt="a"))
 
 
 async def test_an_intent_on_a_step_that_is_done_returns_its_outcome(store: RedisStepStore) -> None:
     await reach(store, "COMMITTED")
 
-    found = await store.intend(**STEP, epoch=9, attempt="b")
+    found = await store.intend(Intent(**STEP, epoch=9, attempt="b"))
 
     assert found.state == "COMMITTED"
     assert found.outcome == done(epoch=1).outcome
 
 
 async def test_of_many_attempts_at_once_one_gets_the_intent(store: RedisStepStore) -> None:
-    attempts = [store.intend(**STEP, epoch=1, attempt=f"a{number}") for number in range(20)]
+    attempts = [store.intend(Intent(**STEP, epoch=1, attempt=f"a{number}")) for number in range(20)]
 
     results = await asyncio.gather(*attempts, return_exceptions=True)
 
@@ -214,7 +214,7 @@ async def test_of_many_attempts_at_once_one_gets_the_intent(store: RedisStepStor
 
 async def test_an_intent_that_has_become_too_old_is_not_dispatched(client: Client) -> None:
     store = RedisStepStore(client, dispatch_within_s=-1)
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
 
     with pytest.raises(Fenced, match="too old"):
         await store.dispatch(**STEP, epoch=1, attempt="a")
@@ -223,7 +223,7 @@ async def test_an_intent_that_has_become_too_old_is_not_dispatched(client: Clien
 
 
 async def test_a_permit_whose_reply_was_lost_is_granted_again_even_late(client: Client, store: RedisStepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     await store.dispatch(**STEP, epoch=1, attempt="a")
     await client.execute_command("HSET", KEY, "dispatch_by", "1.0")
 
@@ -247,7 +247,7 @@ async def test_a_fence_returns_the_record_as_it_was_also_when_repeated(store: Re
 async def test_an_intent_says_which_expectations_held_before_it(
     store: RedisStepStore, held: tuple[int, ...] | None
 ) -> None:
-    await store.intend(**STEP, epoch=1, attempt="first", held=held)
+    await store.intend(Intent(**STEP, epoch=1, attempt="first", held=held))
 
     assert (await known(store)).held == held
     assert (await store.fence(**STEP, epoch=2)).held == held
@@ -260,7 +260,7 @@ async def test_a_fence_before_anything_was_written_keeps_older_attempts_out(stor
     assert await store.fence(**STEP, epoch=2) == Known()
 
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=1, attempt="zombie")
+        await store.intend(Intent(**STEP, epoch=1, attempt="zombie"))
 
 
 async def test_late_success_is_shown_to_the_resolver_and_settles_with_its_outcome(store: RedisStepStore) -> None:
@@ -285,11 +285,11 @@ async def test_late_success_after_the_verdict_forbids_the_next_dispatch_until_it
         await store.record(done("it went out after all", epoch=1))
 
     with pytest.raises(Fenced, match="reported success since"):
-        await store.intend(**STEP, epoch=3, attempt="next")
+        await store.intend(Intent(**STEP, epoch=3, attempt="next"))
 
     assert (await store.fence(**STEP, epoch=3)).late is not None
     await store.settle(**STEP, epoch=3, state="NOT_DONE", who="ana looked again")
-    assert (await store.intend(**STEP, epoch=4, attempt="next")).state == "INTENT"
+    assert (await store.intend(Intent(**STEP, epoch=4, attempt="next"))).state == "INTENT"
     assert b"after all" in (await field(client, "overruled") or b"")
 
 
@@ -301,7 +301,7 @@ async def test_late_success_between_fence_and_verdict_is_not_overruled_by_it(sto
     await store.settle(**STEP, epoch=2, state="NOT_DONE", who="probe")
 
     with pytest.raises(Fenced, match="reported success since"):
-        await store.intend(**STEP, epoch=3, attempt="next")
+        await store.intend(Intent(**STEP, epoch=3, attempt="next"))
 
 
 async def test_committed_stays_with_its_first_outcome(store: RedisStepStore) -> None:
@@ -378,7 +378,7 @@ async def test_a_damaged_record_is_reported_and_never_acted_on_nor_overwritten(
     assert (await known(store)).state == "DAMAGED"
     assert (await store.fence(**STEP, epoch=5)).state == "DAMAGED"
     with pytest.raises(Fenced, match="is damaged"):
-        await store.intend(**STEP, epoch=5, attempt="a")
+        await store.intend(Intent(**STEP, epoch=5, attempt="a"))
     with pytest.raises(Fenced, match="is damaged"):
         await store.dispatch(**STEP, epoch=5, attempt="a")
     with pytest.raises(Fenced, match="is damaged"):
@@ -401,4 +401,4 @@ async def test_a_done_step_whose_outcome_is_damaged_counts_as_damaged(
     assert (await known(store)).state == "DAMAGED"
     assert (await store.fence(**STEP, epoch=5)).state == "DAMAGED"
     with pytest.raises(Fenced, match="is damaged"):
-        await store.intend(**STEP, epoch=5, attempt="a")
+        await store.intend(Intent(**STEP, epoch=5, attempt="a"))

@@ -13,7 +13,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action
 from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
-from replaywright.ports import Known, Recording, StepStore
+from replaywright.ports import Intent, Known, Recording, StepStore
 
 SEND = "a1" + "0" * 62
 OPEN = "a2" + "0" * 62
@@ -127,7 +127,7 @@ async def test_every_method_of_a_run_is_one_round_trip(store: RedisStepStore) ->
     calls: list[Callable[[], Awaitable[object]]] = [
         lambda: store.look_up(**STEP, run_id="run-1", content_key=SEND),
         lambda: store.record(recording(entry(), used=1, next_fingerprint="d" * 64, next_content_key=OPEN)),
-        lambda: store.intend(**other, epoch=1, attempt="a"),
+        lambda: store.intend(Intent(**other, epoch=1, attempt="a")),
         lambda: store.dispatch(**other, epoch=1, attempt="a"),
         lambda: store.fence(**other, epoch=2),
         lambda: store.settle(**other, epoch=2, state="NOT_DONE", who="probe"),
@@ -537,7 +537,7 @@ async def test_a_done_step_without_a_fingerprint_is_refused(store: RedisStepStor
 
 async def test_names_with_braces_and_colons_work(store: RedisStepStore, client: Client) -> None:
     names: dict[str, Any] = {"tenant": "a}{b:c", "lineage": "ü/}:ledger:x", "fingerprint": "}"}
-    await store.intend(**names, epoch=1, attempt="a")
+    await store.intend(Intent(**names, epoch=1, attempt="a"))
 
     assert (await store.look_up(**names, run_id="r", content_key="")).state == "INTENT"
     assert await client.execute_command("EXISTS", ledger_key(**names)) == 1

@@ -13,6 +13,7 @@ from cache.connection import Client, open_redis
 from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.errors import StoreUnavailable
+from replaywright.ports import Intent
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
 
@@ -42,13 +43,13 @@ async def test_with_a_store_that_evicts_no_intent_is_written_until_it_is_mended(
     await watch.look()
 
     with pytest.raises(StoreUnavailable, match=r"allkeys-lru.*set `maxmemory-policy noeviction`"):
-        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     nothing = await store.look_up(**STEP, run_id="run", content_key="")
     await ask_redis(server.url, ("CONFIG", "SET", "maxmemory-policy", "noeviction"))
     await watch.look()
 
     assert nothing.state == ""
-    assert (await store.intend(**STEP, epoch=1, attempt="a")).state == "INTENT"
+    assert (await store.intend(Intent(**STEP, epoch=1, attempt="a"))).state == "INTENT"
 
 
 async def test_a_server_that_goes_away_does_not_make_an_evicting_one_fit(server: RedisServer, client: Client) -> None:

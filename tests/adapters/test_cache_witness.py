@@ -8,7 +8,7 @@ from typing import Any
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.ports import Recording
+from replaywright.ports import Intent, Recording
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import ask_redis, provide_redis, start_redis
 
@@ -32,7 +32,7 @@ async def test_a_server_that_has_lost_nothing_says_so_however_much_came_since(re
     async with store_at(redis_url) as store:
         witness = (await store.record(recording())).witness
         await store.record(recording(4))
-        await store.intend(**SCOPE, fingerprint="f", epoch=2, attempt="a")
+        await store.intend(Intent(**SCOPE, fingerprint="f", epoch=2, attempt="a"))
 
         assert witness
         assert await store.is_whole(**SCOPE, witness=witness)

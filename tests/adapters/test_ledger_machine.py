@@ -17,7 +17,7 @@ from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import Fenced
-from replaywright.ports import Known, Recording
+from replaywright.ports import Intent, Known, Recording
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Call:
         try:
             match self.name:
                 case "intend":
-                    known = await store.intend(**step, epoch=self.epoch, attempt=self.by)
+                    known = await store.intend(Intent(**step, epoch=self.epoch, attempt=self.by))
                     return {"INTENT": "ok", "COMMITTED": "done"}[known.state]
                 case "dispatch":
                     await store.dispatch(**step, epoch=self.epoch, attempt=self.by)

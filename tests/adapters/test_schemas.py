@@ -17,6 +17,7 @@ from replaywright.domain.task.actions import Action
 from replaywright.domain.trace.trace import VERSION, StepLine, parse_line, step_line
 from replaywright.errors import Fenced
 from replaywright.overrides import shipped_rules
+from replaywright.ports import Intent
 
 CONTENT = "a1" + "0" * 62
 LINEAGE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}
@@ -77,10 +78,10 @@ async def ledger_seen(client: Client) -> str:
     store = RedisStepStore(client)
     state = (await store.look_up(**STEP, run_id="r1", content_key="")).state
     if state != "DAMAGED":
-        await store.intend(**STEP, epoch=5, attempt="a")
+        await store.intend(Intent(**STEP, epoch=5, attempt="a"))
         return "used"
     with pytest.raises(Fenced, match="of another version of Replaywright"):
-        await store.intend(**STEP, epoch=5, attempt="a")
+        await store.intend(Intent(**STEP, epoch=5, attempt="a"))
     return "refused"
 
 

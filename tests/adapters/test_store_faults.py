@@ -9,6 +9,7 @@ from cache.connection import open_redis
 from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.errors import Fenced, StoreUnavailable
+from replaywright.ports import Intent
 from replaywright.stack.redis import ask_redis
 from tests.adapters.between import Between
 
@@ -25,7 +26,7 @@ async def test_a_store_that_takes_half_a_second_is_slower_and_as_right(redis_url
     async with Between(port_of(redis_url), delay_s=SLOW_S) as between:
         client = open_redis(f"redis://127.0.0.1:{between.port}/0")
         store = RedisStepStore(client)
-        intents = [store.intend(**STEP, epoch=1, attempt=name) for name in ("a", "b")]
+        intents = [store.intend(Intent(**STEP, epoch=1, attempt=name)) for name in ("a", "b")]
 
         answers = await asyncio.gather(*intents, return_exceptions=True)
         await store.dispatch(**STEP, epoch=1, attempt="a" if not isinstance(answers[0], Exception) else "b")
@@ -38,7 +39,7 @@ async def test_a_store_that_is_cut_off_in_between_is_told_and_used_again(redis_u
     async with Between(port_of(redis_url)) as between:
         client = open_redis(f"redis://127.0.0.1:{between.port}/0")
         store = RedisStepStore(client)
-        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.intend(Intent(**STEP, epoch=1, attempt="a"))
         between.cut()
         with pytest.raises(StoreUnavailable, match="see whether it runs"):
             await store.dispatch(**STEP, epoch=1, attempt="a")
@@ -54,7 +55,7 @@ async def test_a_store_that_is_cut_off_in_between_is_told_and_used_again(redis_u
 async def test_a_store_that_fell_back_lets_no_older_attempt_go(redis_url: str) -> None:
     client = open_redis(redis_url)
     store = RedisStepStore(client)
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     key = ledger_key(**STEP)
     before = await client.execute_command("DUMP", key)
     await store.fence(**STEP, epoch=2)
@@ -67,14 +68,14 @@ async def test_a_store_that_fell_back_lets_no_older_attempt_go(redis_url: str) -
     with pytest.raises(Fenced):
         await store.dispatch(**STEP, epoch=1, attempt="a")
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=3, attempt="b")
+        await store.intend(Intent(**STEP, epoch=3, attempt="b"))
     await client.aclose()
 
 
 async def test_without_its_record_nothing_is_dispatched(redis_url: str) -> None:
     client = open_redis(redis_url)
     store = RedisStepStore(client)
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     await ask_redis(redis_url, ("FLUSHALL",))
 
     with pytest.raises(Fenced, match="no record"):

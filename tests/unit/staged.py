@@ -22,6 +22,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.fingerprints import fingerprint
 from replaywright.domain.step.outcomes import AWAITED, StepOutcome, UnsafeRequest
 from replaywright.domain.task.steps import Step
+from replaywright.ports import Intent
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore
@@ -159,12 +160,14 @@ class Stage:
     ) -> None:
         """Leave the intent of an attempt that then died."""
         await self.store.intend(
-            tenant=request.tenant,
-            lineage=request.lineage,
-            fingerprint=request.fingerprint,
-            epoch=request.epoch,
-            attempt=attempt,
-            held=held,
+            Intent(
+                tenant=request.tenant,
+                lineage=request.lineage,
+                fingerprint=request.fingerprint,
+                epoch=request.epoch,
+                attempt=attempt,
+                held=held,
+            )
         )
         self.store.calls.clear()
 

@@ -15,7 +15,7 @@ from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resolutio
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
-from replaywright.ports import GateSeen, SentRequest, SiteAnswer
+from replaywright.ports import GateSeen, Intent, SentRequest, SiteAnswer
 from replaywright.testing.browser import FakePage
 from tests.unit.staged import (
     CLICK_SEND,
@@ -170,7 +170,7 @@ async def test_without_a_keeper_a_ledger_that_has_lost_nothing_and_has_no_intent
     assert (resolution.verdict, resolution.reason) == ("not_done", "no_intent")
     assert await stage.state(DOUBTED) == "NOT_DONE"
     with pytest.raises(Fenced):  # whoever is still on his way comes too late
-        await stage.store.intend(**SCOPE, epoch=1, attempt="the one in doubt")
+        await stage.store.intend(Intent(**SCOPE, epoch=1, attempt="the one in doubt"))
 
 
 @pytest.mark.parametrize("happened", ["intent", "emptied", "another process", "not lost", "no witness"])
@@ -205,8 +205,8 @@ async def test_the_attempt_in_doubt_is_fenced_before_anything_is_decided(stage: 
     await resolved(stage)
 
     with pytest.raises(Fenced):
-        await stage.store.intend(**SCOPE, epoch=1, attempt="the one in doubt")
-    assert (await stage.store.intend(**SCOPE, epoch=3, attempt="the next")).state == "INTENT"
+        await stage.store.intend(Intent(**SCOPE, epoch=1, attempt="the one in doubt"))
+    assert (await stage.store.intend(Intent(**SCOPE, epoch=3, attempt="the next"))).state == "INTENT"
 
 
 @pytest.mark.parametrize("is_emptied", [True, False], ids=["emptied", "fallen back"])
@@ -257,7 +257,7 @@ async def test_a_ledger_that_fell_back_to_an_earlier_attempt_does_not_speak_for_
     await resolved(stage)
     stage.gate.current = None  # the second attempt is made in a new browser
     second = DOUBTED.model_copy(update={"epoch": 3})
-    await stage.store.intend(**SCOPE, epoch=3, attempt="the second", held=())
+    await stage.store.intend(Intent(**SCOPE, epoch=3, attempt="the second", held=()))
     held = await stage.attachments.hold(second.session, 3)
     await held.gate.arm(operation_of(second), within_ms=1000, hold_safe=False)
     await held.gate.permit(operation_of(second))
@@ -292,7 +292,7 @@ async def test_a_damaged_record_is_for_a_person(stage: Stage) -> None:
 
 
 async def test_a_resolution_of_an_epoch_that_is_over_decides_nothing(stage: Stage) -> None:
-    await stage.store.intend(**SCOPE, epoch=3, attempt="a newer one")
+    await stage.store.intend(Intent(**SCOPE, epoch=3, attempt="a newer one"))
 
     with pytest.raises(Fenced):
         await resolved(stage, epoch=2)

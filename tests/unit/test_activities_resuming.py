@@ -11,7 +11,7 @@ from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status,
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Step
 from replaywright.errors import Fenced, InputInvalid
-from replaywright.ports import Recording
+from replaywright.ports import Intent, Recording
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, FILL_TO, HELP, SEND, Stage, request, run_activity, step
 
 PLAN = (FILL_TO, CLICK_SEND, CLICK_HELP)
@@ -85,7 +85,7 @@ async def test_the_same_act_is_done_again_when_a_person_wants_it(stage: Stage) -
 
 
 async def test_an_act_of_which_nobody_knows_is_not_done_over(stage: Stage) -> None:
-    await stage.store.intend(**SCOPE, fingerprint="chain-1", epoch=1, attempt="an earlier run", act=ACT)
+    await stage.store.intend(Intent(**SCOPE, fingerprint="chain-1", epoch=1, attempt="an earlier run", act=ACT))
 
     outcome = await stage.perform(send("chain-2", epoch=2))
 
@@ -95,7 +95,7 @@ async def test_an_act_of_which_nobody_knows_is_not_done_over(stage: Stage) -> No
 
 async def test_an_act_that_came_to_nothing_is_taken_over(stage: Stage) -> None:
     earlier = {**SCOPE, "fingerprint": "chain-1"}
-    await stage.store.intend(**earlier, epoch=1, attempt="an earlier run", act=ACT)
+    await stage.store.intend(Intent(**earlier, epoch=1, attempt="an earlier run", act=ACT))
     await stage.store.fence(**earlier, epoch=2)
     await stage.store.settle(**earlier, epoch=2, state="NOT_DONE", who="the black box")
 
@@ -107,7 +107,7 @@ async def test_an_act_that_came_to_nothing_is_taken_over(stage: Stage) -> None:
 
 async def test_an_act_that_was_reported_done_after_it_had_been_found_not_done_is_in_doubt(stage: Stage) -> None:
     earlier = {**SCOPE, "fingerprint": "chain-1"}
-    await stage.store.intend(**earlier, epoch=1, attempt="an earlier run", act=ACT)
+    await stage.store.intend(Intent(**earlier, epoch=1, attempt="an earlier run", act=ACT))
     await stage.store.fence(**earlier, epoch=2)
     await stage.store.settle(**earlier, epoch=2, state="NOT_DONE", who="the site was asked twice")
     late = done(Effect.COMMIT, fingerprint="chain-1")
@@ -188,7 +188,7 @@ async def test_the_same_is_told_of_a_lineage_from_before_acts_were_kept(stage: S
 async def test_a_step_in_doubt_is_told_and_its_epoch_is_passed(stage: Stage) -> None:
     [mark] = await recorded(stage, done())
     doubtful = fingerprint(CLICK_SEND, VALUES, mark, done().digest)
-    await stage.store.intend(**SCOPE, fingerprint=doubtful, epoch=7, attempt="a", act=acts_of(PLAN, VALUES)[1])
+    await stage.store.intend(Intent(**SCOPE, fingerprint=doubtful, epoch=7, attempt="a", act=acts_of(PLAN, VALUES)[1]))
 
     now = await found(stage)
 

@@ -8,6 +8,7 @@ from activities.step.skipping import Skipping
 from replaywright.domain.run.runs import Decision, LeaveOutRequest
 from replaywright.domain.step.outcomes import ITEM_LEFT, WHEN, Status
 from replaywright.domain.task.actions import Effect
+from replaywright.ports import Intent
 from tests.unit.staged import CLICK_SEND, SEND, Stage, request, run_activity, step
 
 SENT_IS_SHOWN = {"text_contains": "Message sent"}
@@ -46,7 +47,7 @@ async def test_a_step_whose_condition_does_not_hold_is_recorded_as_skipped_and_s
 
 async def test_a_step_that_was_begun_is_gone_on_with_whatever_the_page_shows_by_now(stage: Stage) -> None:
     await stage.store.intend(
-        tenant="acme", lineage="l1", fingerprint=request(IF_SENT).fingerprint, epoch=1, attempt="x", held=None
+        Intent(tenant="acme", lineage="l1", fingerprint=request(IF_SENT).fingerprint, epoch=1, attempt="x", held=None)
     )
 
     assert (await decided(stage, IF_SENT)).performs

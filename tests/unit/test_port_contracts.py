@@ -20,6 +20,7 @@ from replaywright.ports import (
     Artifacts,
     Browsers,
     BrowserSession,
+    Intent,
     Keepers,
     Known,
     Overrides,
@@ -108,8 +109,8 @@ async def test_nothing_is_known_of_a_new_step(store: StepStore) -> None:
 
 
 async def test_an_intent_is_granted_once_and_again_to_the_same_attempt(store: StepStore) -> None:
-    first = await store.intend(**STEP, epoch=1, attempt="a")
-    repeated = await store.intend(**STEP, epoch=1, attempt="a")
+    first = await store.intend(Intent(**STEP, epoch=1, attempt="a"))
+    repeated = await store.intend(Intent(**STEP, epoch=1, attempt="a"))
 
     assert (first.state, repeated.state) == ("INTENT", "INTENT")
     assert (await known(store)).state == "INTENT"
@@ -118,17 +119,17 @@ async def test_an_intent_is_granted_once_and_again_to_the_same_attempt(store: St
 
 @pytest.mark.parametrize("epoch", [0, 1, 2])
 async def test_an_open_intent_fences_every_other_attempt_whatever_its_epoch(store: StepStore, epoch: int) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
 
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=epoch, attempt="b")
+        await store.intend(Intent(**STEP, epoch=epoch, attempt="b"))
 
 
 async def test_a_recorded_outcome_is_what_every_later_attempt_gets(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     await store.record(recording())
 
-    again = await store.intend(**STEP, epoch=2, attempt="b")
+    again = await store.intend(Intent(**STEP, epoch=2, attempt="b"))
 
     assert (again.state, again.outcome) == ("COMMITTED", outcome())
     assert (await known(store)).outcome == outcome()
@@ -159,11 +160,11 @@ async def test_a_step_that_was_not_done_leaves_no_outcome(store: StepStore) -> N
 
 
 async def test_after_the_fence_the_old_attempt_can_neither_intend_nor_record(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     before = await store.fence(**STEP, epoch=2)
 
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     with pytest.raises(Fenced):
         await store.record(recording(epoch=1))
     after = await known(store)
@@ -174,7 +175,7 @@ async def test_after_the_fence_the_old_attempt_can_neither_intend_nor_record(sto
 
 
 async def test_a_fence_repeated_answers_the_same(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
 
     first, second = await store.fence(**STEP, epoch=2), await store.fence(**STEP, epoch=2)
 
@@ -182,7 +183,7 @@ async def test_a_fence_repeated_answers_the_same(store: StepStore) -> None:
 
 
 async def test_the_epoch_never_falls(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=3, attempt="a")
+    await store.intend(Intent(**STEP, epoch=3, attempt="a"))
 
     for epoch in (1, 2, 3):
         with pytest.raises(Fenced):
@@ -200,33 +201,33 @@ async def test_a_committed_step_is_not_fenced(store: StepStore) -> None:
 
 
 async def test_only_a_resolution_makes_room_for_another_intent(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     await store.fence(**STEP, epoch=2)
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=3, attempt="b")
+        await store.intend(Intent(**STEP, epoch=3, attempt="b"))
 
     await store.settle(**STEP, epoch=2, state="NOT_DONE", who="black box")
 
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=2, attempt="b")
-    assert (await store.intend(**STEP, epoch=3, attempt="b")).state == "INTENT"
+        await store.intend(Intent(**STEP, epoch=2, attempt="b"))
+    assert (await store.intend(Intent(**STEP, epoch=3, attempt="b"))).state == "INTENT"
 
 
 async def test_a_success_reported_after_the_verdict_forbids_the_next_dispatch(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     await store.fence(**STEP, epoch=2)
     await store.settle(**STEP, epoch=2, state="NOT_DONE", who="probe")
     with pytest.raises(Fenced):
         await store.record(recording(epoch=1))
 
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=3, attempt="b")
+        await store.intend(Intent(**STEP, epoch=3, attempt="b"))
 
 
 async def test_settling_needs_an_open_resolution_of_the_same_epoch(store: StepStore) -> None:
     with pytest.raises(Fenced):
         await store.settle(**STEP, epoch=1, state="NOT_DONE", who="probe")
-    await store.intend(**STEP, epoch=1, attempt="a")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a"))
     with pytest.raises(Fenced):
         await store.settle(**STEP, epoch=1, state="NOT_DONE", who="probe")
     await store.fence(**STEP, epoch=2)
@@ -248,7 +249,7 @@ async def test_a_person_ends_what_was_escalated(store: StepStore) -> None:
     await store.settle(**STEP, epoch=2, state="ABANDONED", who="ada")
 
     with pytest.raises(Fenced):
-        await store.intend(**STEP, epoch=9, attempt="b")
+        await store.intend(Intent(**STEP, epoch=9, attempt="b"))
 
 
 async def test_a_committed_step_cannot_be_settled_otherwise(store: StepStore) -> None:
@@ -265,32 +266,32 @@ async def test_tenants_lineages_and_steps_are_apart(store: StepStore, other: dic
     await store.record(recording())
 
     assert (await known(store, **other)).state == ""
-    assert (await store.intend(**{**STEP, **other}, epoch=1, attempt="a")).state == "INTENT"
+    assert (await store.intend(Intent(**{**STEP, **other}, epoch=1, attempt="a"))).state == "INTENT"
 
 
 OTHER = {**STEP, "fingerprint": "f2"}
 
 
 async def test_an_act_belongs_to_one_step_of_its_lineage_and_is_taken_over_only_from_that_one(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a", act="send")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a", act="send"))
     for over in ("", "f9"):
         with pytest.raises(DoneElsewhere) as refusal:
-            await store.intend(**OTHER, epoch=2, attempt="b", act="send", over=over)
+            await store.intend(Intent(**OTHER, epoch=2, attempt="b", act="send", over=over))
         assert refusal.value.fingerprint == "f1"
     assert (await known(store, fingerprint="f2")).state == ""
 
-    granted = await store.intend(**OTHER, epoch=2, attempt="b", act="send", over="f1")
+    granted = await store.intend(Intent(**OTHER, epoch=2, attempt="b", act="send", over="f1"))
 
     assert granted.state == "INTENT"
     assert await store.acts(tenant="acme", lineage="l1") == {"send": "f2"}
     with pytest.raises(DoneElsewhere):
-        await store.intend(**{**STEP, "fingerprint": "f3"}, epoch=3, attempt="c", act="send", over="f1")
+        await store.intend(Intent(**{**STEP, "fingerprint": "f3"}, epoch=3, attempt="c", act="send", over="f1"))
 
 
 async def test_an_act_of_another_lineage_is_another_one(store: StepStore) -> None:
-    await store.intend(**STEP, epoch=1, attempt="a", act="send")
+    await store.intend(Intent(**STEP, epoch=1, attempt="a", act="send"))
 
-    granted = await store.intend(**{**OTHER, "lineage": "l2"}, epoch=1, attempt="b", act="send")
+    granted = await store.intend(Intent(**{**OTHER, "lineage": "l2"}, epoch=1, attempt="b", act="send"))
 
     assert granted.state == "INTENT"
     assert await store.acts(tenant="acme", lineage="l3") == {}

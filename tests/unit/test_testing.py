@@ -21,7 +21,7 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Recording, Work
+from replaywright.ports import Intent, Recording, Work
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.models import FakeProposer
@@ -198,7 +198,7 @@ async def test_nothing_is_done_on_a_damaged_record(damaged: FakeStepStore) -> No
     )
 
     with pytest.raises(Fenced):
-        await damaged.intend(**STEP, epoch=1, attempt="a")
+        await damaged.intend(Intent(**STEP, epoch=1, attempt="a"))
     with pytest.raises(Fenced):
         await damaged.record(recording)
     with pytest.raises(Fenced):

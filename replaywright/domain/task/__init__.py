@@ -1,1 +1,1 @@
-"""What people write: tasks, steps, policies and budgets. Above `predicate` and `session`."""
+"""Tasks, steps, policies and budgets as people write them. Above `predicate` and `session`."""

@@ -1,4 +1,4 @@
-"""What a step does, and whether it may be repeated."""
+"""Actions of steps and their effects."""
 
 from enum import StrEnum
 
@@ -35,7 +35,7 @@ class Action(StrEnum):
 
 
 class Effect(StrEnum):
-    """May the step be repeated? Ordered; an effect may be raised by what was seen, never lowered by a guess."""
+    """Consequence of a step, from repeatable to final. An observation may raise it; a guess never lowers it."""
 
     READ = "read"
     IDEMPOTENT = "idempotent"
@@ -49,17 +49,17 @@ class Effect(StrEnum):
 
     @property
     def repeatable(self) -> bool:
-        """Whether a step in doubt may simply be performed again."""
+        """True if a step in doubt may simply be performed again."""
         return self.rank <= Effect.IDEMPOTENT.rank
 
 
 def stronger(one: Effect, other: Effect) -> Effect:
-    """The one of two effects that may be repeated less."""
+    """Return the more consequential of two effects."""
     return max(one, other, key=lambda effect: effect.rank)
 
 
 class Cause(StrEnum):
-    """What an action set off in the browser: replay waits for the same."""
+    """Consequence of an action in the browser; a replay waits for the same one."""
 
     NOTHING = "nothing"
     SAME_DOCUMENT = "same_document"
@@ -100,12 +100,11 @@ _DERIVED = {
 
 
 def effect_of(action: Action, declared: Effect | None, observed: Effect | None) -> Effect:
-    """The effect that a step is treated with.
+    """Return the effect that a step is treated with.
 
-    Declared wins. A declared `read` is raised by what was seen; a declared `idempotent` is not: that a step sends
-    something is what the word says, and that it may be sent again is for its author to know (logging in). Undeclared,
-    the action decides: a click, a drag, a key press and going back (it may re-submit a form) count as `commit` until
-    they were *observed* to send nothing unsafe; then the observation counts.
+    The declared effect wins, except that an observation raises a declared `read`. A declared `idempotent` stays: its
+    author says that the request may be repeated (logging in). Undeclared, the action decides: a click, a drag, a key
+    press and going back (it may re-submit a form) count as `commit` until they were observed to send nothing unsafe.
     """
     if declared is Effect.READ and observed is not None:
         return observed

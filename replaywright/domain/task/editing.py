@@ -1,4 +1,4 @@
-"""A step that a person writes for a task under way: read with all the rules of a task file."""
+"""Edited steps of a task that is under way, read with the rules of task files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,10 @@ _NOWHERE = "http://step.invalid/"
 
 
 def edited_step(task: Task, old: Step, given: Mapping[str, Any]) -> Step:
-    """The step that takes the place of `old`, which failed.
+    """Return the step that replaces `old`, which failed.
 
     Raises:
-        InputInvalid: it is no step that this task could have; says which field, and what is expected.
+        InputInvalid: the task cannot have this step; the message names the field and the expected value.
     """
     written = {
         "task": task.task,
@@ -32,6 +32,6 @@ def edited_step(task: Task, old: Step, given: Mapping[str, Any]) -> Step:
 
 
 def as_written(step: Step) -> dict[str, Any]:
-    """The step as a task file has it, for a person to change."""
+    """Return the step as a task file has it, for a person to change."""
     data: dict[str, Any] = step.model_dump(mode="json", exclude_defaults=True, by_alias=True)
     return {"action": step.action, **data}

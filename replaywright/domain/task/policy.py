@@ -1,8 +1,8 @@
-"""What runs may reach and do: the policy that people write.
+"""Policies as people write them: limits on the network, actions, files and spending of runs.
 
-An operator's file (`REPLAYWRIGHT_POLICY`) is the limit of every run of a worker; a task may ask for hosts beside its
-own site, and limit itself. A run may do what both allow: see `replaywright.domain.policy.effective`. Without a file, a
-run reaches its own site and what its task names.
+The operator's file (`REPLAYWRIGHT_POLICY`) limits every run of a worker. A task may ask for hosts beside its own site
+and limit itself. A run may do what both allow (`replaywright.domain.policy.effective`); without a file it reaches its
+own site and the hosts that its task names.
 """
 
 from typing import Annotated
@@ -22,54 +22,58 @@ FileType = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_+-]{0,15}
 Folder = Annotated[str, StringConstraints(pattern=r"^/")]
 
 
+def _checked(patterns: tuple[str, ...], *, denies: bool = False) -> tuple[str, ...]:
+    for index, pattern in enumerate(patterns):
+        try:
+            host_rule(pattern, f"[{index}]", denies=denies)
+        except InputInvalid as exc:
+            raise ValueError(str(exc)) from exc
+    return patterns
+
+
 class Hosts(Authored):
-    """Where connections may go; what is denied is denied, whatever allows it."""
+    """Allowed and denied hosts; a denial always wins."""
 
     allow: tuple[HostPattern, ...] = ()
     """Patterns of hosts that may be reached."""
     deny: tuple[HostPattern, ...] = ()
-    """Patterns of hosts that may not."""
+    """Patterns of hosts that may not be reached."""
 
     @field_validator("allow", "deny")
     @classmethod
     def _are_patterns(cls, patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        for index, pattern in enumerate(patterns):
-            try:
-                host_rule(pattern, f"[{index}]", denies=info.field_name == "deny")
-            except InputInvalid as exc:
-                raise ValueError(str(exc)) from exc
-        return patterns
+        return _checked(patterns, denies=info.field_name == "deny")
 
 
 class Actions(Authored):
-    """Which actions steps may have; None allows all that are not denied."""
+    """Allowed and denied actions of steps."""
 
     allow: tuple[Action, ...] | None = None
-    """None: all that are not denied."""
+    """None: all actions that are not denied."""
     deny: tuple[Action, ...] = ()
-    """Denied even if they are allowed."""
+    """Denied even if allowed."""
 
 
 class Downloads(Authored):
-    """Which files a run may take from a site."""
+    """Limits on the files that a run may download."""
 
     max_mb: int | None = Field(None, ge=0)
-    """Of one file, in units of 1,048,576 bytes. None: what the worker's settings say."""
+    """Size limit of one file, in units of 1,048,576 bytes. None: the limit of the worker's settings."""
     types: tuple[FileType, ...] | None = None
-    """Extensions without their dot, in lower case. None: all."""
+    """Allowed extensions in lower case, without the dot. None: all."""
 
 
 class Traffic(Authored):
-    """How many bytes a session may send and receive, in units of 1,048,576; None is without limit."""
+    """Limits on the bytes that a session sends and receives, in units of 1,048,576; None is no limit."""
 
     up_mb: int | None = Field(None, ge=0)
-    """What may be sent."""
+    """Limit on sent bytes."""
     down_mb: int | None = Field(None, ge=0)
-    """What may be received."""
+    """Limit on received bytes."""
 
 
 class Amounts(Authored):
-    """How much a run may do; None is without limit."""
+    """Limits on the activity of a run; None is no limit."""
 
     navigations: int | None = Field(None, ge=0)
     """Steps that led to another document."""
@@ -78,13 +82,13 @@ class Amounts(Authored):
     dialogs: int | None = Field(None, ge=0)
     """Dialogs that pages open."""
     steps: int | None = Field(None, ge=0)
-    """Steps performed, those of override rules too."""
+    """Steps performed, including those of override rules."""
     seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
-    """Since the run began, without the time that it waited for a person."""
+    """Since the run began, without waiting for people."""
 
 
 class Spending(Authored):
-    """The most that a run's own budget for models may allow; None is without limit."""
+    """Upper limits for a run's own model budget; None is no limit."""
 
     calls: int | None = Field(None, ge=0)
     """Requests to models."""
@@ -95,22 +99,22 @@ class Spending(Authored):
 
 
 class Wishes(Authored):
-    """What a task asks for, and limits itself to."""
+    """Hosts that a task asks for, and limits that it sets itself."""
 
     hosts: Hosts | None = None
-    """None: the task's own site, and the hosts that the task asks for."""
+    """None: the task's own site and the hosts that the task names."""
     actions: Actions = Actions()
-    """Which actions steps may have."""
+    """Actions that steps may have."""
     upload_roots: tuple[Folder, ...] | None = None
-    """Folders whose files may be uploaded, absolute. None: what the worker's settings say."""
+    """Absolute folders whose files may be uploaded. None: those of the worker's settings."""
     downloads: Downloads = Downloads()
-    """Which files may be taken from a site."""
+    """Files that may be downloaded."""
     traffic: Traffic = Traffic()
-    """How many bytes may go and come."""
+    """Bytes that may be sent and received."""
     amounts: Amounts = Amounts()
-    """How much may be done."""
+    """Limits on the activity of the run."""
     spending: Spending = Spending()
-    """The most that a budget may be."""
+    """Upper limits of a budget."""
 
     @field_validator("upload_roots")
     @classmethod
@@ -122,27 +126,22 @@ class Wishes(Authored):
 
 
 class Learning(Authored):
-    """What holds while a task is learned."""
+    """Rules while a task is learned."""
 
     trust: tuple[HostPattern, ...] = ()
-    """Sites on which nobody is asked about what a press sends that a model chose. `*:*` is every site."""
+    """Sites on which a press that a model chose needs no approval. `*:*` is every site."""
 
     @field_validator("trust")
     @classmethod
     def _are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for index, pattern in enumerate(patterns):
-            try:
-                host_rule(pattern, f"[{index}]")
-            except InputInvalid as exc:
-                raise ValueError(str(exc)) from exc
-        return patterns
+        return _checked(patterns)
 
 
 class Policy(Wishes):
-    """What runs may reach and do, as an operator writes it."""
+    """Policy of an operator."""
 
     learning: Learning = Learning()
-    """What holds while a task is learned."""
+    """Rules while a task is learned."""
 
     name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
-    """Told with everything that it blocks."""
+    """Named in every refusal."""

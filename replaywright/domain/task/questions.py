@@ -1,7 +1,7 @@
-"""What a run asks of a person: the question as it is shown, and the answers that it takes.
+"""Questions that a run asks a person, and the answers that it accepts.
 
-A question is written by us: page text never becomes part of `text`. What of the page is worth showing is in
-`site_says`, word for word and marked as the site's, because a page may say anything to whoever decides.
+Page text never becomes part of `text`. Quotes from the page stand in `site_says`, marked as the site's, because a page
+may say anything to influence the person.
 """
 
 import shlex
@@ -17,15 +17,15 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.session.sessions import SessionRef
 
 VALUE_LIMIT = 4_000
-"""Characters of a value that a person gives."""
+"""Characters of a value in an answer."""
 SEALED_LIMIT = 12_000
-"""Characters of the same, sealed."""
+"""Characters of a sealed value."""
 SAID_LIMIT = 300
-"""Characters of each of the site's words, and of each line of what will be done."""
+"""Characters of each line quoted from the site, and of each line of what will be done."""
 APPROVE_WITHIN_S = 3 * 86_400.0
-"""How long an approval that nobody gave a time for is waited for: three days."""
+"""Default deadline of an approval: three days."""
 REMIND_EVERY_S = 86_400.0
-"""Between reminders of a question that waits, where its step says no other time: a day."""
+"""Default interval of reminders: a day."""
 
 Verdict: TypeAlias = Literal[
     "done",
@@ -40,133 +40,131 @@ Verdict: TypeAlias = Literal[
     "answer",
     "solved",
 ]
-"""On a step in doubt: done, not_done, retry (perform it again, whether it took effect or not), abandon. On one that
-failed: retry, done, skip (not a commit), abandon. On one that the lineage has done under another chain: redo, keep,
-abandon. On something to be approved: approve, refuse. Where a value is wanted: answer, and abandon. On a captcha:
-solved, answer (its text), and abandon."""
+"""On a step in doubt: done, not_done, retry (perform it again, whether it took effect or not), abandon. On a failed
+step: retry, done, skip (not a commit), abandon. On a step that the lineage has done under another chain: redo, keep,
+abandon. On an approval: approve, refuse. For a value: answer, abandon. On a captcha: solved, answer (its text),
+abandon."""
 
 OnTimeout: TypeAlias = Literal["fail", "skip"]
-"""What becomes of a question that nobody answers in time: the run fails, or the step is left out."""
+"""Consequence of a question that nobody answers in time: the run fails, or the step is skipped."""
 
 CODE_LOST = "code_lost"
-"""Reason of a step whose code cannot be read any more."""
+"""Reason of a step whose code can no longer be read."""
 CODE_NAME = "VERIFICATION_CODE"
-"""What a code that a person gave is called where secrets are: it is masked as one, and bound to domains as one."""
+"""Name of an entered code among the secrets: it is masked and bound to domains like one."""
 UNANSWERED = "unanswered"
-"""Reason of a run that failed, or of a step that was left out, because nobody answered in time."""
+"""Reason of a failed run or a skipped step when nobody answered in time."""
 WAITS = "waits"
-"""Memo of a run: the question that it waits with, or nothing; so runs that wait are found without asking each."""
+"""Memo of a run: the question that it waits for; so waiting runs are found without asking each."""
 DEADLINE = "the deadline"
-"""Who has decided then."""
+"""Name of the decider when the deadline decides."""
 
 
 class QuestionKind(StrEnum):
-    """What a person is asked for."""
+    """Kinds of questions."""
 
     DOUBT = "doubt"
-    """Whether a step took effect."""
+    """Did the step take effect?"""
     FAILED = "failed"
-    """What to do about a step that failed."""
+    """How should the run continue after a failed step?"""
     DONE_BEFORE = "done_before"
-    """Whether to repeat what the lineage has done under another chain of steps."""
+    """Should the run repeat a step that the lineage has done under another chain?"""
     APPROVE = "approve"
-    """Whether something may be done."""
+    """May this be done?"""
     CONSEQUENCE = "consequence"
-    """Whether a press that a model chose may send what it would send."""
+    """May a press that a model chose send its request?"""
     RECALLED = "recalled"
-    """Whether the skill that a model chose for a sentence is the one that is meant."""
+    """Is the skill that a model chose for a sentence the right one?"""
     VERIFICATION_CODE = "verification_code"
     """A code that only the person has."""
     SOLVE_CAPTCHA = "solve_captcha"
     TAKE_OVER = "take_over"
-    """To act in the browser in the run's place."""
+    """A request to act in the browser in the run's place."""
     WEAK_STEP = "weak_step"
-    """Whether a step that failed too often of late is to be tried."""
+    """May a step be tried that failed too often of late?"""
     ANSWER = "answer"
-    """Something that the planner needs to know."""
+    """A value that the planner needs."""
 
 
 class Patience(Authored):
-    """How long a step waits for a person, and what then; a part of the steps that ask one."""
+    """Deadline and reminders of a step that asks a person."""
 
     within_s: float | None = Field(None, ge=1, le=366 * 86_400)
-    """Seconds; None for as long as the kind of step says: an approval three days, anything else for ever."""
+    """Seconds until the deadline; None for the default of the kind: three days for an approval, else never."""
     remind_every_s: float | None = Field(None, ge=1, le=366 * 86_400)
     """Seconds between reminders; None for the run's own."""
     on_timeout: OnTimeout = "fail"
-    """What then: the run fails, or the step is left out. Nothing is ever approved by time."""
+    """Consequence of the deadline: the run fails, or the step is skipped. Time never approves anything."""
 
 
 class Ask(Record):
     """A question before it is asked."""
 
     kind: QuestionKind
-    """What is asked for."""
+    """Kind of the question."""
     text: str
     """The question, in our words."""
     sequence: int
     """Index of the step."""
     title: str = ""
-    """Of the step, templates as written."""
+    """Title of the step, with its templates as written."""
     answers: tuple[Verdict, ...]
-    """Those that are taken."""
+    """Accepted answers."""
     wants: Literal["", "text", "code"] = ""
-    """Which value goes with the answer `answer`; a `code` is only taken sealed."""
+    """Value that goes with the answer `answer`; a `code` is accepted sealed only."""
     shows: tuple[str, ...] = ()
-    """What will be done, one line each."""
+    """Actions that will follow, one line each."""
     within_s: float | None = None
-    """Seconds; None for no deadline."""
+    """Seconds until the deadline; None for no deadline."""
     remind_every_s: float | None = None
     """Seconds between reminders; None for none."""
     on_timeout: OnTimeout = "fail"
-    """What becomes of it when nobody answers in time."""
+    """Consequence of the deadline."""
 
 
 class Question(Ask):
-    """A question as it stands."""
+    """An open question."""
 
     id: str
     """Unique in the run: the step's number and a count."""
     since: datetime
     """When it was asked."""
     deadline: datetime | None = None
-    """When it ends by itself; None for never."""
+    """End of the question; None for never."""
     reminders: int = 0
-    """How often somebody was reminded of it."""
+    """Number of reminders sent."""
     site_says: tuple[str, ...] = ()
-    """The site's words, which are no advice."""
+    """Quotes from the site; they are no advice."""
     url: str = ""
-    """Where the browser is, redacted."""
+    """The browser's current address, redacted."""
     picture: str = ""
-    """Digest, in the artifact store, of what the screen showed when it was asked, secrets masked."""
+    """Digest, in the artifact store, of the screen when it was asked, secrets masked."""
     picture_missing: str = ""
-    """Why there is none."""
+    """Reason for a missing picture."""
     key: str = ""
-    """Public key that a code is sealed with."""
+    """Public key that seals a code."""
 
 
 PLANNER_QUESTIONS = 3
-"""How often a planner may ask the user something in one run."""
+"""Questions that a planner may ask the user in one run."""
 
 
 class UserAnswer(Record):
-    """What a planner asked, and what the user said."""
+    """A planner's question and the user's answer."""
 
     question: str
-    """The planner's words."""
     answer: str
-    """The user's."""
 
 
 class LookForPerson(Record):
-    """Input of `person.look`: what a person should see who is asked."""
+    """Input of `person.look`, which captures the page for a person."""
 
     session: SessionRef
     epoch: int
 
 
 class SeenByPerson(Record):
-    """What there was to be seen."""
+    """Capture of the page for a person."""
 
     url: str = ""
     site_says: tuple[str, ...] = ()
@@ -175,7 +173,7 @@ class SeenByPerson(Record):
 
 
 class KeyRequest(Record):
-    """Input of `person.key`: make a key that a code can be sealed with."""
+    """Input of `person.key`: make a key pair to seal a code with."""
 
     tenant: str
     run_id: str
@@ -184,7 +182,7 @@ class KeyRequest(Record):
 
 
 class Notice(Record):
-    """Input of `person.notify`: tell whoever should know that a run waits. On the standard input of the command."""
+    """Input of `person.notify`; the notify command reads it on its standard input."""
 
     event: Literal["asked", "reminder", "timed_out"]
     run_id: str
@@ -194,7 +192,7 @@ class Notice(Record):
 
 
 def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson, key: str = "") -> Question:
-    """The question as it is asked at `now`, the run's `number`-th."""
+    """Return the question as asked at `now`, the run's `number`-th."""
     deadline = None if ask.within_s is None else now + timedelta(seconds=ask.within_s)
     return Question(
         **ask.model_dump(),
@@ -207,17 +205,17 @@ def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson, key: str
 
 
 def quoted(*texts: str) -> tuple[str, ...]:
-    """Put each text in one line that is not too long."""
+    """Put each text on one line of limited length."""
     return tuple(shorten(" ".join(text.split()), SAID_LIMIT) for text in texts if text.strip())
 
 
 def answering(run_id: str, answers: Sequence[str]) -> str:
-    """The command that answers, with the answers that the run takes."""
+    """Return the command that answers, with the accepted answers."""
     return f"replaywright answer {shlex.quote(run_id)} {'|'.join(answers)}"
 
 
 def objection(question: Question, *, verdict: str, value: str, sealed: str) -> str:
-    """Why the question does not take this answer; empty if it does. The value itself is never in the message."""
+    """Return why the question refuses this answer; empty if it accepts it. The message never has the value."""
     step = question.sequence + 1
     if verdict not in question.answers:
         return f"{verdict} is no answer for step {step}; it takes: {', '.join(question.answers)}"

@@ -1,4 +1,4 @@
-"""The steps of a task as people write them: one class for each action, and what can be asked of any."""
+"""Steps of a task as people write them: one class for each action."""
 
 import re
 from collections.abc import Mapping
@@ -24,37 +24,36 @@ from replaywright.domain.task.actions import Action, Effect, effect_of
 from replaywright.domain.task.questions import Patience
 
 OnUnknown: TypeAlias = Literal["ask", "fail", "assume_done", "retry"]
-"""What becomes of a step of which nothing can tell whether it took effect."""
+"""Reaction to a step whose effect cannot be determined."""
 Answer: TypeAlias = Literal["accept", "dismiss"]
-"""What a dialog is told: OK, or Cancel; on leaving a page that asks first: leave, or stay."""
+"""Answer to a dialog: OK or Cancel; for a page that asks before leaving: leave or stay."""
 
 
 class StepBase(Authored):
-    """What every step may say."""
+    """Fields of every step."""
 
     effect: Effect | None = None
-    """Declared effect; None lets the action and what is observed decide."""
+    """Declared effect; None leaves it to the action and the observations."""
     when: tuple[Predicate, ...] = ()
-    """What must hold before the step; if it does not, the step is skipped, and nothing fails."""
+    """Conditions for performing the step; if one does not hold, the step is skipped without a failure."""
     expect: tuple[Predicate, ...] = ()
-    """What must hold after the step."""
+    """Conditions that must hold after the step."""
     timeout_ms: int = Field(10_000, ge=100, le=300_000)
-    """The budget of the step: finding, acting and verifying together."""
+    """Time for finding, acting and verifying together."""
     always: bool | None = None
-    """True to act although what the step is to bring about is there already."""
+    """True to act even if the desired state is there already."""
     dialog: Answer | tuple[Answer, ...] | None = None
-    """The answer to every dialog that the step causes, or one for each in their order; the others are dismissed."""
+    """Answer to every dialog that the step causes, or one for each in order; all others are dismissed."""
     dialog_text: str | None = None
-    """What is entered into the prompts that are accepted; without it, what the page suggests."""
+    """Text for accepted prompts; without it, the page's suggestion."""
     reconcile: "Reconcile | None" = None
-    """How to find out on the site whether the step took effect, when nothing else tells."""
+    """Steps that ask the site for the effect of the step when nothing else tells."""
     on_unknown: OnUnknown | None = None
-    """What to do when not even that tells; None asks a person."""
+    """Reaction when the effect stays unknown; None asks a person."""
     late_ms: int | None = Field(None, ge=0, le=300_000)
-    """How long after its input a step with consequences waits for the request that it sends; None: as long as the task
-    says."""
+    """Time after the input in which a step with consequences waits for its request; None: as in the task."""
     evidence: Literal["page"] | None = None
-    """`page`: what the page itself shows is enough to take a commit for done, as it sends nothing that tells."""
+    """`page`: the page itself is enough evidence for a commit that sends no telling request."""
 
     @field_validator("when", mode="before")
     @classmethod
@@ -92,12 +91,12 @@ class StepBase(Authored):
 
     @model_validator(mode="after")
     def _doubt_is_for_what_must_not_be_repeated(self) -> "StepBase":
-        said = next((name for name in ("reconcile", "on_unknown", "late_ms") if getattr(self, name) is not None), None)
-        if said is None:
+        named = [name for name in ("reconcile", "on_unknown", "late_ms") if getattr(self, name) is not None]
+        if not named:
             return self
         effect = effect_of(Action(getattr(self, "action")), self.effect, None)  # noqa: B009 - of every subclass
         if effect.repeatable:
-            raise ValueError(f"{said} is for a step that must not be repeated: add effect: commit, or leave it out")
+            raise ValueError(f"{named[0]} is for a step that must not be repeated: add effect: commit, or leave it out")
         if effect is Effect.IRREVERSIBLE and self.on_unknown == "retry":
             raise ValueError(
                 "on_unknown is retry, and the effect irreversible: it might be done twice; use ask or fail"
@@ -113,16 +112,16 @@ class StepBase(Authored):
 
     @property
     def needs_witness(self) -> bool:
-        """Whether the step is only done if somebody other than the page that it acted in says so."""
+        """True if the page that the step acts in cannot prove the step by itself."""
         return self.effect is not None and not self.effect.repeatable and self.evidence is None
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The declared answers in order; empty when none is declared."""
+        """Declared answers in order; empty without any."""
         return (self.dialog,) if isinstance(self.dialog, str) else self.dialog or ()
 
     def answer_to(self, position: int) -> Answer:
-        """The answer to the dialog that is the step's first (0), second and so on: unless declared, no."""
+        """Return the answer to the step's dialog at `position` (from 0); undeclared ones are dismissed."""
         if isinstance(self.dialog, str):
             return self.dialog
         return self.answers[position] if position < len(self.answers) else "dismiss"
@@ -132,16 +131,16 @@ class PageStep(StepBase):
     """A step that acts on the page as a whole."""
 
     instruction: str = ""
-    """How the step reads; nothing is looked for by it."""
+    """Title of the step; it identifies no element."""
 
 
 class ElementStep(StepBase):
     """A step that acts on one element."""
 
     instruction: str = Field(min_length=1)
-    """Which element, in plain words: "the send button"."""
+    """The element in plain words: "the send button"."""
     target: ElementQuery | None = None
-    """The element by role, name and so on; with it, no model is needed. Must match exactly one."""
+    """The element by role, name and so on: no model is needed. It must match exactly one."""
 
 
 class Goto(PageStep):
@@ -153,21 +152,17 @@ class Goto(PageStep):
 
 
 class Position(Authored):
-    """A place inside an element, in CSS pixels from its top left corner."""
+    """A point inside an element, in CSS pixels from its top left corner."""
 
     x: float = Field(ge=0, allow_inf_nan=False)
-    """To the right."""
     y: float = Field(ge=0, allow_inf_nan=False)
-    """Down."""
 
 
 class Offset(Authored):
-    """A way for the pointer to go, in CSS pixels: to the right and down; negative is to the left and up."""
+    """A distance in CSS pixels to the right and down; negative values go left and up."""
 
     x: float = Field(0, allow_inf_nan=False)
-    """To the right."""
     y: float = Field(0, allow_inf_nan=False)
-    """Down."""
 
     @model_validator(mode="after")
     def _goes_somewhere(self) -> "Offset":
@@ -180,16 +175,16 @@ class PointerStep(ElementStep):
     """A step of the pointer on one element."""
 
     position: Position | None = None
-    """Where in the element; without it, its middle, or else where it can be reached."""
+    """Point in the element; without it, the middle or another reachable point."""
 
 
 class ClickStep(PointerStep):
-    """A step that presses a button of the mouse on the spot."""
+    """A step that presses a mouse button without moving."""
 
     button: Literal["left", "middle", "right"] | None = None
-    """Which button of the mouse; the left one if none is named."""
+    """Mouse button; the left one by default."""
     modifiers: tuple[Literal["Alt", "Control", "Meta", "Shift"], ...] | None = None
-    """Keys that are held down meanwhile."""
+    """Keys held down during the click."""
 
     # The same click must be the same step, however it is written: its keys are digests.
     @field_validator("button")
@@ -222,15 +217,15 @@ class Hover(PointerStep):
 
 
 class Drag(PointerStep):
-    """Take the element and drop it on another one, or some way off."""
+    """Drag the element onto another one, or by a distance."""
 
     action: Literal["drag"]
     to: ElementQuery | None = None
-    """The element to drop it on; exactly one must match, in the document that the dragged element is in."""
+    """The element to drop on; exactly one must match, in the document of the dragged element."""
     to_position: Position | None = None
-    """Where in the element named by `to`; without it, its middle."""
+    """Point in the element `to`; without it, its middle."""
     by: Offset | None = None
-    """Instead of `to`: how far to drag."""
+    """Distance to drag, instead of `to`."""
 
     @model_validator(mode="after")
     def _has_a_destination(self) -> "Drag":
@@ -242,10 +237,9 @@ class Drag(PointerStep):
 
     @property
     def destination(self) -> str:
-        """Where it is dropped, as it reads in a line."""
+        """The destination as one line."""
         if self.to is not None:
-            said = ", ".join(f"{name} {value!r}" for name, value in self.to.model_dump(exclude_none=True).items())
-            return f"to {said}"
+            return "to " + ", ".join(f"{name} {value!r}" for name, value in self.to.model_dump(exclude_none=True).items())
         assert self.by is not None
         return f"by {self.by.x:g}, {self.by.y:g}"
 
@@ -255,15 +249,15 @@ class Fill(ElementStep):
 
     action: Literal["fill"]
     value: str
-    """What the field is to hold; an editor takes line feeds as paragraphs, a date field the ISO form."""
+    """New value; an editor takes line feeds as paragraphs, a date field the ISO form."""
 
 
 class Type(ElementStep):
-    """Clear a field, then type into it key by key, for pages that listen to keys."""
+    """Clear a field, then type into it key by key, for pages that handle key events."""
 
     action: Literal["type"]
     value: str
-    """What is typed."""
+    """Text to type."""
 
 
 class Paste(StepBase):
@@ -274,23 +268,23 @@ class Paste(StepBase):
 
     action: Literal["paste"]
     value: str
-    """What is pasted."""
+    """Text to paste."""
     instruction: str = ""
-    """Which element it is pasted into; empty for the one that has the focus."""
+    """The element in plain words; empty for the focused one."""
     target: ElementQuery | None = None
-    """The same as a query; with it, no model is needed."""
+    """The element as a query: no model is needed."""
 
 
 class Press(StepBase):
-    """Press a key or a combination, such as `Enter` or `Control+A`, on an element or on what has the focus."""
+    """Press a key or a combination, such as `Enter` or `Control+A`, on an element or the focused one."""
 
     action: Literal["press"]
     keys: str = Field(min_length=1)
     """A key, or several joined by `+`."""
     instruction: str = ""
-    """Which element gets the keys; empty for the one that has the focus."""
+    """The element in plain words; empty for the focused one."""
     target: ElementQuery | None = None
-    """The same as a query; with it, no model is needed."""
+    """The element as a query: no model is needed."""
 
 
 class SelectOption(ElementStep):
@@ -301,9 +295,9 @@ class SelectOption(ElementStep):
 
     action: Literal["select_option"]
     value: str | None = None
-    """The one option to choose."""
+    """The option to choose."""
     values: tuple[str, ...] | None = Field(None, min_length=1)
-    """The options that shall be chosen, and no other."""
+    """The options to choose; all others are deselected."""
 
     @model_validator(mode="after")
     def _says_which(self) -> "SelectOption":
@@ -316,12 +310,12 @@ class SelectOption(ElementStep):
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What to choose, one or several."""
+        """The options to choose."""
         return self.values or (self.value or "",)
 
 
 class Switch(ElementStep):
-    """A step that leaves its element in one of two states, and touches it only if it is in the other."""
+    """A step that puts its element into one of two states, and touches it only in the other one."""
 
     @field_validator("always")
     @classmethod
@@ -344,25 +338,25 @@ class Uncheck(Switch):
 
 
 class Expand(Switch):
-    """Open a menu, a section or whatever else says that it is closed; an open one is left alone."""
+    """Open a menu, a section or another closed element; an open one is left alone."""
 
     action: Literal["expand"]
 
 
 class Collapse(Switch):
-    """Close a menu, a section or whatever else says that it is open; a closed one is left alone."""
+    """Close a menu, a section or another open element; a closed one is left alone."""
 
     action: Literal["collapse"]
 
 
 class Upload(ElementStep):
-    """Give files to a file field, to what opens a file chooser when it is clicked, or to an area to drop them on."""
+    """Give files to a file field, to a file chooser that a click opens, or to a drop area."""
 
     action: Literal["upload"]
     files: tuple[str, ...] = Field(min_length=1, max_length=100)
-    """Paths on the worker's machine; relative ones from the first of its upload roots that has them."""
+    """Paths on the worker's machine; relative ones are searched in the upload roots, in order."""
     drop: bool | None = None
-    """True to drop the files on the element, for pages that take them no other way."""
+    """True to drop the files on the element, for pages that accept them no other way."""
 
     @field_validator("files")
     @classmethod
@@ -378,13 +372,13 @@ class Upload(ElementStep):
 
 
 class Scroll(StepBase):
-    """Scroll an element into view, or the page or a scrolling area of it to an end."""
+    """Scroll an element into view, or the page or a scrolling area to an end."""
 
     action: Literal["scroll"]
     instruction: str = ""
     """The element to bring into view; with `to: top | bottom` the area to scroll, and empty for the page."""
     target: ElementQuery | None = None
-    """The same as a query; with it, no model is needed."""
+    """The element as a query: no model is needed."""
     to: Literal["top", "bottom", "element"] = "element"
     """`element`: bring it into view."""
 
@@ -441,13 +435,13 @@ class ExtractField(Authored):
     """One named value to read."""
 
     take: Literal["text", "texts", "value", "attribute", "table", "count"] = "text"
-    """`table` gives a list of rows, each a mapping from column header to cell text; `texts` those of all that match."""
+    """`table` gives a list of rows, each a mapping from column header to cell text; `texts` lists all matches."""
     find: ElementQuery | None = None
-    """Which element inside the step's element; None for the step's element itself."""
+    """Element inside the step's element; None for the step's element itself."""
     attribute: str | None = None
-    """With `take: attribute`: which one."""
+    """Name of the attribute for `take: attribute`."""
     type: Literal["string", "number", "integer", "boolean"] = "string"
-    """What the text is made into; one that cannot be fails the step."""
+    """Type of the value; the step fails if the text cannot be converted."""
 
     @model_validator(mode="after")
     def _attribute_named(self) -> "ExtractField":
@@ -463,32 +457,32 @@ class Extract(StepBase):
     instruction: str = ""
     """The element to read from; empty for the whole page."""
     target: ElementQuery | None = None
-    """The same as a query; with it, no model is needed."""
+    """The element as a query: no model is needed."""
     fields: dict[str, ExtractField] = Field(min_length=1)
-    """What is read, by the names that the result has it under."""
+    """Values to read, by their names in the result."""
 
 
 ITEMS_LIMIT = 500
-"""Items that a `for_each` may have at most."""
+"""Maximum items of a `for_each`."""
 BODY_LIMIT = 20
-"""Steps that a `for_each` may have for each item."""
+"""Maximum steps of a `for_each` for each item."""
 ITEMS_FIELD = "items"
-"""Under which a `for_each` has in its outcome what it read."""
+"""Name of the items in the outcome of a `for_each`."""
 
 
 class CellTest(Authored):
-    """A condition on the text of a cell; a text alone is what the cell must be, after normalisation."""
+    """A condition on the text of a cell; a plain text means equality after normalisation."""
 
     equals: str | None = None
-    """The text of the cell, after normalisation."""
+    """The text after normalisation."""
     contains: str | None = Field(None, min_length=1)
-    """Contained in it."""
+    """A part of the text."""
     one_of: tuple[str, ...] | None = Field(None, min_length=1)
-    """Equal to one of these."""
+    """Accepted texts."""
     none_of: tuple[str, ...] | None = Field(None, min_length=1)
-    """Equal to none of these."""
+    """Refused texts."""
     matches: str | None = Field(None, min_length=1)
-    """A regular expression (RE2), searched for anywhere in the text."""
+    """A regular expression (RE2), searched anywhere in the text."""
 
     @field_validator("matches")
     @classmethod
@@ -512,32 +506,32 @@ class CellTest(Authored):
 
 
 class ForEach(StepBase):
-    """Do steps for each item of a list: values that are given, rows of a table, or elements that answer to a query.
+    """Perform steps for each item of a list: given values, rows of a table, or elements that match a query.
 
-    The items are read once. In the steps `{{item}}` is the item's text, and `{{item.Column}}` a cell of its row.
+    The items are read once. In the steps `{{item}}` is the item's text and `{{item.Column}}` a cell of its row.
     """
 
     action: Literal["for_each"]
     item: str
-    """What an item is called in the steps: a parameter's name."""
+    """Name of the item in the steps."""
     instruction: str = ""
-    """The table; with `elements`, what they are in. Empty with `elements` for the whole page."""
+    """The table; with `elements`, their container, or empty for the whole page."""
     target: ElementQuery | None = None
-    """The same as a query; with it, no model is needed."""
+    """The element as a query: no model is needed."""
     values: str | tuple[str, ...] | None = None
     """The items themselves, or `{{parameter}}` of type list."""
     elements: ElementQuery | None = None
-    """Every element that answers to this is an item: its text."""
+    """Query whose matches are the items; each gives its text."""
     where: dict[str, CellTest] = Field(default_factory=dict)
-    """Only rows with this in the named columns."""
+    """Conditions on the named columns of a row."""
     limit: int = Field(50, ge=1, le=ITEMS_LIMIT)
-    """How many items there may be; see `on_more`."""
+    """Maximum number of items; see `on_more`."""
     on_more: Literal["fail", "stop"] = "fail"
-    """When there are more items than `limit`: fail before any is begun, or take the first ones only."""
+    """With more items than `limit`: fail before the first, or take the first ones only."""
     on_failure: Literal["fail", "skip_item"] = "fail"
-    """When a step of an item failed and nothing mends it: end the run, or go on with the next item."""
+    """When a step of an item failed and cannot be repaired: end the run, or go on with the next item."""
     steps: "tuple[Step, ...]" = Field(min_length=1, max_length=BODY_LIMIT)
-    """What is done for each item."""
+    """Steps for each item."""
 
     @field_validator("item")
     @classmethod
@@ -582,12 +576,12 @@ class ForEach(StepBase):
 
     @property
     def is_table(self) -> bool:
-        """Whether its items are the rows of a table."""
+        """True if the items are the rows of a table."""
         return self.values is None and self.elements is None
 
     @property
     def fields(self) -> dict[str, ExtractField]:
-        """What is read from the page; nothing when the items are given."""
+        """Values to read from the page; empty when the items are given."""
         if self.values is not None:
             return {}
         if self.elements is not None:
@@ -596,11 +590,11 @@ class ForEach(StepBase):
 
 
 class Approve(StepBase, Patience):
-    """Ask a person whether the steps that follow may be done, and show which these are. Touches nothing."""
+    """Ask a person to approve the steps that follow, and show them. Touches nothing."""
 
     action: Literal["approve"]
     instruction: str = ""
-    """What the person should look at, in plain words; may be empty."""
+    """Hint for the person in plain words; may be empty."""
 
     @model_validator(mode="after")
     def _only_asks(self) -> "Approve":
@@ -613,29 +607,29 @@ class Approve(StepBase, Patience):
 
 
 class VerificationCode(ElementStep, Patience):
-    """Ask a person for a code and put it into a field: the code is kept nowhere."""
+    """Ask a person for a code and enter it; the code is not stored."""
 
     action: Literal["verification_code"]
     by: Literal["fill", "type", "paste"] = "fill"
-    """How it is entered; `paste` for a code that is spread over several boxes."""
+    """Way of entering; `paste` for a code that is spread over several boxes."""
 
 
 class SolveCaptcha(StepBase, Patience):
-    """Have a person solve a captcha: in the browser itself, or by telling what it says."""
+    """Have a person solve a captcha: in the browser itself, or by giving its text."""
 
     action: Literal["solve_captcha"]
     instruction: str = ""
-    """The field for what the captcha says; empty where it is solved in the browser only."""
+    """The field for the captcha's text; empty if it is solved in the browser only."""
     target: ElementQuery | None = None
-    """The same as a query; with it, no model is needed."""
+    """The element as a query: no model is needed."""
 
 
 class TakeOver(StepBase, Patience):
-    """Hand the browser to a person, who does what is asked in it and hands it back."""
+    """Lend the browser to a person, who performs the instruction and returns it."""
 
     action: Literal["take_over"]
     instruction: str = Field(min_length=1)
-    """What the person is to do, in plain words."""
+    """The person's job in plain words."""
 
     @model_validator(mode="after")
     def _says_what_is_expected_back(self) -> "TakeOver":
@@ -685,20 +679,20 @@ Step: TypeAlias = Annotated[
 ProbeStep: TypeAlias = Annotated[
     Goto | Click | Hover | Expand | Collapse | Scroll | WaitFor, Field(discriminator="action")
 ]
-"""What finding out may consist of."""
+"""Steps that a `Reconcile` may have."""
 
 
 class Reconcile(Authored):
-    """How to find out on the site whether a step took effect: steps that only read, in a tab of their own."""
+    """Read-only steps in a separate tab that ask the site whether a step took effect."""
 
     steps: tuple[ProbeStep, ...] = Field(min_length=1, max_length=10)
     """They begin with a goto. Elements are found by `target`; no model is asked."""
     expect: tuple[Predicate, ...] = Field(min_length=1)
-    """If all of it holds then, the step took effect."""
+    """If all of it holds, the step took effect."""
     site_lag_ms: int | None = Field(None, ge=0, le=600_000)
-    """How long it may take until the site shows this step; None: as long as the task says."""
+    """Time until the site shows this step; None: as in the task."""
     in_flight_ms: int | None = Field(None, ge=0, le=3_600_000)
-    """How long the site is asked for this step while it has not answered what it was sent; None: as the task says."""
+    """Time to keep asking the site while the request has no response; None: as in the task."""
 
     @model_validator(mode="after")
     def _only_reads(self) -> "Reconcile":
@@ -718,7 +712,7 @@ class Reconcile(Authored):
 
 
 def _why_no_probe(step: ProbeStep) -> str:
-    """Why this step has no place in finding out; empty if it has."""
+    """Return why the step is not allowed in a `Reconcile`; empty if it is."""
     if isinstance(step, Click) and step.effect is not Effect.READ:
         return "is no step that only reads; if the click only leads on, add effect: read"
     if step.effect is not None and not step.effect.repeatable:
@@ -733,26 +727,26 @@ def _why_no_probe(step: ProbeStep) -> str:
 
 
 def _of_a_step(predicate: Predicate) -> str:
-    """The kind of a condition on what a step did, the predicate's own or inside it; empty if there is none."""
+    """Return the kind of a condition that depends on a step, itself or a part; empty if there is none."""
     if isinstance(predicate, Focused):
         return kind_of(predicate)
     return _of_what_was_done(predicate) or next(filter(None, map(_of_a_step, parts_of(predicate))), "")
 
 
 def _of_what_was_done(predicate: Predicate) -> str:
-    """The same of what only the evidence of a step can tell, never a page."""
+    """Return the kind of a condition that only the evidence of a step can decide; empty if there is none."""
     if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen):
         return kind_of(predicate)
     return next(filter(None, map(_of_what_was_done, parts_of(predicate))), "")
 
 
 def action_of(step: Step) -> Action:
-    """The step's action as an enum."""
+    """Return the step's action as an enum."""
     return Action(step.action)
 
 
 def names_element(step: Step) -> bool:
-    """Whether the step acts on one element that has to be found."""
+    """Return True if the step acts on one element that has to be found."""
     match step:
         case ElementStep():
             return True
@@ -763,9 +757,9 @@ def names_element(step: Step) -> bool:
 
 
 def arguments_of(step: Step) -> dict[str, Any]:
-    """What the action is done with, as templates: everything but instruction, target, effect, conditions and times.
+    """Return the action's arguments as templates: no instruction, target, effect, conditions and times.
 
-    Of a `for_each` that is what the items are; what is done with them are steps of their own.
+    For a `for_each` they describe the items; its steps count by themselves.
     """
     skip = {"action", "instruction", "target", "effect", "when", "expect", "timeout_ms", "reconcile", "on_unknown"}
     skip |= {"late_ms", "evidence"}
@@ -776,9 +770,9 @@ def arguments_of(step: Step) -> dict[str, Any]:
 
 
 def entering(step: VerificationCode | SolveCaptcha, *, has_text: bool) -> Step:
-    """What is done in the browser once a person has answered: entering a text, or seeing that all is as expected."""
-    taken_over = ("when", "expect", "timeout_ms", "effect", "dialog", "dialog_text")
-    common: dict[str, Any] = {name: getattr(step, name) for name in taken_over}
+    """Return the step that follows the answer: enter the text, or verify the expectations."""
+    kept = ("when", "expect", "timeout_ms", "effect", "dialog", "dialog_text")
+    common: dict[str, Any] = {name: getattr(step, name) for name in kept}
     if not has_text:
         return WaitFor(action="wait_for", **common)
     common |= {"instruction": step.instruction, "target": step.target, "value": ""}

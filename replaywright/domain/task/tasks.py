@@ -1,4 +1,4 @@
-"""What people write: a task with its parameters; read from a file's data, and given its parameters' values."""
+"""Tasks with their parameters: parsing of a file's data, and binding of parameter values."""
 
 import contextlib
 import re
@@ -23,24 +23,24 @@ _Authored = TypeVar("_Authored", bound=Authored)
 _Written: TypeAlias = "tuple[str, Step, dict[str, Any], ForEach | None]"
 
 VALUES_LIMIT = 256 * 1024
-"""Bytes of all parameters' values of a run: they are told to every step, and Temporal takes 2 MB at a time."""
+"""Bytes of all parameter values of a run: every step carries them, and Temporal limits a payload to 2 MB."""
 _SHOWN = 60
 """Characters of a name in a message."""
 
 
 class Parameter(Authored):
-    """One value that a caller may or must give."""
+    """A value that callers give."""
 
     type: Literal["text", "email", "number", "date", "choice", "list"] = "text"
-    """A `list` is for the `values` of a `for_each`: its value is the JSON of several texts."""
+    """A `list` is for the `values` of a `for_each`: its value is a JSON array of texts."""
     description: str = ""
     """For people, and for models that read goals."""
     example: str = ""
-    """A value as it may be, shown where one is missing."""
+    """Sample value, shown when one is missing."""
     default: str | None = None
-    """None means that the caller must give a value."""
+    """None: the caller must give a value."""
     choices: tuple[str, ...] = ()
-    """For `type: choice`: the values allowed."""
+    """Allowed values of `type: choice`."""
 
     @field_validator("default", mode="before")
     @classmethod
@@ -58,53 +58,46 @@ class Parameter(Authored):
 
 
 class Task(Authored):
-    """A browser task: where to start, with what values, which steps, and what must hold at the end."""
+    """A browser task: start page, parameters, steps and final verification."""
 
     task: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
     """Short name, lower case with dashes: part of the run's id."""
     goal: str = ""
-    """What it is for, in one sentence: shown in the Temporal UI, and what a task without steps is learned from."""
+    """Purpose in one sentence: shown in the Temporal UI; a task without steps is learned from it."""
     url: str = ""
-    """Start URL, opened before the first step; may only be empty when the first step is a goto."""
+    """Page to open before the first step; may be empty only when the first step is a goto."""
     parameters: dict[str, Parameter] = Field(default_factory=dict)
-    """The values that callers give, by name; used as `{{name}}`."""
+    """Values that callers give, by name; used as `{{name}}`."""
     secrets: tuple[str, ...] = ()
     """Names of the secrets that steps may use as `{{secret:NAME}}`."""
     steps: tuple[Step, ...] = Field((), validate_default=True)
-    """Empty for a task that begins from its goal, which the run recalls or learns. That needs a goal and a url."""
+    """Empty for a task that begins from its goal, which the run recalls or learns; it needs a goal and a url."""
     verify: tuple[Predicate, ...] = ()
-    """What must hold after the last step: the final verification."""
+    """Conditions of the final verification, after the last step."""
     budget: Budget = Budget()
-    """What a run may spend on models."""
+    """Model budget of a run."""
     policy: Wishes | None = None
-    """Hosts that runs ask for beside the task's own site, and what they limit themselves to; see the reference."""
+    """Hosts that runs need beside the task's own site, and limits that they set themselves; see the reference."""
     on_failure: Literal["fail", "ask"] = "fail"
-    """When a step failed and nothing mends it: end the run, or wait for a person."""
+    """When a step failed and cannot be repaired: end the run, or ask a person."""
     on_weak_step: Literal["ask", "warn"] | None = None
-    """Before a step that was done in less than 80 % of its last runs: ask a person, or only warn. None asks where
+    """Before a step that succeeded in less than 80 % of its last runs: ask a person, or only warn. None asks where
     `on_failure` does."""
     site_lag_ms: int = Field(5_000, ge=0, le=600_000)
-    """How long it may take until the site shows what it has done; before that it is not asked by `reconcile`."""
+    """Time until the site shows a change; `reconcile` does not ask before."""
     late_ms: int = Field(15_000, ge=0, le=300_000)
-    """How long after its input a step with consequences waits for the request that it sends."""
+    """Time after the input in which a step with consequences waits for its request."""
     in_flight_ms: int = Field(300_000, ge=0, le=3_600_000)
-    """How long the site is asked whether a step took effect while it has not answered what it was sent."""
+    """Time to keep asking the site for the effect of a step while its request has no response."""
 
-    @field_validator("parameters")
+    @field_validator("parameters", "secrets")
     @classmethod
-    def _names_are_plain(cls, parameters: dict[str, Parameter]) -> dict[str, Parameter]:
-        for name in parameters:
+    def _names_are_plain(cls, names: Any, info: ValidationInfo) -> Any:
+        for name in names:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError(f"{name!r} is no parameter name: use letters, digits and underscores")
-        return parameters
-
-    @field_validator("secrets")
-    @classmethod
-    def _secret_names_are_plain(cls, secrets: tuple[str, ...]) -> tuple[str, ...]:
-        for name in secrets:
-            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError(f"{name!r} is no secret's name: use letters, digits and underscores")
-        return secrets
+                kind = "parameter name" if info.field_name == "parameters" else "secret's name"
+                raise ValueError(f"{name!r} is no {kind}: use letters, digits and underscores")
+        return names
 
     @field_validator("steps")
     @classmethod
@@ -125,8 +118,8 @@ class Task(Authored):
     @model_validator(mode="after")
     def _lists_fit(self) -> "Task":
         lists = {name for name, parameter in self.parameters.items() if parameter.type == "list"}
-        for place, step, told, _ in _written(self):
-            used = _but(told, "steps")
+        for place, step, data, _ in _written(self):
+            used = _but(data, "steps")
             if isinstance(step, ForEach):
                 _check_list(place, step, self)
                 used = _but(used, "values")
@@ -141,9 +134,9 @@ class Task(Authored):
     def _uses_only_what_it_declares(self) -> "Task":
         written = tuple(_written(self))
         places: list[tuple[str, Any, ForEach | None]] = [
-            (place, _but(told, "steps"), loop) for place, _, told, loop in written
+            (place, _but(data, "steps"), loop) for place, _, data, loop in written
         ]
-        places += [("url", self.url, None), ("verify", _told(self, "verify"), None)]
+        places += [("url", self.url, None), ("verify", _dumped(self, "verify"), None)]
         for place, value, loop in places:
             for text in texts_of(value):
                 if typo := malformed_in(text):
@@ -159,9 +152,9 @@ class Task(Authored):
         for place, value, _ in places:
             if place in ("url", "verify") and any(secrets_in(text) for text in texts_of(value)):
                 raise ValueError(f"{place} uses a secret; secrets may only be entered into fields (fill, type, paste)")
-        for place, step, told, _ in written:
+        for place, step, data, _ in written:
             entered = ("value",) if isinstance(step, Fill | Type | Paste) else ()
-            if any(secrets_in(text) for text in texts_of(_but(told, "steps", "dialog_text", *entered))):
+            if any(secrets_in(text) for text in texts_of(_but(data, "steps", "dialog_text", *entered))):
                 raise ValueError(
                     f"{place} uses a secret outside the value of a fill, type or paste step, or a dialog_text"
                 )
@@ -169,31 +162,31 @@ class Task(Authored):
 
 
 def _written(task: Task) -> Iterator[_Written]:
-    """All steps with their places in the file and as JSON, those of lists with their `for_each`."""
-    return _placed(task.steps, _told(task, "steps"))
+    """Yield each step with its place in the file, its JSON and the `for_each` around it."""
+    return _placed(task.steps, _dumped(task, "steps"))
 
 
 def _placed(
-    steps: Iterable[Step], told: Iterable[dict[str, Any]], within: str = "", loop: ForEach | None = None
+    steps: Iterable[Step], dumped: Iterable[dict[str, Any]], within: str = "", loop: ForEach | None = None
 ) -> Iterator[_Written]:
-    for index, (step, said) in enumerate(zip(steps, told, strict=True)):
+    for index, (step, data) in enumerate(zip(steps, dumped, strict=True)):
         place = f"{within}steps[{index}]"
-        yield place, step, said, loop
+        yield place, step, data, loop
         if isinstance(step, ForEach):
-            yield from _placed(step.steps, said["steps"], f"{place}.", step)
+            yield from _placed(step.steps, data["steps"], f"{place}.", step)
 
 
-def _told(task: Task, field: str) -> Any:
-    """A field as JSON, written by the task: each kind of step would first build a schema of its own."""
+def _dumped(task: Task, field: str) -> Any:
+    """Return a field as JSON, dumped by the task: each kind of step would first build its own schema."""
     return task.model_dump(mode="json", include={field})[field]
 
 
-def _but(told: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name not in names}
+def _but(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in names}
 
 
 def _is_of_item(name: str, loop: ForEach | None) -> bool:
-    """Whether `{{name}}` means the item of the list, or a column of it."""
+    """Return True if `{{name}}` means the list's item or one of its columns."""
     if loop is None:
         return False
     item, _, column = name.partition(".")
@@ -201,7 +194,7 @@ def _is_of_item(name: str, loop: ForEach | None) -> bool:
 
 
 def _unknown(name: str, written: Iterable[_Written]) -> str:
-    """What is wrong with a parameter that nobody declares."""
+    """Describe the fault of an undeclared parameter."""
     item, dot, _ = name.partition(".")
     for place, step, _, _loop in written:
         if isinstance(step, ForEach) and step.item == item:
@@ -214,7 +207,7 @@ def _unknown(name: str, written: Iterable[_Written]) -> str:
 
 
 def _check_list(place: str, step: ForEach, task: "Task") -> None:
-    """See that a list fits the task.
+    """Check that a list fits the task.
 
     Raises:
         ValueError: says what does not.
@@ -238,7 +231,7 @@ def _check_list(place: str, step: ForEach, task: "Task") -> None:
 
 
 def _remedy(error: ErrorDetails) -> str:
-    """What was expected, and what stood there if it is short enough to say."""
+    """Return the expected value, and the found one if it is short."""
     match error["type"]:
         case "extra_forbidden":
             return "unknown field; see `replaywright admin schema`"
@@ -256,7 +249,7 @@ def _remedy(error: ErrorDetails) -> str:
 
 
 def _place(location: Iterable[str | int]) -> str:
-    """The place as it is found in the file, empty for all of it: the tags of unions are no fields of it."""
+    """Return the place as the file has it, empty for the whole file: tags of unions are no fields of it."""
     text = ""
     tag_follows = False
     for part in location:
@@ -270,7 +263,7 @@ def _place(location: Iterable[str | int]) -> str:
 
 
 def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Without those that only follow from another: a list of which an item is wrong is also reported as too short."""
+    """Drop consequences of other errors: a list with a wrong item is also reported as too short."""
     within = [error["loc"] for error in errors]
     return [
         error
@@ -281,7 +274,7 @@ def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def parse_task(data: Any, source: str) -> Task:
-    """The task in `data` (parsed YAML or JSON).
+    """Return the task in `data` (parsed YAML or JSON).
 
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
@@ -290,7 +283,7 @@ def parse_task(data: Any, source: str) -> Task:
 
 
 def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) -> _Authored:
-    """What people wrote, as `model`; `fields` names those that it cannot do without.
+    """Return `data` as `model`; `fields` names the required fields.
 
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
@@ -304,7 +297,7 @@ def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) 
 
 
 def explained(error: ValidationError, source: str, *, whole: str = "the file") -> str:
-    """One line: `source`, the first wrong field, and what was expected. `whole` is said where no field is wrong."""
+    """Return one line: `source`, the first wrong field, and the expected value. `whole` stands for no field."""
     errors = _causes(error.errors())
     first = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
@@ -312,21 +305,21 @@ def explained(error: ValidationError, source: str, *, whole: str = "the file") -
 
 
 class Several(str):
-    """Several texts that were given for one parameter: `each` of them, and the last as its text."""
+    """Several texts given for one parameter: `each` of them, and the last as its text."""
 
     __slots__ = ("each",)
 
     each: tuple[str, ...]
 
     def __new__(cls, each: Sequence[str]) -> Self:
-        """All that was given, in its order."""
+        """Keep all texts in their order."""
         one = super().__new__(cls, each[-1] if each else "")
         one.each = tuple(each)
         return one
 
 
 def begins_at(task: Task, values: Mapping[str, str]) -> str:
-    """First address that the task names and `values` fill; "" without one."""
+    """Return the first address that the task names and `values` fill; empty without one."""
     for url in filter(None, (task.url, *(step.url for step in task.steps if step.action == "goto"))):
         with contextlib.suppress(ReplaywrightError):
             return fill(url, values)
@@ -334,7 +327,7 @@ def begins_at(task: Task, values: Mapping[str, str]) -> str:
 
 
 def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--param ") -> dict[str, str]:
-    """All parameters' values: given, else default. `place` and a name is where the caller gives one.
+    """Return all parameters' values: given, else default. `place` names the caller's option in messages.
 
     Raises:
         InputInvalid: unknown name, missing value, a value that is not of the declared type, or nothing is left of what
@@ -361,8 +354,8 @@ def _check_verify(task: Task, values: Mapping[str, str]) -> None:
         try:
             fill_predicate(predicate, values)
         except InputInvalid as exc:
-            said = f"verify[{index}] of task {task.task!r}: {exc}; give one a value, or verify by something else"
-            raise InputInvalid(said) from exc
+            remedy = "give one a value, or verify by something else"
+            raise InputInvalid(f"verify[{index}] of task {task.task!r}: {exc}; {remedy}") from exc
 
 
 def _check_size(task: Task, values: Mapping[str, str]) -> None:
@@ -376,7 +369,7 @@ def _check_size(task: Task, values: Mapping[str, str]) -> None:
 
 
 def checked_value(name: str, parameter: Parameter, value: str) -> str:
-    """`value`, if it is of the declared type.
+    """Return `value` if it has the declared type.
 
     Raises:
         InputInvalid: it is not.
