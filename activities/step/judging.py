@@ -7,7 +7,7 @@ from replaywright.domain.common.durations import clock_of
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
-from replaywright.domain.predicate.predicates import Predicate, ResponseStatus, parts_of
+from replaywright.domain.predicate.predicates import Predicate, ResponseStatus, flattened
 from replaywright.domain.proof.proof import effect_seen, failed_requests, refused_by, unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.step.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
@@ -131,4 +131,4 @@ def _is_unproven(report: Report) -> bool:
 
 
 def _judges_responses(predicates: Sequence[Predicate]) -> bool:
-    return any(isinstance(each, ResponseStatus) or _judges_responses(parts_of(each)) for each in predicates)
+    return any(isinstance(part, ResponseStatus) for each in predicates for part in flattened(each))

@@ -12,15 +12,13 @@ from replaywright.domain.predicate.predicates import (
     Checked,
     Count,
     Custom,
-    DialogSeen,
-    Downloaded,
     Enabled,
     Exists,
     Focused,
     Not,
     NotExists,
+    OfStep,
     Predicate,
-    ResponseStatus,
     TextContains,
     TextEquals,
     TitleContains,
@@ -28,6 +26,7 @@ from replaywright.domain.predicate.predicates import (
     UrlMatches,
     ValueEquals,
     Visible,
+    kind_of,
 )
 from replaywright.export import patterns
 from replaywright.export.code import (
@@ -50,8 +49,6 @@ from replaywright.export.code import (
 )
 from replaywright.export.locators import Found, first, in_frames, of_query, seen_only
 
-OF_A_STEP: Final = (Downloaded, ResponseStatus, DialogSeen)
-"""What is seen while a step is done, and not afterwards on the page."""
 _EACH_MS: Final = 500
 """How long each of several conditions is waited for, of which one has to hold: they are tried in turn."""
 _IGNORING_CASE: Final = Value(value=True)
@@ -68,7 +65,7 @@ class Checks:
 
     def statements(self, predicate: Predicate, place: str, default_ms: int | None = None) -> list[Statement]:
         """The predicate as statements; `default_ms` is how long it may take unless it says so itself."""
-        if isinstance(predicate, OF_A_STEP):
+        if isinstance(predicate, OfStep):
             return []
         within = predicate.within_ms if predicate.within_ms is not None else default_ms
         found = self.condition(predicate, place, within)
@@ -105,18 +102,21 @@ class Checks:
                 return Either(tuple(_timed(one, _EACH_MS) for one in told))
             case Custom(custom=name):
                 return self.notes.warn(place, f"custom: {name} is a function of your own; call it here")
-            case Downloaded() | ResponseStatus() | DialogSeen():
+            case OfStep():
                 return self.notes.warn(place, "it tells of a step, and is not said inside another condition")
             case TextContains(text_contains=""):
                 return Both(())
             case UrlMatches(url_matches=pattern) if patterns.shared(pattern) is None:
                 return self.notes.warn(place, f"url_matches {pattern!r} has what JavaScript's expressions have not")
             case _:
-                return Check(self._plain(predicate, place, negated=negated))
+                found = self._plain(predicate, place, negated=negated)
+                if found is None:
+                    return self.notes.warn(place, f"{kind_of(predicate)} has no assertion in a script")
+                return Check(found)
 
     def _plain(  # noqa: C901, PLR0911 - one case for each kind
         self, predicate: Predicate, place: str, *, negated: bool
-    ) -> Call:
+    ) -> Call | None:
         no = "not_" if negated else ""
         match predicate:
             case UrlContains(url_contains=part):
@@ -149,7 +149,7 @@ class Checks:
             case Focused(focused=query):
                 return expect(self.found(query, f"{place}.focused").locator, f"{no}to_be_focused")
             case _:
-                raise AssertionError(f"no assertion for {type(predicate).__name__}")
+                return None
 
     # ------------------------------------------------------------------------------------- elements
 

@@ -12,13 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 from replaywright.domain.common.templates import malformed_in, parameters_in, secrets_in, texts_of
 from replaywright.domain.common.text import shorten
 from replaywright.domain.predicate.predicates import (
-    DialogSeen,
-    Downloaded,
     Focused,
+    OfStep,
     Predicate,
-    ResponseStatus,
     UrlContains,
-    parts_of,
+    flattened,
 )
 from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.task.steps import Step
@@ -399,9 +397,7 @@ def _data_of(predicate: Predicate) -> dict[str, Any]:
 
 def _is_of_a_step(predicate: Predicate) -> bool:
     """Whether it tells of what a step did, and so has no place in `verify`."""
-    if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen | Focused):
-        return True
-    return any(map(_is_of_a_step, parts_of(predicate)))
+    return any(isinstance(part, OfStep | Focused) for part in flattened(predicate))
 
 
 def _braces_in(data: Any) -> bool:

@@ -44,7 +44,6 @@ from replaywright.domain.predicate.predicates import (
     UrlMatches,
     ValueEquals,
     Visible,
-    probe_of,
 )
 
 URL_LIMIT = 200
@@ -81,7 +80,7 @@ def _evaluated(
         case Custom():
             return _custom(predicate, context, custom)
         case _:
-            probe = probe_of(predicate)
+            probe = predicate.probe
             return _of_page(predicate, ProbeResult() if probe is None else context.answer(probe))
 
 

@@ -8,14 +8,7 @@ here waits or reads a clock; whoever waits tells the time.
 from collections.abc import Sequence
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.predicate.predicates import (
-    Predicate,
-    ResponseStatus,
-    TitleContains,
-    UrlContains,
-    UrlMatches,
-    parts_of,
-)
+from replaywright.domain.predicate.predicates import OfPlace, Predicate, ResponseStatus
 
 NAVIGATION_MS = 3_000
 """Patience for addresses, titles and answers of servers."""
@@ -30,9 +23,9 @@ def patience_ms(predicate: Predicate) -> int:
     """How long the predicate may take to come true, in milliseconds: as it says itself, else as its kind is given."""
     if predicate.within_ms is not None:
         return predicate.within_ms
-    if isinstance(predicate, UrlContains | UrlMatches | TitleContains | ResponseStatus):
+    if isinstance(predicate, OfPlace | ResponseStatus):
         return NAVIGATION_MS
-    return max((patience_ms(part) for part in parts_of(predicate)), default=EXISTENCE_MS)
+    return max((patience_ms(part) for part in predicate.parts), default=EXISTENCE_MS)
 
 
 class Eventually:

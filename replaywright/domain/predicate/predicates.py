@@ -5,8 +5,8 @@ In a task file a predicate is a mapping with one key that says which it is, and 
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import TypeAliasType
@@ -41,6 +41,36 @@ class PredicateBase(Authored):
         """Whether something fails when it does not hold."""
         return self.required is not False
 
+    @property
+    def parts(self) -> "tuple[Predicate, ...]":
+        """The predicates directly inside."""
+        return ()
+
+    @property
+    def probe(self) -> Probe | None:
+        """The question to the page that the predicate needs answered; None for none."""
+        return None
+
+
+class OfPlace(PredicateBase):
+    """A condition on where the browser is: its address or title."""
+
+
+class OfStep(PredicateBase):
+    """A condition on what a step caused; a page alone cannot tell it."""
+
+
+class OfElement(PredicateBase):
+    """A condition on the elements that its query finds."""
+
+    _view: ClassVar[bool] = False
+
+    @property
+    def probe(self) -> Probe | None:
+        """The element query to answer."""
+        query = next(value for _, value in self if isinstance(value, ElementQuery))
+        return ElementProbe(query=query, view=self._view)
+
 
 class Containing(PredicateBase):
     """A condition on a text that stands in another one."""
@@ -54,11 +84,11 @@ class Containing(PredicateBase):
         return substring or None
 
 
-class UrlContains(Containing):
+class UrlContains(Containing, OfPlace):
     url_contains: str = Field(min_length=1)
 
 
-class UrlMatches(PredicateBase):
+class UrlMatches(OfPlace):
     url_matches: str
     """A regular expression (RE2), searched for anywhere in the URL."""
 
@@ -69,26 +99,27 @@ class UrlMatches(PredicateBase):
         return pattern
 
 
-class TitleContains(Containing):
+class TitleContains(Containing, OfPlace):
     title_contains: str = Field(min_length=1)
     """Contained in the document's title, after normalisation."""
 
 
-class Exists(PredicateBase):
+class Exists(OfElement):
     exists: ElementQuery
     """Shown somewhere on the page, scrolled into the window or not."""
 
 
-class NotExists(PredicateBase):
+class NotExists(OfElement):
     not_exists: ElementQuery
 
 
-class Visible(PredicateBase):
+class Visible(OfElement):
+    _view: ClassVar[bool] = True
     visible: ElementQuery
     """At least one match lies in the window, and nothing covers it."""
 
 
-class Count(PredicateBase):
+class Count(OfElement):
     count: ElementQuery
     equals: int | None = Field(None, ge=0)
     at_least: int | None = Field(None, ge=0)
@@ -109,40 +140,45 @@ class TextContains(Containing):
     text_contains: str
     within: ElementQuery | None = None
 
+    @property
+    def probe(self) -> Probe | None:
+        """The text to look for."""
+        return TextProbe(text=self.text_contains, within=self.within) if self.text_contains else None
 
-class TextEquals(PredicateBase):
+
+class TextEquals(OfElement):
     text_equals: str = Field(max_length=TEXT_LIMIT)
     of: ElementQuery
     """Exactly one element must match; its visible text is compared after normalisation."""
 
 
-class ValueEquals(PredicateBase):
+class ValueEquals(OfElement):
     value_equals: str
     of: ElementQuery
     """Exactly one element must match."""
 
 
-class Checked(PredicateBase):
+class Checked(OfElement):
     checked: ElementQuery
     """Exactly one element must match: ticked, chosen, switched on or pressed."""
 
 
-class Enabled(PredicateBase):
+class Enabled(OfElement):
     enabled: ElementQuery
     """Exactly one element must match, and take input."""
 
 
-class Focused(PredicateBase):
+class Focused(OfElement):
     focused: ElementQuery
     """Exactly one element must match."""
 
 
-class Downloaded(PredicateBase):
+class Downloaded(OfStep):
     downloaded: str = Field(min_length=1)
     """The name of a file that the step downloaded completely; `*` stands for any letters."""
 
 
-class ResponseStatus(PredicateBase):
+class ResponseStatus(OfStep):
     response_status: str
     """`200`, or a class such as `2xx`. Every answer to the step's requests must have it: to those that may change
     something and to documents, or to those that `of` and `method` name; and there must be one."""
@@ -166,7 +202,7 @@ class ResponseStatus(PredicateBase):
         return method and method.upper()
 
 
-class DialogSeen(Containing):
+class DialogSeen(Containing, OfStep):
     dialog_seen: str = Field(min_length=1)
     """Contained in the kind or text of a dialog that the step caused, after normalisation."""
 
@@ -179,6 +215,11 @@ class Custom(PredicateBase):
     arguments: dict[str, Any] = Field(default_factory=dict)
     of: ElementQuery | None = None
     """Elements that the function is told about."""
+
+    @property
+    def probe(self) -> Probe | None:
+        """The elements that the function judges."""
+        return None if self.of is None else ElementProbe(query=self.of)
 
 
 def _stand_alone(parts: "Iterable[Predicate]") -> None:
@@ -198,6 +239,11 @@ class AllOf(PredicateBase):
         _stand_alone(self.all_of)
         return self
 
+    @property
+    def parts(self) -> "tuple[Predicate, ...]":
+        """All of them."""
+        return self.all_of
+
 
 class AnyOf(PredicateBase):
     any_of: tuple["Predicate", ...]
@@ -209,6 +255,11 @@ class AnyOf(PredicateBase):
         _stand_alone(self.any_of)
         return self
 
+    @property
+    def parts(self) -> "tuple[Predicate, ...]":
+        """The alternatives."""
+        return self.any_of
+
 
 class Not(PredicateBase):
     not_: "Predicate"
@@ -218,30 +269,35 @@ class Not(PredicateBase):
         _stand_alone((self.not_,))
         return self
 
+    @property
+    def parts(self) -> "tuple[Predicate, ...]":
+        """The one that must not hold."""
+        return (self.not_,)
 
-_CLASSES: dict[str, type[PredicateBase]] = {
-    "url_contains": UrlContains,
-    "url_matches": UrlMatches,
-    "title_contains": TitleContains,
-    "exists": Exists,
-    "not_exists": NotExists,
-    "visible": Visible,
-    "count": Count,
-    "text_contains": TextContains,
-    "text_equals": TextEquals,
-    "value_equals": ValueEquals,
-    "checked": Checked,
-    "enabled": Enabled,
-    "focused": Focused,
-    "downloaded": Downloaded,
-    "response_status": ResponseStatus,
-    "dialog_seen": DialogSeen,
-    "custom": Custom,
-    "all_of": AllOf,
-    "any_of": AnyOf,
-    "not_": Not,
-}
 
+_Any: TypeAlias = (
+    Annotated[UrlContains, Tag("url_contains")]
+    | Annotated[UrlMatches, Tag("url_matches")]
+    | Annotated[TitleContains, Tag("title_contains")]
+    | Annotated[Exists, Tag("exists")]
+    | Annotated[NotExists, Tag("not_exists")]
+    | Annotated[Visible, Tag("visible")]
+    | Annotated[Count, Tag("count")]
+    | Annotated[TextContains, Tag("text_contains")]
+    | Annotated[TextEquals, Tag("text_equals")]
+    | Annotated[ValueEquals, Tag("value_equals")]
+    | Annotated[Checked, Tag("checked")]
+    | Annotated[Enabled, Tag("enabled")]
+    | Annotated[Focused, Tag("focused")]
+    | Annotated[Downloaded, Tag("downloaded")]
+    | Annotated[ResponseStatus, Tag("response_status")]
+    | Annotated[DialogSeen, Tag("dialog_seen")]
+    | Annotated[Custom, Tag("custom")]
+    | Annotated[AllOf, Tag("all_of")]
+    | Annotated[AnyOf, Tag("any_of")]
+    | Annotated[Not, Tag("not_")]
+)
+_CLASSES: dict[str, type[PredicateBase]] = {tag.tag: model for model, tag in map(get_args, get_args(_Any))}
 KINDS = tuple(_CLASSES)
 """The keys that say which predicate it is."""
 
@@ -255,26 +311,7 @@ def _kind(value: Any) -> str | None:
 Predicate = TypeAliasType(
     "Predicate",
     Annotated[
-        Annotated[UrlContains, Tag("url_contains")]
-        | Annotated[UrlMatches, Tag("url_matches")]
-        | Annotated[TitleContains, Tag("title_contains")]
-        | Annotated[Exists, Tag("exists")]
-        | Annotated[NotExists, Tag("not_exists")]
-        | Annotated[Visible, Tag("visible")]
-        | Annotated[Count, Tag("count")]
-        | Annotated[TextContains, Tag("text_contains")]
-        | Annotated[TextEquals, Tag("text_equals")]
-        | Annotated[ValueEquals, Tag("value_equals")]
-        | Annotated[Checked, Tag("checked")]
-        | Annotated[Enabled, Tag("enabled")]
-        | Annotated[Focused, Tag("focused")]
-        | Annotated[Downloaded, Tag("downloaded")]
-        | Annotated[ResponseStatus, Tag("response_status")]
-        | Annotated[DialogSeen, Tag("dialog_seen")]
-        | Annotated[Custom, Tag("custom")]
-        | Annotated[AllOf, Tag("all_of")]
-        | Annotated[AnyOf, Tag("any_of")]
-        | Annotated[Not, Tag("not_")],
+        _Any,
         Discriminator(
             _kind,
             custom_error_type="predicate_unknown",
@@ -295,15 +332,11 @@ def kind_of(predicate: Predicate) -> str:
     return kind
 
 
-def parts_of(predicate: Predicate) -> "tuple[Predicate, ...]":
-    """The predicates that stand directly inside; none inside a plain one."""
-    match predicate:
-        case AllOf(all_of=parts) | AnyOf(any_of=parts):
-            return parts
-        case Not(not_=part):
-            return (part,)
-        case _:
-            return ()
+def flattened(predicate: Predicate) -> "Iterator[Predicate]":
+    """Yield the predicate and everything inside it."""
+    yield predicate
+    for part in predicate.parts:
+        yield from flattened(part)
 
 
 def meaning_of(predicate: Predicate) -> dict[str, Any]:
@@ -366,35 +399,6 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def probes_of(predicates: Iterable[Predicate]) -> tuple[Probe, ...]:
-    """What the page must be asked so that `predicates` can be evaluated; each probe once, in order."""
-    found: dict[str, Probe] = {}
-
-    def collect(predicate: Predicate) -> None:
-        probe = probe_of(predicate)
-        if probe is not None:
-            found.setdefault(repr(probe), probe)
-        for part in parts_of(predicate):
-            collect(part)
-
-    for predicate in predicates:
-        collect(predicate)
-    return tuple(found.values())
-
-
-def probe_of(predicate: Predicate) -> Probe | None:
-    """What one predicate itself asks of the page; None when that is nothing."""
-    match predicate:
-        case TextContains(text_contains=text, within=within):
-            return TextProbe(text=text, within=within) if text else None
-        case Exists(exists=query) | NotExists(not_exists=query) | Count(count=query):
-            return ElementProbe(query=query)
-        case Visible(visible=query):
-            return ElementProbe(query=query, view=True)
-        case Checked(checked=query) | Enabled(enabled=query) | Focused(focused=query):
-            return ElementProbe(query=query)
-        case TextEquals(of=query) | ValueEquals(of=query):
-            return ElementProbe(query=query)
-        case Custom(of=query) if query is not None:
-            return ElementProbe(query=query)
-        case _:
-            return None
+    """List the questions to the page that `predicates` need answered, each once, in order."""
+    probes = (part.probe for predicate in predicates for part in flattened(predicate))
+    return tuple({repr(probe): probe for probe in probes if probe is not None}.values())

@@ -1,6 +1,6 @@
 """Whether what is expected of a step may still come true, when its own time has passed."""
 
-from replaywright.domain.predicate.predicates import DialogSeen, Downloaded, Predicate, ResponseStatus, parts_of
+from replaywright.domain.predicate.predicates import OfStep, Predicate, flattened
 from replaywright.domain.proof.proof import refused_by
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.steps import Step
@@ -30,6 +30,4 @@ def may_come_late(step: Step, outcome: StepOutcome) -> bool:
 
 def _is_of_the_step(predicate: Predicate) -> bool:
     """Whether it judges what the step caused, not what the page shows."""
-    return isinstance(predicate, ResponseStatus | Downloaded | DialogSeen) or any(
-        map(_is_of_the_step, parts_of(predicate))
-    )
+    return any(isinstance(part, OfStep) for part in flattened(predicate))

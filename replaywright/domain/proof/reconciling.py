@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.evaluation import failing
-from replaywright.domain.predicate.predicates import NotExists, Predicate, TitleContains, UrlContains, UrlMatches
+from replaywright.domain.predicate.predicates import NotExists, OfPlace, Predicate
 from replaywright.domain.task.steps import Reconcile
 
 IN_FLIGHT_MS = 2_000
@@ -67,7 +67,7 @@ def answer_of(
     if lacking is None and results:
         return "yes", "holds"
     for predicate, result in zip(expect, results, strict=False):
-        if result.fails and isinstance(predicate, UrlContains | UrlMatches | TitleContains):
+        if result.fails and isinstance(predicate, OfPlace):
             return "unknown", "led_elsewhere"
     if incomplete:
         return "unknown", incomplete

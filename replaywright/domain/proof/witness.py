@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.predicate.predicates import Downloaded, Predicate, ResponseStatus, parts_of
+from replaywright.domain.predicate.predicates import Downloaded, Predicate, ResponseStatus, flattened
 from replaywright.domain.proof.proof import is_same_site
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import RequestKind, kind_of
@@ -128,4 +128,4 @@ def _held(before: Sequence[PredicateResult], at: int) -> bool:
 
 def _is_of_a_response(predicate: Predicate) -> bool:
     """Whether it judges what a server sent to the step, not what a page shows."""
-    return isinstance(predicate, ResponseStatus | Downloaded) or any(map(_is_of_a_response, parts_of(predicate)))
+    return any(isinstance(part, ResponseStatus | Downloaded) for part in flattened(predicate))

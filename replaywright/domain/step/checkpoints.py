@@ -8,25 +8,13 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.predicate.predicates import (
-    DialogSeen,
-    Downloaded,
-    Predicate,
-    ResponseStatus,
-    TitleContains,
-    UrlContains,
-    UrlMatches,
-)
+from replaywright.domain.predicate.predicates import OfPlace, OfStep, Predicate
 from replaywright.domain.session.sessions import SessionRef, Wear
 
 CHECKPOINTS_KEPT = 5
 """The newest ones that a run knows; older ones are given up."""
 NOT_RESTORED = "session storage, what scripts hold in memory, pages that were reached by POST, and further tabs"
 """What no checkpoint brings back."""
-
-_OF_THE_MOMENT = (DialogSeen, Downloaded, ResponseStatus)
-"""They tell what happened, not how the page is."""
-_OF_THE_PLACE = (UrlContains, UrlMatches, TitleContains)
 
 
 class Checkpoint(Record):
@@ -133,9 +121,7 @@ def standing(expect: Sequence[Predicate], results: Sequence[PredicateResult], *,
     return tuple(
         index
         for index, (predicate, result) in enumerate(zip(expect, results, strict=False))
-        if result.passed
-        and not isinstance(predicate, _OF_THE_MOMENT)
-        and (isinstance(predicate, _OF_THE_PLACE) or not committed)
+        if result.passed and not isinstance(predicate, OfStep) and (isinstance(predicate, OfPlace) or not committed)
     )
 
 

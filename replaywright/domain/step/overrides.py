@@ -14,7 +14,7 @@ from replaywright.domain.common.templates import texts_of
 from replaywright.domain.page.observed import AssertionContext
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.evaluation import evaluate
-from replaywright.domain.predicate.predicates import Custom, DialogSeen, Downloaded, Predicate, ResponseStatus, parts_of
+from replaywright.domain.predicate.predicates import Custom, OfStep, Predicate, flattened
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import Step, action_of, names_element
 from replaywright.domain.task.tasks import parse_authored
@@ -30,8 +30,6 @@ _SITE = re.compile(r"[\w*.-]+(:\d+)?")
 _BY_PEOPLE = ("approve", "verification_code", "solve_captcha", "take_over")
 _REFUSED = ("goto", "go_back", "upload", "extract", "for_each", *_BY_PEOPLE)
 """Actions that a rule cannot have: it clears the way on the page, and leads nowhere else."""
-
-_NOT_OF_PAGES = {model.__name__ for model in (Custom, DialogSeen, Downloaded, ResponseStatus)}
 
 Order: TypeAlias = Literal["first", "last", "lowest", "highest"]
 
@@ -97,15 +95,11 @@ class OverrideRule(Authored):
     @field_validator("when")
     @classmethod
     def _is_about_the_page(cls, when: Predicate | None) -> Predicate | None:
-        waiting = [] if when is None else [when]
-        while waiting:
-            part = waiting.pop()
-            waiting += parts_of(part)
-            kind = type(part).__name__
-            if kind in _NOT_OF_PAGES:
-                raise ValueError(
-                    f"{kind} is no condition on a page as it is; use text_contains, exists, visible and the like"
-                )
+        parts = () if when is None else flattened(when)
+        if kind := next((type(part).__name__ for part in parts if isinstance(part, Custom | OfStep)), ""):
+            raise ValueError(
+                f"{kind} is no condition on a page as it is; use text_contains, exists, visible and the like"
+            )
         return when
 
     @field_validator("do")

@@ -11,14 +11,12 @@ from replaywright.domain.common.base import Authored
 from replaywright.domain.common.templates import ITEM_NAME, lone_parameter
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.predicates import (
-    DialogSeen,
-    Downloaded,
     Focused,
+    OfStep,
     Predicate,
     PredicateBase,
-    ResponseStatus,
+    flattened,
     kind_of,
-    parts_of,
 )
 from replaywright.domain.task.actions import Action, Effect, effect_of
 from replaywright.domain.task.questions import Patience
@@ -239,7 +237,8 @@ class Drag(PointerStep):
     def destination(self) -> str:
         """The destination as one line."""
         if self.to is not None:
-            return "to " + ", ".join(f"{name} {value!r}" for name, value in self.to.model_dump(exclude_none=True).items())
+            named = self.to.model_dump(exclude_none=True)
+            return "to " + ", ".join(f"{name} {value!r}" for name, value in named.items())
         assert self.by is not None
         return f"by {self.by.x:g}, {self.by.y:g}"
 
@@ -727,17 +726,13 @@ def _why_no_probe(step: ProbeStep) -> str:
 
 
 def _of_a_step(predicate: Predicate) -> str:
-    """Return the kind of a condition that depends on a step, itself or a part; empty if there is none."""
-    if isinstance(predicate, Focused):
-        return kind_of(predicate)
-    return _of_what_was_done(predicate) or next(filter(None, map(_of_a_step, parts_of(predicate))), "")
+    """Name a condition in the predicate on what a step left behind: its evidence or the focus; empty for none."""
+    return next((kind_of(part) for part in flattened(predicate) if isinstance(part, OfStep | Focused)), "")
 
 
 def _of_what_was_done(predicate: Predicate) -> str:
-    """Return the kind of a condition that only the evidence of a step can decide; empty if there is none."""
-    if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen):
-        return kind_of(predicate)
-    return next(filter(None, map(_of_what_was_done, parts_of(predicate))), "")
+    """Name a condition in the predicate that only the evidence of a step can decide; empty for none."""
+    return next((kind_of(part) for part in flattened(predicate) if isinstance(part, OfStep)), "")
 
 
 def action_of(step: Step) -> Action:
