@@ -12,6 +12,7 @@ def main() -> None:
     for name, page in PAGES.items():
         path, text = ROOT / name, page()
         if not path.is_file() or path.read_text("utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
             print(f"written: {name}")
 

@@ -2,12 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import typer
 
 from replaywright import errors, settings
+from replaywright.cli.app import COMMANDS
 from replaywright.cli.command import Exit
 from replaywright.cli.commands import app
 from replaywright.settings import OWNER_VARIABLE, PREFIX, READY_FILE_VARIABLE, REASONS, Settings
@@ -18,18 +20,40 @@ from tests.docs.task_pages import task_fields
 
 
 def command_line() -> str:
-    """Every command with its arguments and options."""
+    """The index of the commands, in the groups of the help."""
+    parts = []
+    for heading, names in COMMANDS.items():
+        lines = [f"- [`{path}`](cli/{_slug(heading)}.md#{anchor(path)}): {about}" for path, about, _ in _below(names)]
+        parts.append(f"## {heading}\n\n" + "\n".join(lines))
     root: Any = typer.main.get_command(app)
-    described = [*_described(root, "replaywright", None)]
-    names = [f"- [`{name}`](#{anchor(name)}): {about}" for name, about, _ in described]
     return page(
         "Command line",
         "`replaywright --help` and `replaywright COMMAND --help` print the same. How commands end is in "
         "[exit codes](exit-codes.md). `replaywright-worker`, or `python worker.py`, serves what `replaywright up` "
         "starts; it takes `--role all|workflow|browser|model`.",
-        "\n".join(names),
-        *(f"## {name}\n\n{text}" for name, _, text in described),
+        next(_described(root, "replaywright", None))[2],
+        *parts,
     )
+
+
+def command_group(heading: str) -> str:
+    """Every command under one heading of the help, with its arguments and options."""
+    return page(
+        heading,
+        "All commands are in [command line](../cli.md).",
+        *(f"## {name}\n\n{text}" for name, _, text in _below(COMMANDS[heading])),
+    )
+
+
+def _below(names: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    root: Any = typer.main.get_command(app)
+    context = typer.Context(root, info_name="replaywright")
+    for name in names:
+        yield from _described(root.get_command(context, name), f"replaywright {name}", context)
+
+
+def _slug(heading: str) -> str:
+    return heading.lower().replace(" ", "-")
 
 
 def _described(command: Any, path: str, parent: Any) -> Iterator[tuple[str, str, str]]:
@@ -137,6 +161,7 @@ def error_types() -> str:
 
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/reference/cli.md": command_line,
+    **{f"docs/reference/cli/{_slug(heading)}.md": partial(command_group, heading) for heading in COMMANDS},
     "docs/reference/settings.md": all_settings,
     "docs/reference/exit-codes.md": exit_codes,
     "docs/reference/task-fields.md": task_fields,
