@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -29,6 +29,9 @@ Answer: TypeAlias = Literal["accept", "dismiss"]
 
 class StepBase(Authored):
     """What every step may say."""
+
+    templates: ClassVar[tuple[str, ...]] = ()
+    """The fields beside `instruction` and `target` that are filled with the run's values before the step."""
 
     effect: Effect | None = None
     """Declared effect; None lets the action and what is observed decide."""
@@ -110,6 +113,11 @@ class StepBase(Authored):
         return self
 
     @property
+    def title(self) -> str:
+        """The step in one line of Temporal's UI and of progress: templates as written, never a value."""
+        return " ".join(filter(None, (getattr(self, "action"), getattr(self, "instruction"))))  # noqa: B009 - of every subclass
+
+    @property
     def needs_witness(self) -> bool:
         """Whether the step is only done if somebody other than the page that it acted in says so."""
         return self.effect is not None and not self.effect.repeatable and self.evidence is None
@@ -145,9 +153,15 @@ class ElementStep(StepBase):
 class Goto(PageStep):
     """Open a URL in the current tab."""
 
+    templates: ClassVar[tuple[str, ...]] = ("url",)
     action: Literal["goto"]
     url: str = Field(min_length=1)
     """http or https."""
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"goto {self.url}"
 
 
 class Position(Authored):
@@ -200,6 +214,13 @@ class ClickStep(PointerStep):
     def _in_one_order(cls, modifiers: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return tuple(sorted(set(modifiers))) if modifiers else None
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        if not (self.button or self.modifiers):
+            return super().title
+        return f"{super().title} ({'+'.join((*(self.modifiers or ()), self.button or 'left'))})"
+
 
 class Click(ClickStep):
     """Click once, with the left button unless another one is named."""
@@ -222,6 +243,7 @@ class Hover(PointerStep):
 class Drag(PointerStep):
     """Take the element and drop it on another one, or some way off."""
 
+    templates: ClassVar[tuple[str, ...]] = ("to",)
     action: Literal["drag"]
     to: ElementQuery | None = None
     """The element to drop it on; exactly one must match, in the document that the dragged element is in."""
@@ -247,6 +269,11 @@ class Drag(PointerStep):
         assert self.by is not None
         return f"by {self.by.x:g}, {self.by.y:g}"
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"drag {self.instruction} {self.destination}"
+
 
 class Fill(ElementStep):
     """Set a field's value, replacing what is there."""
@@ -255,6 +282,11 @@ class Fill(ElementStep):
     value: str
     """What the field is to hold; an editor takes line feeds as paragraphs, a date field the ISO form."""
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return " ".join(filter(None, (self.action, self.instruction, "=", self.value)))
+
 
 class Type(ElementStep):
     """Clear a field, then type into it key by key, for pages that listen to keys."""
@@ -262,6 +294,11 @@ class Type(ElementStep):
     action: Literal["type"]
     value: str
     """What is typed."""
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return " ".join(filter(None, (self.action, self.instruction, "=", self.value)))
 
 
 class Paste(StepBase):
@@ -278,10 +315,16 @@ class Paste(StepBase):
     target: ElementQuery | None = None
     """The same as a query; with it, no model is needed."""
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return " ".join(filter(None, (self.action, self.instruction, "=", self.value)))
+
 
 class Press(StepBase):
     """Press a key or a combination, such as `Enter` or `Control+A`, on an element or on what has the focus."""
 
+    templates: ClassVar[tuple[str, ...]] = ("keys",)
     action: Literal["press"]
     keys: str = Field(min_length=1)
     """A key, or several joined by `+`."""
@@ -290,6 +333,11 @@ class Press(StepBase):
     target: ElementQuery | None = None
     """The same as a query; with it, no model is needed."""
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"press {self.keys}" + (f" on {self.instruction}" if self.instruction else "")
+
 
 class SelectOption(ElementStep):
     """Choose options of a list by their labels, or by their values when no label equals them.
@@ -297,6 +345,7 @@ class SelectOption(ElementStep):
     The list is a <select>, or a combobox or listbox that the page makes itself.
     """
 
+    templates: ClassVar[tuple[str, ...]] = ("value", "values")
     action: Literal["select_option"]
     value: str | None = None
     """The one option to choose."""
@@ -316,6 +365,11 @@ class SelectOption(ElementStep):
     def wanted(self) -> tuple[str, ...]:
         """What to choose, one or several."""
         return self.values or (self.value or "",)
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"select_option {self.instruction} = {', '.join(self.wanted)}"
 
 
 class Switch(ElementStep):
@@ -356,6 +410,7 @@ class Collapse(Switch):
 class Upload(ElementStep):
     """Give files to a file field, to what opens a file chooser when it is clicked, or to an area to drop them on."""
 
+    templates: ClassVar[tuple[str, ...]] = ("files",)
     action: Literal["upload"]
     files: tuple[str, ...] = Field(min_length=1, max_length=100)
     """Paths on the worker's machine; relative ones from the first of its upload roots that has them."""
@@ -373,6 +428,11 @@ class Upload(ElementStep):
     @classmethod
     def _otherwise_as_usual(cls, drop: bool | None) -> bool | None:
         return drop or None
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"upload {self.instruction} = {', '.join(self.files)}"
 
 
 class Scroll(StepBase):
@@ -414,6 +474,7 @@ class GoBack(PageStep):
 class SwitchTab(PageStep):
     """Make another tab the current one."""
 
+    templates: ClassVar[tuple[str, ...]] = ("url_contains", "title_contains")
     action: Literal["switch_tab"]
     tab: Literal["latest", "first"] | None = None
     """The tab that was opened last, or first."""
@@ -592,6 +653,12 @@ class ForEach(StepBase):
             return {ITEMS_FIELD: ExtractField(take="texts", find=self.elements)}
         return {ITEMS_FIELD: ExtractField(take="table")}
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        values = "values" if self.values is not None else "elements" if self.elements else "the table"
+        return f"for_each {self.item} of {self.instruction or values}: {len(self.steps)} steps"
+
 
 class Approve(StepBase, Patience):
     """Ask a person whether the steps that follow may be done, and show which these are. Touches nothing."""
@@ -678,6 +745,11 @@ Step: TypeAlias = Annotated[
     | TakeOver,
     Field(discriminator="action"),
 ]
+
+STEPS: Mapping[Action, type[StepBase]] = {
+    Action(get_args(model.model_fields["action"].annotation)[0]): model for model in get_args(get_args(Step)[0])
+}
+"""The model of each action."""
 
 
 ProbeStep: TypeAlias = Annotated[
