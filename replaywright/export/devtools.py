@@ -200,7 +200,8 @@ class _Writer:
                 down = {"x": 0, "y": _FAR_DOWN if step.to == "bottom" else 0}
                 return [{"type": "waitForElement", **at} if step.to == "element" else {"type": "scroll", **at, **down}]
             case _:
-                raise AssertionError(f"no line for {step.action}")
+                self.notes.refusals.append(f"{place}: the format has no {step.action}{_OTHERWISE}")
+                return []
 
     def _click(self, at: _Line, seen: Target | None) -> _Line:
         """A click on the middle of the element as it was recorded: the format counts from its corner."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from replaywright.domain.predicate.predicates import Exists, NotExists
+from replaywright.domain.task.actions import ACTIONS, Action
+from replaywright.domain.task.steps import STEPS
 from replaywright.imports.draft import Draft
 from replaywright.imports.elements import Element
 from replaywright.imports.keys import combination, modifier
@@ -13,18 +15,21 @@ from replaywright.imports.locators import Locator, Value
 from replaywright.imports.script import Device, Names, Outside, dotted, unawaited
 from replaywright.imports.values import Typed
 
-_PRESSES: Final = {"click": "click", "dblclick": "double_click", "tap": "click", "hover": "hover"}
-_SWITCHES: Final = {"check": "check", "uncheck": "uncheck"}
+_PLAIN: Final = {
+    **{spec.playwright: action for action, spec in ACTIONS.items() if spec.playwright},
+    "tap": Action.CLICK,
+}
+"""Playwright's methods and the actions that do the same."""
 _ENTERS: Final[Mapping[str, Literal["fill", "type"]]] = {
     "fill": "fill",
     "clear": "fill",
     "type": "type",
     "press_sequentially": "type",
 }
-ACTIONS: Final = frozenset(
-    {*_PRESSES, *_SWITCHES, *_ENTERS, "press", "select_option", "set_input_files", "set_checked", "drag_to"}
-    | {"scroll_into_view_if_needed", "wait_for"}
+METHODS: Final = frozenset(
+    {*_PLAIN, *_ENTERS, "press", "select_option", "set_input_files", "set_checked", "drag_to", "wait_for"}
 )
+"""Methods of locators that become steps."""
 _WAITED_FOR: Final = "pages and elements are waited for by themselves"
 ELSEWHERE: Final = {
     "wait_for_timeout": "time is not waited for: a step waits for its element and for what is expected of it",
@@ -84,16 +89,16 @@ class Actor:
     def on_locator(self, call: ast.Call, locator: Locator, method: str, arguments: Sequence[ast.expr]) -> None:
         """One action on a locator, or a note on why it is no step."""
         where, named = line_of(call), self.names.named(call)
-        if method not in ACTIONS:
+        if method not in METHODS:
             self.draft.left_out(where, method, ELSEWHERE.get(method, "no step does this; write it by hand"))
             return
         element = locator.element()
         first = arguments[0] if arguments else None
         match method:
-            case _ if method in _PRESSES:
-                self._presses(call, element, method, named)
-            case _ if method in _SWITCHES:
-                self.draft.act(where, method, _SWITCHES[method], element, **time_of(named), **self.answers())
+            case "scroll_into_view_if_needed":
+                self.draft.act(where, method, "scroll", element)
+            case _ if method in _PLAIN:
+                self._acts(call, element, method, named)
             case "set_checked":
                 wanted = self.names.constant(first) if first is not None else named.get("checked")
                 if isinstance(wanted, bool):
@@ -113,25 +118,25 @@ class Actor:
                 self.drags(
                     call, locator, there if isinstance(there, Locator) else Locator(locator.page, why="no locator")
                 )
-            case "scroll_into_view_if_needed":
-                self.draft.act(where, method, "scroll", element)
             case _:
                 self.waits(call, locator, named)
 
-    def _presses(self, call: ast.Call, element: Element, method: str, named: Mapping[str, Value]) -> None:
+    def _acts(self, call: ast.Call, element: Element, method: str, named: Mapping[str, Value]) -> None:
         fields: dict[str, Any] = {}
-        action, where = _PRESSES[method], line_of(call)
+        action, where = _PLAIN[method], line_of(call)
         given = {word.arg: word.value for word in call.keywords if word.arg}
         if named.get("click_count") == 2:
-            action = "double_click"
+            action = Action.DOUBLE_CLICK
         if "modifiers" in given and isinstance(given["modifiers"], ast.List):
             keys = [self.names.constant(key) for key in given["modifiers"].elts]
             fields["modifiers"] = tuple(held for key in keys if isinstance(key, str) and (held := modifier(key)))
-        if isinstance(named.get("button"), str) and action != "hover":
+        if isinstance(named.get("button"), str):
             fields["button"] = named["button"]
         if (position := _position(given.get("position"))) is not None:
             fields["position"] = position
-        understood = {"modifiers", "button", "position", "timeout", "click_count", "no_wait_after"}
+        fields = {name: value for name, value in fields.items() if name in STEPS[action].model_fields}
+        understood = {"modifiers", "button", "position"} & STEPS[action].model_fields.keys()
+        understood |= {"timeout", "click_count", "no_wait_after"}
         if others := sorted(given.keys() - understood):
             self.draft.changed(where, f"{method}({', '.join(others)})", "done as any other, without these options")
         if method == "tap":

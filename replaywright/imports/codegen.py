@@ -14,7 +14,7 @@ from typing import Final
 
 from replaywright.domain.predicate.predicates import Downloaded
 from replaywright.errors import InputInvalid
-from replaywright.imports.acting import ACTIONS, ELSEWHERE, Actor, line_of, time_of
+from replaywright.imports.acting import ELSEWHERE, METHODS, Actor, line_of, time_of
 from replaywright.imports.data import TEXT_LIMIT, clean
 from replaywright.imports.draft import Draft
 from replaywright.imports.expecting import address, predicate_of
@@ -68,7 +68,7 @@ def parse_python(text: str) -> ast.Module:
 
 def drives_a_page(tree: ast.AST) -> bool:
     """Whether a script, or a part of it, calls something that only a page or locator has."""
-    telling = {"goto", "new_page", *ACTIONS - {"type", "clear", "press", "check", "wait_for"}}
+    telling = {"goto", "new_page", *METHODS - {"type", "clear", "press", "check", "wait_for"}}
     return any(isinstance(node, ast.Attribute) and node.attr in telling for node in ast.walk(tree))
 
 
@@ -139,7 +139,7 @@ class _Reader:
                     self._other(node)
 
     def _other(self, node: ast.stmt) -> None:
-        inside = sum(isinstance(part, ast.Attribute) and part.attr in ACTIONS | {"goto"} for part in ast.walk(node))
+        inside = sum(isinstance(part, ast.Attribute) and part.attr in METHODS | {"goto"} for part in ast.walk(node))
         kind = _BLOCKS.get(type(node).__name__, type(node).__name__.lower())
         many = f"{kind} ({inside} actions inside)" if inside else kind
         self.draft.left_out(
@@ -237,7 +237,7 @@ class _Reader:
             case Locator(query=None, why="", in_frame=False):
                 self._on_page(call, meaning.page, method)
             case Locator():
-                if method in ACTIONS:
+                if method in METHODS:
                     self._on(call, meaning.page)
                 self._actor.on_locator(call, meaning, method, call.args)
             case Device():
@@ -299,7 +299,7 @@ class _Reader:
             case "drag_and_drop" if len(arguments) > 1 and isinstance(first, str) and isinstance(arguments[1], str):
                 there = by_selector(page, arguments[1], said(call))
                 self._actor.drags(call, by_selector(page, first, said(call)), there)
-            case _ if method in ACTIONS and isinstance(first, str):
+            case _ if method in METHODS and isinstance(first, str):
                 self._actor.on_locator(call, by_selector(page, first, said(call.func)), method, call.args[1:])
             case _:
                 self.draft.left_out(where, f"page.{method}")

@@ -27,7 +27,7 @@ from replaywright.domain.secrets.secret_sites import RULE, refusal
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Evidence, Lookup, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
-from replaywright.domain.task.actions import Action, Cause
+from replaywright.domain.task.actions import ACTIONS, Action, Cause
 from replaywright.domain.task.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, action_of, names_element
 from replaywright.errors import (
     ActionFailed,
@@ -437,7 +437,7 @@ class FakeBrowserSession:
                 self._opened += 1
                 self._values, self._shown = {}, []
                 return Evidence(causes=(Cause.NEW_DOCUMENT,))
-            case Action.CLICK | Action.DOUBLE_CLICK | Action.PRESS if element_id is not None:
+            case _ if element_id is not None and ACTIONS[action].needs_proof:
                 return self._react(self._elements[element_id])
             case _ if element_id is not None:
                 self._set(work, element_id)

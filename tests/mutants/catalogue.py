@@ -89,7 +89,7 @@ WORKFLOW = (
         "what is sent beside a field",
         "a step that is read back is judged by reading back, whatever the page sends meanwhile",
         "effect_seen",
-        "if isinstance(step, READ_BACK) and",
+        "if ACTIONS[action_of(step)].is_read_back and",
         "if not step and",
         (_LIES + "test_what_a_page_sends_while_it_is_filled_in_is_no_effect_of_the_field",),
     ),

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from activities.skill.skills import SkillActivities
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
-from replaywright.domain.skill.personalising import PERSONALISED, refusal
 from replaywright.domain.skill.skills import SkillRef, SkillStatus
-from replaywright.domain.task.actions import Action
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.testing.skills import FakeSkills
 from replaywright.testing.stores import FakeSecrets
@@ -152,18 +148,6 @@ async def test_a_file_of_its_own_is_refused_with_the_action_s_name() -> None:
     learned = await learn(FakeSkills(), task=task(upload, FILL))
 
     assert learned.refused.startswith("step 2: upload cannot be in a skill")
-
-
-@pytest.mark.parametrize("action", Action)
-def test_how_each_action_is_done_in_another_run_is_known(action: Action) -> None:
-    assert action in PERSONALISED
-
-
-def test_an_action_that_is_not_known_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {action: how for action, how in PERSONALISED.items() if action is not Action.FILL}
-    monkeypatch.setattr("replaywright.domain.skill.personalising.PERSONALISED", known)
-
-    assert refusal(task().steps) == "step 2: fill cannot be in a skill"
 
 
 async def test_one_run_of_many_learns() -> None:

@@ -12,8 +12,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.model_limits import goal_words, is_among, own_words
     from replaywright.domain.run.runs import RunInput, SettleRequest
     from replaywright.domain.step.outcomes import StepOutcome
-    from replaywright.domain.step.press_grants import PRESSING, UNGRANTED, Consent, Consequence, Grant
-    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.step.press_grants import UNGRANTED, Consent, Consequence, Grant
+    from replaywright.domain.task.actions import ACTIONS, Effect
     from replaywright.domain.task.questions import Ask, QuestionKind, quoted
     from replaywright.domain.task.steps import Step, action_of
 
@@ -45,7 +45,7 @@ class Consents:
         """
         run = self._run
         has_author = run.skill is None and run.state.goal is None and is_among(step, run.task.steps)
-        if action_of(step) not in PRESSING or (has_author and step.effect in _DECLARED):
+        if not ACTIONS[action_of(step)].can_trigger or (has_author and step.effect in _DECLARED):
             return None
         words = (goal_words(run.task.goal), own_words(step) if has_author else "")
         return Consent(

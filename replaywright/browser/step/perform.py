@@ -26,29 +26,22 @@ from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.proof.proof import needs_proof, proof_of
 from replaywright.domain.step.outcomes import Evidence, Lookup, Proof
-from replaywright.domain.task.actions import effect_of
+from replaywright.domain.task.actions import ACTIONS, effect_of
 from replaywright.domain.task.steps import (
     Check,
-    Click,
     CloseTab,
-    Collapse,
-    DoubleClick,
-    Drag,
     Expand,
     Extract,
     Fill,
     ForEach,
     GoBack,
     Goto,
-    Hover,
     Paste,
     Press,
     Scroll,
-    SelectOption,
     Switch,
     SwitchTab,
     Type,
-    Uncheck,
     Upload,
     WaitFor,
     action_of,
@@ -72,26 +65,8 @@ _PROOF_S = 0.5
 UNRESPONSIVE_S = 10.0
 """What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
 
-_NEEDS = {
-    Click: "click",
-    DoubleClick: "click",
-    Hover: "hover",
-    Drag: "drag",
-    Fill: "fill",
-    Type: "type",
-    Paste: "paste",
-    Press: "focus",
-    SelectOption: "select",
-    Check: "check",
-    Uncheck: "check",
-    Expand: "expand",
-    Collapse: "expand",
-    Upload: "upload",
-    Scroll: "scroll",
-    Extract: "read",
-    ForEach: "read",
-}
-"""What the page agent is to make an element ready for."""
+_RETRIED_NEEDS = frozenset({"click", "check", "expand", "hover"})
+"""Pointer inputs that may be given again after a stop while the page has seen none of them."""
 
 
 class StepRun:
@@ -237,7 +212,7 @@ class StepRun:
     def _spec(self) -> dict[str, Any]:
         context, step = self._context, self._context.step
         return {
-            "need": _NEEDS[type(step)],
+            "need": ACTIONS[action_of(step)].need,
             "text": context.work.text if isinstance(step, Fill | Type | Paste) and not context.work.secrets else None,
             "secret": bool(context.work.secrets),
             **choosing.spec_of(step),
@@ -279,7 +254,7 @@ class StepRun:
     def _tries_after_a_stop(self, dispatch: Dispatch) -> int:
         """How often an input that was stopped may be given again; one press that nobody saw is like none."""
         step = self._context.step
-        if isinstance(step, Click | DoubleClick | Switch | Hover) and dispatch.is_untouched:
+        if ACTIONS[action_of(step)].need in _RETRIED_NEEDS and dispatch.is_untouched:
             return _STOPPED_TRIES
         return 1 if effect_of(action_of(step), step.effect, None).repeatable else 0
 

@@ -8,9 +8,9 @@ from replaywright.domain.common.lists import list_parameter
 from replaywright.domain.common.templates import fill, fill_wanted, generalise, lone_parameter, parameters_in
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import TEST_IDS
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.predicate.predicates import fill_predicate, fill_query
-from replaywright.domain.task.steps import CellTest, Drag, Extract, ExtractField, ForEach, SelectOption, Step, Upload
+from replaywright.domain.task.steps import CellTest, Extract, ExtractField, ForEach, Step
 from replaywright.errors import InputInvalid
 
 _TELLING = ("placeholder", "href", "title", "alt", "name", "value", "data-testid", "data-test", "data-test-id")
@@ -30,19 +30,15 @@ def filled_step(step: Step, values: Mapping[str, str]) -> Step:
         "expect": tuple(fill_predicate(predicate, values) for predicate in step.expect),
         "when": tuple(fill_predicate(predicate, values) for predicate in step.when),
     }
-    for name in ("instruction", "url", "keys", "url_contains", "title_contains"):
-        if isinstance(text := getattr(step, name, None), str):
-            changes[name] = fill(text, values)
-    if (target := getattr(step, "target", None)) is not None:
-        changes["target"] = fill_query(target, values)
+    for name in ("instruction", "target", *step.templates):
+        match getattr(step, name, None):
+            case str(text):
+                changes[name] = fill(text, values)
+            case tuple() as texts:
+                changes[name] = tuple(fill(text, values) for text in texts)
+            case ElementQuery() as query:
+                changes[name] = fill_query(query, values)
     match step:
-        case SelectOption(value=one, values=several):
-            changes["value"] = None if one is None else fill(one, values)
-            changes["values"] = None if several is None else tuple(fill(each, values) for each in several)
-        case Upload(files=files):
-            changes["files"] = tuple(fill(file, values) for file in files)
-        case Drag(to=to) if to is not None:
-            changes["to"] = fill_query(to, values)
         case Extract(fields=fields):
             changes["fields"] = {key: _filled_field(field, values) for key, field in fields.items()}
         case ForEach():

@@ -16,7 +16,7 @@ from replaywright.domain.common.urls import origin_of
 from replaywright.domain.locating.wording import meaning_of
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.plan.trusted_context import TrustedContext
-from replaywright.domain.step.press_grants import PRESSING
+from replaywright.domain.task.actions import ACTIONS, Action
 from replaywright.domain.task.steps import ForEach, Goto, SelectOption, Step
 
 _ENTERED: Final = ("value", "values")
@@ -68,7 +68,7 @@ def refuses(element: Element, action: str, trusted: TrustedContext, *, page: Sna
     """Say why a step is not done with an element of the page that a model chose; empty when it may be."""
     target = element.target
     attributes = target.attributes
-    if action in PRESSING:
+    if ACTIONS[Action(action)].can_trigger:
         href = attributes.get("href", "")
         own = {*trusted.origins, origin_of(page.url)}
         if trusted.origins and href.startswith(("http://", "https://")) and origin_of(href) not in own:

@@ -10,35 +10,15 @@ from replaywright.domain.common.text import normalise
 from replaywright.domain.common.urls import origin_of
 from replaywright.domain.plan.loops import parameters_of
 from replaywright.domain.plan.model_limits import goes_out, made_up, sends_on
-from replaywright.domain.task.actions import Action, Effect, effect_of
+from replaywright.domain.task.actions import ACTIONS, Action, Effect, effect_of
 from replaywright.domain.task.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid, PlanRefused
 
 STEPS_LIMIT = 20
 """Steps of a revised plan."""
-PLANNED_ACTIONS: tuple[Action, ...] = (
-    Action.GOTO,
-    Action.CLICK,
-    Action.DOUBLE_CLICK,
-    Action.HOVER,
-    Action.FILL,
-    Action.TYPE,
-    Action.PASTE,
-    Action.PRESS,
-    Action.SELECT_OPTION,
-    Action.CHECK,
-    Action.UNCHECK,
-    Action.EXPAND,
-    Action.COLLAPSE,
-    Action.SCROLL,
-    Action.WAIT_FOR,
-    Action.GO_BACK,
-    Action.SWITCH_TAB,
-    Action.CLOSE_TAB,
-    Action.FOR_EACH,
-)
-"""What a model may plan. Files are given, and data is read, only by steps that the task's author wrote."""
+PLANNED_ACTIONS: tuple[Action, ...] = tuple(action for action, spec in ACTIONS.items() if spec.is_planned)
+"""The actions that a model may plan."""
 _FIELDS = frozenset(
     {
         *("action", "instruction", "when", "expect", "effect", "always"),

@@ -5,29 +5,13 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.step.outcomes import Evidence, Proof, UnsafeRequest
-from replaywright.domain.task.actions import Cause, Effect
-from replaywright.domain.task.steps import (
-    Click,
-    DoubleClick,
-    Drag,
-    Fill,
-    Goto,
-    Paste,
-    Press,
-    Scroll,
-    SelectOption,
-    Step,
-    Switch,
-    Type,
-)
-
-READ_BACK = (Fill, Type, Paste, SelectOption, Switch, Goto, Scroll)
-"""Steps whose outcome is read from the page: a field, a checkbox, a selection, an address."""
+from replaywright.domain.task.actions import ACTIONS, Cause, Effect
+from replaywright.domain.task.steps import Goto, Step, action_of
 
 
 def needs_proof(step: Step) -> bool:
     """Whether the step only sets something off: what it was to lead to cannot be seen on its element."""
-    return isinstance(step, Click | DoubleClick | Drag | Press)
+    return ACTIONS[action_of(step)].needs_proof
 
 
 def effect_seen(step: Step, evidence: Evidence) -> Effect:
@@ -37,7 +21,7 @@ def effect_seen(step: Step, evidence: Evidence) -> Effect:
     step: performed again, it enters what is there. Only what has left the page with the request is gone.
     """
     left = Cause.NEW_DOCUMENT in evidence.causes and any(request.kind == "request" for request in evidence.requests)
-    if isinstance(step, READ_BACK) and (isinstance(step, Goto) or not left):
+    if ACTIONS[action_of(step)].is_read_back and (isinstance(step, Goto) or not left):
         return Effect.READ
     return evidence.observed_effect
 

@@ -30,7 +30,7 @@ from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.budgets import Limits
 from replaywright.domain.task.policy import Wishes
 from replaywright.domain.task.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
-from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import Task
 
 FILES_KEPT = 200
@@ -863,30 +863,6 @@ class RunResult(Record):
         return self.totals.heals > 0
 
 
-def step_title(step: Step) -> str:  # noqa: PLR0911 - one for each way in which steps read
-    """How a step reads in the Temporal UI and in progress lines, templates as written: never a value."""
-    match step.action:
-        case "goto":
-            return f"goto {step.url}"
-        case "for_each":
-            return f"for_each {step.item} of {_items_said(step)}: {len(step.steps)} steps"
-        case "press":
-            return f"press {step.keys}" + (f" on {step.instruction}" if step.instruction else "")
-        case "select_option":
-            return f"select_option {step.instruction} = {', '.join(step.wanted)}"
-        case "fill" | "type" | "paste":
-            return " ".join(part for part in (step.action, step.instruction, "=", step.value) if part)
-        case "upload":
-            return f"upload {step.instruction} = {', '.join(step.files)}"
-        case "drag":
-            return f"drag {step.instruction} {step.destination}"
-        case "click" | "double_click" if step.button or step.modifiers:
-            how = "+".join((*(step.modifiers or ()), step.button or "left"))
-            return f"{step.action} {step.instruction} ({how})"
-        case _:
-            return f"{step.action} {step.instruction}".strip()
-
-
-def _items_said(step: ForEach) -> str:
-    """Where the items come from."""
-    return step.instruction or ("values" if step.values is not None else "elements" if step.elements else "the table")
+def step_title(step: Step) -> str:
+    """The step in one line: templates as written, never a value."""
+    return step.title

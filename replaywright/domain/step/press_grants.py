@@ -16,15 +16,7 @@ from replaywright.domain.common.masks import seen
 from replaywright.domain.common.text import EDGE, found_whole, shorten
 from replaywright.domain.common.urls import origin_of
 from replaywright.domain.page.targets import Target
-from replaywright.domain.task.actions import Action
 
-PRESSING: Final = frozenset(
-    {
-        *(Action.CLICK, Action.DOUBLE_CLICK, Action.PRESS, Action.CHECK, Action.UNCHECK, Action.EXPAND),
-        *(Action.COLLAPSE, Action.SELECT_OPTION, Action.DRAG, Action.UPLOAD, Action.GO_BACK, Action.HOVER),
-    }
-)
-"""Actions that may set something going."""
 UNGRANTED: Final = "ungranted"
 """Reason of a step whose request was held and thrown away, because nobody had granted it."""
 AUTHOR: Final = "the author's step"

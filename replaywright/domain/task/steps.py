@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -29,6 +29,9 @@ Answer: TypeAlias = Literal["accept", "dismiss"]
 
 class StepBase(Authored):
     """Fields of every step."""
+
+    templates: ClassVar[tuple[str, ...]] = ()
+    """The fields beside `instruction` and `target` that are filled with the run's values before the step."""
 
     effect: Effect | None = None
     """Declared effect; None leaves it to the action and the observations."""
@@ -109,6 +112,11 @@ class StepBase(Authored):
         return self
 
     @property
+    def title(self) -> str:
+        """The step in one line of Temporal's UI and of progress: templates as written, never a value."""
+        return " ".join(filter(None, (getattr(self, "action"), getattr(self, "instruction"))))  # noqa: B009 - of every subclass
+
+    @property
     def needs_witness(self) -> bool:
         """True if the page that the step acts in cannot prove the step by itself."""
         return self.effect is not None and not self.effect.repeatable and self.evidence is None
@@ -144,9 +152,15 @@ class ElementStep(StepBase):
 class Goto(PageStep):
     """Open a URL in the current tab."""
 
+    templates: ClassVar[tuple[str, ...]] = ("url",)
     action: Literal["goto"]
     url: str = Field(min_length=1)
     """http or https."""
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"goto {self.url}"
 
 
 class Position(Authored):
@@ -195,6 +209,13 @@ class ClickStep(PointerStep):
     def _in_one_order(cls, modifiers: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return tuple(sorted(set(modifiers))) if modifiers else None
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        if not (self.button or self.modifiers):
+            return super().title
+        return f"{super().title} ({'+'.join((*(self.modifiers or ()), self.button or 'left'))})"
+
 
 class Click(ClickStep):
     """Click once, with the left button unless another one is named."""
@@ -217,6 +238,7 @@ class Hover(PointerStep):
 class Drag(PointerStep):
     """Drag the element onto another one, or by a distance."""
 
+    templates: ClassVar[tuple[str, ...]] = ("to",)
     action: Literal["drag"]
     to: ElementQuery | None = None
     """The element to drop on; exactly one must match, in the document of the dragged element."""
@@ -242,6 +264,11 @@ class Drag(PointerStep):
         assert self.by is not None
         return f"by {self.by.x:g}, {self.by.y:g}"
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"drag {self.instruction} {self.destination}"
+
 
 class Fill(ElementStep):
     """Set a field's value, replacing what is there."""
@@ -250,6 +277,11 @@ class Fill(ElementStep):
     value: str
     """New value; an editor takes line feeds as paragraphs, a date field the ISO form."""
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return " ".join(filter(None, (self.action, self.instruction, "=", self.value)))
+
 
 class Type(ElementStep):
     """Clear a field, then type into it key by key, for pages that handle key events."""
@@ -257,6 +289,11 @@ class Type(ElementStep):
     action: Literal["type"]
     value: str
     """Text to type."""
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return " ".join(filter(None, (self.action, self.instruction, "=", self.value)))
 
 
 class Paste(StepBase):
@@ -273,10 +310,16 @@ class Paste(StepBase):
     target: ElementQuery | None = None
     """The element as a query: no model is needed."""
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return " ".join(filter(None, (self.action, self.instruction, "=", self.value)))
+
 
 class Press(StepBase):
     """Press a key or a combination, such as `Enter` or `Control+A`, on an element or the focused one."""
 
+    templates: ClassVar[tuple[str, ...]] = ("keys",)
     action: Literal["press"]
     keys: str = Field(min_length=1)
     """A key, or several joined by `+`."""
@@ -285,6 +328,11 @@ class Press(StepBase):
     target: ElementQuery | None = None
     """The element as a query: no model is needed."""
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"press {self.keys}" + (f" on {self.instruction}" if self.instruction else "")
+
 
 class SelectOption(ElementStep):
     """Choose options of a list by their labels, or by their values when no label equals them.
@@ -292,6 +340,7 @@ class SelectOption(ElementStep):
     The list is a <select>, or a combobox or listbox that the page makes itself.
     """
 
+    templates: ClassVar[tuple[str, ...]] = ("value", "values")
     action: Literal["select_option"]
     value: str | None = None
     """The option to choose."""
@@ -311,6 +360,11 @@ class SelectOption(ElementStep):
     def wanted(self) -> tuple[str, ...]:
         """The options to choose."""
         return self.values or (self.value or "",)
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"select_option {self.instruction} = {', '.join(self.wanted)}"
 
 
 class Switch(ElementStep):
@@ -351,6 +405,7 @@ class Collapse(Switch):
 class Upload(ElementStep):
     """Give files to a file field, to a file chooser that a click opens, or to a drop area."""
 
+    templates: ClassVar[tuple[str, ...]] = ("files",)
     action: Literal["upload"]
     files: tuple[str, ...] = Field(min_length=1, max_length=100)
     """Paths on the worker's machine; relative ones are searched in the upload roots, in order."""
@@ -368,6 +423,11 @@ class Upload(ElementStep):
     @classmethod
     def _otherwise_as_usual(cls, drop: bool | None) -> bool | None:
         return drop or None
+
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        return f"upload {self.instruction} = {', '.join(self.files)}"
 
 
 class Scroll(StepBase):
@@ -409,6 +469,7 @@ class GoBack(PageStep):
 class SwitchTab(PageStep):
     """Make another tab the current one."""
 
+    templates: ClassVar[tuple[str, ...]] = ("url_contains", "title_contains")
     action: Literal["switch_tab"]
     tab: Literal["latest", "first"] | None = None
     """The tab that was opened last, or first."""
@@ -587,6 +648,12 @@ class ForEach(StepBase):
             return {ITEMS_FIELD: ExtractField(take="texts", find=self.elements)}
         return {ITEMS_FIELD: ExtractField(take="table")}
 
+    @property
+    def title(self) -> str:
+        """The step in one line."""
+        values = "values" if self.values is not None else "elements" if self.elements else "the table"
+        return f"for_each {self.item} of {self.instruction or values}: {len(self.steps)} steps"
+
 
 class Approve(StepBase, Patience):
     """Ask a person to approve the steps that follow, and show them. Touches nothing."""
@@ -673,6 +740,11 @@ Step: TypeAlias = Annotated[
     | TakeOver,
     Field(discriminator="action"),
 ]
+
+STEPS: Mapping[Action, type[StepBase]] = {
+    Action(get_args(model.model_fields["action"].annotation)[0]): model for model in get_args(get_args(Step)[0])
+}
+"""The model of each action."""
 
 
 ProbeStep: TypeAlias = Annotated[
