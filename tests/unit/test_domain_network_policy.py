@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.policy.effective import effective
+from replaywright.domain.policy.effective import Effective
 from replaywright.domain.policy.host_rules import SITE, host_rules, network_policy, site_rules, unrestricted
 from replaywright.domain.policy.policy_hosts import named, narrowed
 from replaywright.domain.session.host_patterns import host_rule
@@ -369,7 +369,7 @@ def test_a_task_that_names_an_address_that_is_not_public_needs_the_operators_wor
 
     def refused(operator: Policy | None, *granted: str) -> list[str]:
         rules = [host_rule(each, "hosts") for each in granted]
-        found = named(effective(operator, asked.policy), asked, asked.steps, values, rules)
+        found = named(Effective(operator, asked.policy), asked, asked.steps, values, rules)
         return [each.refusal.message for each in found if each.refusal is not None]
 
     (reason,) = refused(None)

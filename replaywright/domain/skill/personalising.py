@@ -1,6 +1,6 @@
-"""What a step of a skill becomes in another run with other values; and what cannot be a step of a skill.
+"""Personalisation of skills: how each action takes the values of another run, and refused steps.
 
-A skill's steps are templates, so most of it is the filling in of values; how each action takes them is here.
+A skill's steps are templates; most of the work is filling in values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ PERSONALISED: Mapping[Action, str] = {
     **dict.fromkeys((Action.APPROVE, Action.VERIFICATION_CODE, Action.SOLVE_CAPTCHA, Action.TAKE_OVER), BY_A_PERSON),
     **dict.fromkeys((Action.EXTRACT, Action.FOR_EACH), ANEW),
 }
-"""How each action is done in another run of the skill. What is not here cannot be in a skill."""
+"""How each action is performed in another run of the skill. Other actions cannot be in a skill."""
 
 
 def refusal(steps: Sequence[Step]) -> str:
-    """Why these steps cannot be a skill's, with the action's name; empty if they can."""
+    """Return why these steps cannot be a skill's, with the action's name; empty if they can."""
     for number, step in _numbered(steps):
         if action_of(step) not in PERSONALISED:
             return f"step {number}: {step.action} cannot be in a skill"
@@ -44,7 +44,7 @@ def refusal(steps: Sequence[Step]) -> str:
 
 
 def _numbered(steps: Sequence[Step]) -> Iterator[tuple[int, Step]]:
-    """All steps, those of a list with the number of the list's."""
+    """Yield all steps; those of a list have the list's number."""
     for number, step in enumerate(steps, 1):
         yield number, step
         if isinstance(step, ForEach):
@@ -52,7 +52,7 @@ def _numbered(steps: Sequence[Step]) -> Iterator[tuple[int, Step]]:
 
 
 def settled(task: Task, values: Mapping[str, str]) -> Task:
-    """The task with the values of parameters that no step uses put in for good: they never were parameters of it."""
+    """Fill in the values of parameters that no step uses, and drop these parameters."""
     used = frozenset().union(
         *(parameters_in(text) for step in task.steps for text in texts_of(step.model_dump(mode="json")))
     )
