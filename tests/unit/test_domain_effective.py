@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replaywright.domain.policy.effective import Effective, Used, before_start, judged
 from replaywright.domain.step.outcomes import WHEN, Evidence, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Cause
-from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.policy import Policy, Wishes
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_authored, parse_task
@@ -52,7 +52,7 @@ def test_what_nobody_limits_is_allowed() -> None:
 
     assert all(nobody.on_action(action) is None for action in Action)
     assert nobody.over(Used(navigations=10**6, steps=10**6, seconds=1e9), steps(GOTO)[0]) is None
-    assert nobody.caps.over(Limits()) == Limits()
+    assert nobody.caps.over(RunLimits()) == RunLimits()
     assert nobody.guard(Used()).refuses_file("a.exe", "application/x-msdownload", 10**12) is None
 
 
@@ -180,7 +180,7 @@ def test_of_spending_the_smallest_number_counts(ours: int | None, theirs: int | 
     caps = Effective(operator(spending={"calls": ours}), task(spending={"calls": theirs})).caps
 
     given_by = [number for number in (ours, theirs, own) if number is not None]
-    assert caps.over(Limits(calls=own)).calls == min(given_by, default=None)
+    assert caps.over(RunLimits(calls=own)).calls == min(given_by, default=None)
     assert caps.over(Budget(calls=own)).calls == min(given_by, default=None)
 
 

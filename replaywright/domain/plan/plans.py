@@ -180,9 +180,7 @@ def _fields(place: str, item: Mapping[str, Any], *, within: bool = False) -> dic
             )
         if not isinstance(steps := data.get("steps"), list | tuple) or not all(isinstance(s, Mapping) for s in steps):
             raise PlanRefused(f"{place}: a for_each has steps, which are done for each item")
-        data["steps"] = [
-            _fields(f"{place}, steps[{index}]", inner, within=True) for index, inner in enumerate(steps)
-        ]
+        data["steps"] = [_fields(f"{place}, steps[{index}]", inner, within=True) for index, inner in enumerate(steps)]
     return data
 
 

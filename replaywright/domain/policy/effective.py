@@ -12,10 +12,10 @@ from typing import Final, TypeAlias, TypeVar
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import fill, parameters_in
-from replaywright.domain.session.guard import FileTypes, Guard, Most, Refusal, UploadRoots
+from replaywright.domain.session.guard import FileTypes, Most, Refusal, StepGuard, UploadRoots
 from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Cause
-from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.policy import Policy, Traffic, Wishes
 from replaywright.domain.task.steps import ForEach, Goto, ProbeStep, Step, Upload, action_of
 
@@ -25,7 +25,7 @@ _MB = 1024 * 1024
 _COUNTED: Final = ("navigations", "popups", "dialogs")
 _UNITS: Final[Mapping[str, str]] = {"steps": "steps", "seconds": "seconds", **{name: name for name in _COUNTED}}
 _Author: TypeAlias = tuple[str, Wishes]
-_Limits = TypeVar("_Limits", Budget, Limits)
+_Limits = TypeVar("_Limits", Budget, RunLimits)
 
 
 class Used(Record):
@@ -74,7 +74,7 @@ class Caps(Record):
                 lower[name] = most.value if name == "money" else int(most.value)
         return limits.model_copy(update=lower)
 
-    def rule_of(self, limits: Limits, name: str) -> str:
+    def rule_of(self, limits: RunLimits, name: str) -> str:
         """Return the rule that sets this limit of a run; empty if none of these does."""
         most: Most | None = getattr(self, name, None)
         return most.rule if most is not None and getattr(limits, name) == most.value else ""
@@ -154,12 +154,12 @@ class Effective:
             if rules.downloads.types is not None
         )
 
-    def guard(self, used: Used) -> Guard:
+    def guard(self, used: Used) -> StepGuard:
         """Return the rules for the browser during the next step."""
         size = self._least("downloads", "max_mb")
         popups = self._least("amounts", "popups")
         left = None if popups is None else popups.model_copy(update={"value": max(0, popups.value - used.popups)})
-        return Guard(
+        return StepGuard(
             uploads=self.upload_roots,
             types=self.file_types,
             bytes=None if size is None else size.model_copy(update={"value": size.value * _MB}),
