@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 
@@ -43,3 +43,11 @@ def _derived(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for model in base.__subclasses__():
         yield model
         yield from _derived(model)
+
+
+def first_fault(error: ValueError) -> str:
+    """Return place and reason of the first fault, without the value."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
+    return str(error)

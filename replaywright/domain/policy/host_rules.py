@@ -55,7 +55,6 @@ def network_policy(
     values: Mapping[str, str],
     *,
     hosts: Hosts | None = None,
-    limit: HostRules | None = None,
     traffic: Traffic | None = None,
 ) -> NetworkPolicy:
     """Return the network policy for the sessions of a run.
@@ -64,7 +63,6 @@ def network_policy(
         task: the task of the run.
         values: values of its parameters.
         hosts: hosts that the task asks for beside its own site.
-        limit: hosts that an operator allows; the run reaches only those that both allow.
         traffic: byte limits.
 
     Raises:
@@ -73,7 +71,7 @@ def network_policy(
     wanted = HostRules(name=SITE) if hosts is None else host_rules("task", hosts, "policy.hosts")
     own = wanted.model_copy(update={"allow": (*site_rules(task, values), *wanted.allow)})
     return NetworkPolicy(
-        rules=(own,) if limit is None else (limit, own),
+        rules=(own,),
         up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * _MB,
         down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * _MB,
     )

@@ -163,34 +163,16 @@ def edited_skill(data: Any, source: str, old: Skill) -> Skill:
     return skill
 
 
-def imported_skill(
-    task: Task,
-    *,
-    label: str = "",
-    description: str = "",
-    site: str | None = None,
-    patterns: tuple[str, ...] | None = None,
-    note: str = "",
-) -> Skill:
-    """Return a candidate from a task file or a recording of another tool.
-
-    Args:
-        task: steps with parameters; its name becomes the skill's.
-        label: a few words; by default made of the name.
-        description: by default the task's goal.
-        site: origin; None for that of the first page, unless a parameter determines it.
-        patterns: sentences that mean the skill; None for the task's goal.
-        note: source, and omissions.
-    """
+def imported_skill(task: Task, *, note: str = "") -> Skill:
+    """Return a candidate from a task file or a recording of another tool; `note` has source and omissions."""
     goal = (task.goal,) if task.goal and not secrets_in(task.goal) and not malformed_in(task.goal) else ()
-    known = tuple(text for text in goal if parameters_in(text) <= set(task.parameters))
     return Skill(
         name=task.task,
-        label=label or task.task.replace("-", " ").capitalize(),
-        description=description or task.goal,
-        site=_first_site(task) if site is None else site,
+        label=task.task.replace("-", " ").capitalize(),
+        description=task.goal,
+        site=_first_site(task),
         task=task,
-        patterns=known if patterns is None else patterns,
+        patterns=tuple(text for text in goal if parameters_in(text) <= set(task.parameters)),
         origin="imported",
         note=note,
     )

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from replaywright.domain.common.base import first_fault
 from replaywright.domain.run.runs import ActionRequest, Decision, LeaveOutRequest
 from replaywright.domain.secrets.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.step.fingerprints import digest
@@ -85,7 +86,7 @@ def audit(text: str, *, seal: str = "", signer: Signer = UNSIGNED) -> Audit:
         fields = parsed(first)
         header = Header.model_validate(fields)
     except ValueError as exc:
-        return Audit(None, (AuditFinding(1, f"it is no header of an exported trace ({_first(exc)})"),))
+        return Audit(None, (AuditFinding(1, f"it is no header of an exported trace ({first_fault(exc)})"),))
     if header.kind != HEADER or header.v > FILE_VERSION:
         fault = f"{header.kind!r} of version {header.v}: this Replaywright reads {HEADER!r} up to {FILE_VERSION}"
         return Audit(header, (AuditFinding(1, fault),))
@@ -273,7 +274,7 @@ def _models(trace: Sequence[_Numbered]) -> tuple[list[tuple[int, Line]], list[Au
             models.append((line.number, parse_line(line.value)))
         except ValidationError as exc:
             findings.append(
-                AuditFinding(line.number, f"not as a line of kind {line.value.get('kind')!r} is: {_first(exc)}")
+                AuditFinding(line.number, f"not as a line of kind {line.value.get('kind')!r} is: {first_fault(exc)}")
             )
     return models, findings
 
@@ -381,10 +382,3 @@ def _read(model: Callable[[Any], _Model], value: Any) -> _Model | None:
         return None if value is None else model(value)
     except ValidationError:
         return None
-
-
-def _first(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
-    return str(error)
