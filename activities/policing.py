@@ -9,7 +9,7 @@ from temporalio.exceptions import ApplicationError
 from activities.heartbeats import heartbeats
 from activities.plan.model import traced
 from activities.vault import Vault, no_secret, not_signed
-from replaywright.domain.policy.effective import Effective, before_start, effective
+from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trusting
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.run.runs import ActionRequest, step_title
@@ -49,7 +49,7 @@ class Policing:
 
     def of(self, wishes: Wishes | None) -> Effective:
         """What holds for a run of a task with these wishes."""
-        return effective(self._operator, wishes)
+        return Effective(self._operator, wishes)
 
     def on_request(self, request: ActionRequest) -> Refusal | None:
         """Why a step may not be performed now; a step that is only done again uses up nothing."""

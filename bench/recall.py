@@ -23,7 +23,7 @@ from replaywright.domain.recall.choosing import SkillChoice
 from replaywright.domain.recall.patterns import places_of
 from replaywright.domain.recall.ranking import Ranked, SkillIndex
 from replaywright.domain.recall.recall import RecallRequest
-from replaywright.domain.recall.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
+from replaywright.domain.recall.recalling import SEVERAL, Recaller, SkillCandidate, decided, decided_by_choice, offered
 from replaywright.domain.run.approvals import is_confirmed
 from replaywright.domain.skill.skills import Recall, Skill
 from replaywright.domain.task.actions import Effect
@@ -87,7 +87,7 @@ class Answer:
         return len(places_of(self.sentence.text, texts)) < len(texts)
 
 
-def considered(recaller: Recaller, sentence: Sentence) -> tuple[RecallRequest, list[Candidate], Recall]:
+def considered(recaller: Recaller, sentence: Sentence) -> tuple[RecallRequest, list[SkillCandidate], Recall]:
     request = RecallRequest(tenant="bench", goal=sentence.text, url=sentence.site + "/")
     candidates = recaller.consider(request)
     return request, candidates, decided(candidates)

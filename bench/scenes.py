@@ -22,7 +22,7 @@ from replaywright.browser.devtools.wire import Counts, Wire
 from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import identity_keys
-from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import FrameStep, Target
 
@@ -36,7 +36,7 @@ class Look:
     """One recorded element on a changed page: everything that the ladder decides on, and the truth."""
 
     recorded: Target
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ElementCandidate, ...]
     certain: int
     """Position of the candidate of which the page was certain by itself; -1 if there was none."""
     truth: frozenset[str]
@@ -101,14 +101,14 @@ class Stage:
                 told[at] = recorded[at].model_copy(update={"namesakes": one["namesakes"]})
         return told
 
-    async def look(self, recorded: Sequence[Target]) -> list[tuple[tuple[Candidate, ...], int]]:
+    async def look(self, recorded: Sequence[Target]) -> list[tuple[tuple[ElementCandidate, ...], int]]:
         """For each element: the candidates of the tiers in the frame that it was recorded in, and the certain one."""
-        found: list[tuple[tuple[Candidate, ...], int]] = [((), -1)] * len(recorded)
+        found: list[tuple[tuple[ElementCandidate, ...], int]] = [((), -1)] * len(recorded)
         async for path, positions, answer in self._looked_up(recorded):
             seen = [Target.model_validate(one).model_copy(update={"frame": path}) for one in answer["targets"]]
             for at, one in zip(positions, answer["looks"], strict=True):
                 candidates = tuple(
-                    Candidate(index=index, tier=each["tier"], target=seen[each["element"]])
+                    ElementCandidate(index=index, tier=each["tier"], target=seen[each["element"]])
                     for index, each in enumerate(one["candidates"])
                 )
                 found[at] = (candidates, one["certain"])

@@ -9,8 +9,8 @@ from bench.scenes import Look, Scene
 from replaywright.domain.locating.matching import (
     ACCEPT_MARGIN,
     ACCEPT_SCORE,
-    Candidate,
-    Decision,
+    ElementCandidate,
+    MatchDecision,
     Thresholds,
     comparable,
     decide_identified,
@@ -50,7 +50,7 @@ class Verdict:
         return MISSED if below else self.open_outcome
 
 
-def climb(look: Look, compared: Sequence[Candidate]) -> Decision:
+def climb(look: Look, compared: Sequence[ElementCandidate]) -> MatchDecision:
     """The whole ladder, as `replaywright.browser.step.find` climbs it.
 
     The page's own certainty first, then the candidates of the tiers, then the comparison with every element; an
@@ -96,7 +96,7 @@ def judge(scene: Scene) -> tuple[list[Verdict], list[Verdict]]:
     return picks, without
 
 
-def _verdict(scene: Scene, look: Look, compared: Sequence[Candidate]) -> Verdict:
+def _verdict(scene: Scene, look: Look, compared: Sequence[ElementCandidate]) -> Verdict:
     decision = climb(look, compared)
     lookup = decision.lookup
     right = decision.chosen is not None and key_of(decision.chosen.target) in look.truth

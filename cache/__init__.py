@@ -1,1 +1,1 @@
-"""Redis: ledger, action cache and trace. The one place that imports the Redis library."""
+"""Redis: ledger, action cache, trace and knowledge base. The only package that imports the Redis library."""

@@ -1,4 +1,4 @@
-"""What was found in Redis and not acted on: said once, and counted where every command can see it."""
+"""Alerts about refused records in Redis: logged once, and counted for every command."""
 
 import logging
 from enum import StrEnum
@@ -10,7 +10,7 @@ from replaywright.errors import StoreUnavailable
 _log = logging.getLogger("replaywright.integrity")
 
 REMEMBERED = 10_000
-"""Records that are remembered as reported."""
+"""Reported records that are remembered."""
 
 
 class Alerts:
@@ -22,36 +22,36 @@ class Alerts:
         self._pending: list[tuple[str, str, str]] = []
 
     def report(self, tenant: str, kind: str, name: str, fault: StrEnum) -> str:
-        """Say that the record of this name is not used; returns the sentence."""
-        said = f"{kind} {name!r} is refused: {fault.value}"
-        told = (tenant, name, fault.name)
-        if told not in self._reported:
+        """Log that the record is not used, once; return the sentence."""
+        sentence = f"{kind} {name!r} is refused: {fault.value}"
+        record = (tenant, name, fault.name)
+        if record not in self._reported:
             if len(self._reported) >= REMEMBERED:
                 self._reported.clear()
-            self._reported.add(told)
-            self._pending.append((tenant, kind, said))
-            _log.error("INTEGRITY: tenant %r: %s", tenant, said)
-        return said
+            self._reported.add(record)
+            self._pending.append((tenant, kind, sentence))
+            _log.error("INTEGRITY: tenant %r: %s", tenant, sentence)
+        return sentence
 
     async def flush(self) -> None:
-        """Count what was reported since; a server that cannot be reached takes nothing away from the report."""
+        """Add the new reports to the counters; a failure of Redis is only logged."""
         pending, self._pending = self._pending, []
         if not pending:
             return
         try:
             with translated(self._client, "write"):
                 pipe = self._client.pipeline(transaction=False)
-                for tenant, kind, said in pending:
+                for tenant, kind, sentence in pending:
                     key = alerts_key(tenant)
                     pipe.execute_command("HINCRBY", key, kind, 1)
-                    pipe.execute_command("HSET", key, "last", said)
+                    pipe.execute_command("HSET", key, "last", sentence)
                 await pipe.execute(raise_on_error=False)
         except StoreUnavailable as exc:
             _log.error("refused records could not be counted: %s", exc)
 
 
 async def counted(client: Client, tenant: str) -> dict[str, str]:
-    """How many records of each kind were refused, and `last`, the sentence about the last of them.
+    """Return the number of refused records by kind, and `last`, the sentence about the last one.
 
     Raises:
         StoreUnavailable: Redis does not answer.

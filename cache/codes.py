@@ -1,7 +1,7 @@
-"""The private keys of questions for codes: kept until the code is entered, or for the time of the question.
+"""Private keys of questions for codes, kept until the code is entered or the question ends.
 
-A code comes sealed, and its sealed form is in the run's history. Its key is here and nowhere else, so neither the
-history nor Redis alone has the code; when the key is deleted, nobody can read it any more.
+The run's history has the sealed code and Redis its only key, so neither alone reveals the code; without the key nobody
+can read it.
 """
 
 from cache.connection import Client, translated
@@ -11,13 +11,13 @@ from replaywright.sealing.envelope import NotSealed, new_key, opened
 
 
 class RedisCodes:
-    """`Codes` whose keys are in Redis and expire."""
+    """`Codes` with expiring keys in Redis."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def offer(self, *, tenant: str, run_id: str, question: str, ttl_s: float) -> str:
-        """Make a key for a question and keep it for `ttl_s`; the public one. Repeated, it is another one.
+        """Make a key pair for a question, keep the private key for `ttl_s`, return the public one.
 
         Raises:
             StoreUnavailable: Redis does not answer.
@@ -29,7 +29,7 @@ class RedisCodes:
         return public
 
     async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
-        """The code.
+        """Decrypt the code.
 
         Raises:
             CodeLost: its key is gone, or it was not sealed for this question.
@@ -45,7 +45,7 @@ class RedisCodes:
             raise CodeLost(f"the code for question {question} cannot be read: {exc}") from exc
 
     async def forget(self, *, tenant: str, run_id: str, question: str) -> None:
-        """From now on nobody can read what was sealed for the question.
+        """Delete the private key: the sealed code becomes unreadable.
 
         Raises:
             StoreUnavailable: Redis does not answer.

@@ -201,7 +201,7 @@ class StoreFinding(BaseModel):
     lazy_persistence."""
     level: Literal["error", "warning"]
     forbids_commits: bool = False
-    """Whether this store forbids steps with consequences."""
+    """True if this store forbids steps with consequences."""
     message: str
     remedy: str
 
@@ -212,26 +212,18 @@ class StoreReport(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     address: str
-    server: str = ""
-    """redis, valkey, …; empty when it cannot be reached."""
     version: str = ""
-    maxmemory: int = 0
-    """Bytes; 0 for no limit."""
-    maxmemory_policy: str = ""
-    appendonly: bool | None = None
-    """None where the server does not say."""
-    appendfsync: str = ""
-    """always, everysec, no; empty where the server does not say."""
+    """Empty when it cannot be reached."""
     findings: tuple[StoreFinding, ...] = ()
 
     @property
     def usable(self) -> bool:
-        """Whether runs can be recorded at all."""
+        """True if runs can be recorded at all."""
         return all(finding.level != "error" or finding.forbids_commits for finding in self.findings)
 
     @property
     def commits_allowed(self) -> bool:
-        """Whether the ledger is safe enough for steps with consequences."""
+        """True if the ledger is safe for steps with consequences."""
         return self.usable and not any(finding.forbids_commits for finding in self.findings)
 
 
@@ -251,20 +243,10 @@ async def check_store(client: Client) -> StoreReport:
         )
         return StoreReport(address=address, findings=(finding,))
     # A cluster node that is addressed as a single server accepts only some keys.
-    findings = [_one_of_many()] if _is_cluster_node(servers[0], client) else [*written]
+    findings = [_CLUSTER_NODE] if _is_cluster_node(servers[0], client) else [*written]
     for server in servers:
         findings += [finding for finding in _judge(server) if finding not in findings]
-    first = servers[0]
-    return StoreReport(
-        address=address,
-        server=_name(first),
-        version=_version(first),
-        maxmemory=int(first.get("maxmemory", 0)),
-        maxmemory_policy=str(first.get("maxmemory_policy", "")),
-        appendonly=_appends(first),
-        appendfsync=str(first.get("appendfsync", "")),
-        findings=tuple(findings),
-    )
+    return StoreReport(address=address, version=_version(servers[0]), findings=tuple(findings))
 
 
 async def _write_read_delete(client: Client) -> list[StoreFinding]:
@@ -294,13 +276,12 @@ def _is_cluster_node(server: Mapping[str, Any], client: Client) -> bool:
     return not isinstance(client, RedisCluster) and str(server.get("cluster_enabled", "0")) == "1"
 
 
-def _one_of_many() -> StoreFinding:
-    return StoreFinding(
-        code="cluster_node",
-        level="error",
-        message="it is a node of a cluster, and keeps only a part of the keys",
-        remedy=_OF_CLUSTER,
-    )
+_CLUSTER_NODE = StoreFinding(
+    code="cluster_node",
+    level="error",
+    message="it is a node of a cluster, and keeps only a part of the keys",
+    remedy=_OF_CLUSTER,
+)
 
 
 async def _servers(client: Client) -> list[Mapping[str, Any]]:
@@ -324,16 +305,9 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _name(server: Mapping[str, Any]) -> str:
-    return str(server.get("server_name", "redis"))
-
-
 def _version(server: Mapping[str, Any]) -> str:
-    return str(server.get(f"{_name(server)}_version") or server.get("redis_version", ""))
-
-
-def _appends(server: Mapping[str, Any]) -> bool | None:
-    return bool(int(server["aof_enabled"])) if "aof_enabled" in server else None
+    name = server.get("server_name", "redis")
+    return str(server.get(f"{name}_version") or server.get("redis_version", ""))
 
 
 _NOEVICTION = "set `maxmemory-policy noeviction` and keep other applications' caches elsewhere"
@@ -376,7 +350,7 @@ def _eviction(policy: str) -> StoreFinding | None:
 
 
 def _persistence(server: Mapping[str, Any]) -> StoreFinding | None:
-    if _appends(server) is False:
+    if not int(server.get("aof_enabled", 1)):
         return StoreFinding(
             code="not_persistent",
             level="warning",

@@ -1,10 +1,10 @@
-"""The first execution of each run id, in Redis: an id serves once, also where Temporal would take it again."""
+"""First execution of each run id in Redis: an id is used once, even where Temporal would accept it again."""
 
 from cache.connection import Client, translated
 from cache.keys import first_start_key
 
 KEPT_S = 90 * 86_400
-"""Seconds that an id is remembered, as long as the ledger of what was done under it."""
+"""Seconds that an id is remembered, like its ledger."""
 
 
 class RedisFirstStarts:

@@ -1,4 +1,4 @@
-"""Override rules: a tenant's own in Redis, and all sources together as a worker uses them, answered from memory."""
+"""Override rules: the tenant's own in Redis, and the merged rules of a worker in memory."""
 
 import asyncio
 import logging
@@ -18,14 +18,14 @@ from replaywright.errors import InputInvalid, StoreUnavailable
 _log = logging.getLogger("replaywright.overrides")
 
 LIFETIME_S = 30.0
-"""Rules that were read longer ago are read again, while the old ones go on answering."""
+"""Age after which rules are read again, while the old ones still answer."""
 RULE_SCHEMA = 1
 RULES_LIMIT = 500
-"""Rules that one tenant may have, and hosts whose rules are remembered."""
+"""Maximum rules of a tenant, and maximum hosts with remembered rules."""
 
 
 class RedisOverrides:
-    """A tenant's rules: one hash, by the rules' names; behind each rule, after a line end, its signature."""
+    """A tenant's rules in one hash by name; a line feed separates each rule from its signature."""
 
     def __init__(self, client: Client, *, signer: Signer = UNSIGNED) -> None:
         """Keep the rules in the server of `client`; `signer` signs them, and decides which are used."""
@@ -34,7 +34,7 @@ class RedisOverrides:
         self._alerts = Alerts(client)
 
     async def rules(self, tenant: str) -> tuple[OverrideRule, ...]:
-        """In the order of their names; one that cannot be read, or is not what was signed, is left out and logged.
+        """Return the rules by name; unreadable ones and those with a wrong signature are logged and left out.
 
         Raises:
             StoreUnavailable: Redis does not answer.
@@ -44,20 +44,20 @@ class RedisOverrides:
         rules = []
         for name, value in sorted(stored.items()):
             text, _, signature = value.partition(b"\n")
-            told = name.decode("utf-8", "replace")
-            fault = self._signer.fault(signed_rule(tenant, told, text), signature.decode("utf-8", "replace"))
+            rule = name.decode("utf-8", "replace")
+            fault = self._signer.fault(signed_rule(tenant, rule, text), signature.decode("utf-8", "replace"))
             if fault is not None:
-                self._alerts.report(tenant, "override", f"{overrides_key(tenant)} {told}", fault)
+                self._alerts.report(tenant, "override", f"{overrides_key(tenant)} {rule}", fault)
                 continue
             try:
                 rules.append(OverrideRule.model_validate_json(text))
             except ValidationError as exc:
-                _log.warning("override rule %r of tenant %r cannot be read: %s", told, tenant, exc)
+                _log.warning("override rule %r of tenant %r cannot be read: %s", rule, tenant, exc)
         await self._alerts.flush()
         return tuple(rules)
 
     async def put(self, tenant: str, rules: Sequence[OverrideRule]) -> None:
-        """Add these, in place of those of the same names.
+        """Add rules, replacing those of the same names.
 
         Raises:
             InputInvalid: the tenant would have too many.
@@ -75,7 +75,7 @@ class RedisOverrides:
         return f"{text}\n{signature}" if signature else text
 
     async def remove(self, tenant: str, name: str) -> bool:
-        """Whether there was a rule of this name.
+        """Remove the rule; return True if there was one.
 
         Raises:
             StoreUnavailable: Redis does not answer.
@@ -86,19 +86,19 @@ class RedisOverrides:
 
 @dataclass
 class _Kept:
-    """What is known of one tenant's rules."""
+    """Cached rules of a tenant."""
 
     rules: tuple[OverrideRule, ...] = ()
     own: tuple[OverrideRule, ...] = ()
-    """Those of them that came from Redis when it last answered."""
+    """Rules from Redis at its last answer."""
     read_at: float = 0.0
-    """0 until they were read for the first time."""
+    """0 before the first reading."""
     reading: asyncio.Task[None] | None = None
     by_host: dict[str, tuple[OverrideRule, ...]] = field(default_factory=dict)
 
 
 class CachedOverrides:
-    """The `Overrides` of a worker; only the first question about a tenant waits for Redis and for the disk.
+    """A worker's `Overrides`; only the first question about a tenant waits for Redis and the disk.
 
     Of two rules with one name, the tenant's wins over the folder's, and that over a shipped one.
     """
@@ -111,7 +111,7 @@ class CachedOverrides:
         *,
         lifetime_s: float = LIFETIME_S,
     ) -> None:
-        """`files` reads the folder. What it raises here is raised; later it is logged, and the rules stay as they were.
+        """Read the folder by `files`; its later errors are logged, and the rules stay.
 
         Raises:
             InputInvalid: a file of the folder is wrong.
@@ -132,7 +132,7 @@ class CachedOverrides:
             if not kept.read_at:
                 await asyncio.shield(kept.reading)
         if host not in kept.by_host:
-            if len(kept.by_host) >= RULES_LIMIT:  # hosts come from pages: they are no reason to grow for ever
+            if len(kept.by_host) >= RULES_LIMIT:  # hosts come from pages, so their number is bounded
                 kept.by_host.clear()
             kept.by_host[host] = rules_for(kept.rules, host)
         return kept.by_host[host]
@@ -159,7 +159,7 @@ class CachedOverrides:
 
 
 def signed_rule(tenant: str, name: str, text: str | bytes) -> Signed:
-    """What is signed of a rule."""
+    """Return the signed content of a rule."""
     return Signed(tenant, "override", f"{overrides_key(tenant)} {name}", RULE_SCHEMA, {"json": text_digest(text)})
 
 

@@ -1,4 +1,4 @@
-"""What was recalled, in Redis: one list a tenant, in the order in which it happened."""
+"""Recalls in Redis: one list for each tenant, in chronological order."""
 
 import json
 import logging
@@ -13,36 +13,36 @@ from replaywright.domain.recall.recall import Outcome, RecallRecord
 _log = logging.getLogger("replaywright.recalls")
 
 KEPT = 2_000
-"""Lines of a tenant's list, the newest."""
+"""Newest lines of a tenant's list."""
 TAIL = 64
-"""Lines of its end that are looked at for what is new."""
+"""Lines at its end that are searched for new ones."""
 
 
 class _Became(Record):
-    """What became of a recall: a line of its own."""
+    """Outcome of a recall, a line of its own."""
 
     of: str
     outcome: Outcome
 
 
 class RedisRecalls:
-    """The `Recalls` of `replaywright.ports`. A decision is a line, and what became of it another one."""
+    """The `Recalls` of `replaywright.ports`: decisions and outcomes are separate lines."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._known: tuple[str, list[bytes]] = "", []
-        """The tenant that was asked for last, and its lines then."""
+        """The last tenant and its lines."""
 
     async def note(self, tenant: str, record: RecallRecord) -> None:
         """Keep one decision; see the port."""
         await self._push(tenant, record.model_dump_json(by_alias=True, exclude_defaults=True))
 
     async def note_outcome(self, tenant: str, run_id: str, outcome: Outcome) -> None:
-        """Keep what became of it; see the port."""
+        """Keep an outcome; see the port."""
         await self._push(tenant, json.dumps({"outcome": outcome, "of": run_id}))
 
     async def recent(self, tenant: str) -> list[RecallRecord]:
-        """All that is kept; see the port."""
+        """Return all kept recalls; see the port."""
         found: dict[str, tuple[bytes, Outcome]] = {}
         for number, line in enumerate(await self._lines(tenant)):
             try:
@@ -57,12 +57,12 @@ class RedisRecalls:
         return [_with_outcome(line, outcome) for line, outcome in found.values()]
 
     async def _lines(self, tenant: str) -> list[bytes]:
-        """Every line of the list: those that were read before are not asked for again."""
+        """Return all lines; those read before are not fetched again."""
         key = recalls_key(tenant)
         of, known = self._known
         with translated(self._client, "read"):
             lines: list[bytes] = await self._client.execute_command("LRANGE", key, -TAIL, -1)
-            if len(lines) == TAIL:  # else that is all of it
+            if len(lines) == TAIL:  # fewer are the whole list
                 added = _added(known, lines) if of == tenant else None
                 if added is None:
                     lines = await self._client.execute_command("LRANGE", key, 0, -1)
@@ -79,7 +79,7 @@ class RedisRecalls:
 
 
 def _added(known: Sequence[bytes], end: Sequence[bytes]) -> Sequence[bytes] | None:
-    """What stands in the `end` of a list behind the lines that are `known`; None where they do not meet."""
+    """Return the lines of `end` after the `known` ones; None without overlap."""
     for count in range(len(end), 0, -1):
         if [*known[-count:]] == [*end[:count]]:
             return end[count:]

@@ -1,4 +1,4 @@
-"""Which artifacts the store still refers to."""
+"""References from the store to artifacts."""
 
 import json
 import re
@@ -14,11 +14,11 @@ _SCANNED_AT_ONCE = 1_000
 
 
 async def referenced(client: Client, lineages: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Digests that current cache entries of any tenant name, and that stand in the traces of `lineages`.
+    """Return the digests in current cache entries of any tenant, and in the traces of `lineages`.
 
     Args:
         client: Redis.
-        lineages: Tenant and lineage of the runs that are under way.
+        lineages: Tenant and lineage of the open runs.
 
     Raises:
         StoreUnavailable: Redis cannot be reached or does not answer in time.

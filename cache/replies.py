@@ -1,26 +1,25 @@
-"""Sending commands as one pipeline, and reading what came back: what is damaged is told once, by its key."""
+"""Pipelines of commands and their replies; damaged keys are reported once."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from pydantic import ValidationError
 from redis.exceptions import NoScriptError, ResponseError
 
 from cache.connection import Client, address_of, translated, unavailable
-from cache.scripts import Argument, Command, operation_of
+from cache.scripts import Argument, RedisCommand, operation_of
 
 _log = logging.getLogger("replaywright.cache")
 
 REMEMBERED = 10_000
-"""Damaged keys that are remembered as reported."""
+"""Reported keys that are remembered."""
 
 RoundTrip: TypeAlias = Callable[[Sequence[tuple[Argument, ...]]], Awaitable[list[Any]]]
-"""Sends raw commands and returns their replies, errors among them."""
+"""Sends raw commands and returns their replies, including errors."""
 
 
 class WrongType:
-    """The reply of a command whose key holds something else."""
+    """Reply of a command whose key has another type."""
 
 
 class DamageReports:
@@ -30,7 +29,7 @@ class DamageReports:
         self._reported: set[str] = set()
 
     def report(self, key: str, why: str) -> None:
-        """Say that what stands at `key` is left out."""
+        """Log that the content of `key` is ignored."""
         if key in self._reported:
             return
         if len(self._reported) >= REMEMBERED:
@@ -40,7 +39,7 @@ class DamageReports:
 
 
 async def pipelined(client: Client, commands: Sequence[tuple[Argument, ...]]) -> list[Any]:
-    """The replies, errors among them, of one pipeline without a transaction.
+    """Return the replies, including errors, of one pipeline without a transaction.
 
     Raises:
         StoreUnavailable: the server cannot be reached.
@@ -54,8 +53,8 @@ async def pipelined(client: Client, commands: Sequence[tuple[Argument, ...]]) ->
         return list(await pipe.execute(raise_on_error=False))
 
 
-async def send(client: Client, commands: Sequence[Command], round_trip: RoundTrip) -> list[Any]:
-    """The replies, in order, from one round trip; one more when the server has lost the scripts.
+async def send(client: Client, commands: Sequence[RedisCommand], round_trip: RoundTrip) -> list[Any]:
+    """Return the replies of one round trip, in order; one more round trip if the server has lost the scripts.
 
     Raises:
         StoreUnavailable: the server cannot be reached, or refuses a command for another reason than its key's type.
@@ -72,14 +71,6 @@ async def send(client: Client, commands: Sequence[Command], round_trip: RoundTri
     return replies
 
 
-def first_fault(error: ValueError) -> str:
-    """Where and why, without the value: it may be anything."""
-    if isinstance(error, ValidationError):
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
-    return str(error)
-
-
 def text_of(value: bytes) -> str:
-    """UTF-8, whatever cannot be read replaced."""
+    """Decode UTF-8, replacing invalid bytes."""
     return value.decode("utf-8", "replace")

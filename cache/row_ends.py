@@ -1,4 +1,4 @@
-"""How the rows of batches ended, in Redis: a hash for each thousand rows. Nothing here expires."""
+"""Results of the rows of batches in Redis: a hash for each thousand rows. Nothing expires."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -22,15 +22,15 @@ class RedisRowEnds:
         self._client = client
 
     async def note(self, tenant: str, batch: str, ends: Sequence[RowEnd]) -> None:
-        """Keep these; see the port."""
-        told = {end.number: end.model_dump_json(by_alias=True, exclude_defaults=True) for end in ends}
-        for part, numbers in _parts(told).items():
-            pairs = [text for number in numbers for text in (str(number), told[number])]
+        """Keep these results; see the port."""
+        texts = {end.number: end.model_dump_json(by_alias=True, exclude_defaults=True) for end in ends}
+        for part, numbers in _parts(texts).items():
+            pairs = [text for number in numbers for text in (str(number), texts[number])]
             with translated(self._client, "write"):
                 await self._client.execute_command("HSET", row_ends_key(tenant, batch, part), *pairs)
 
     async def ends(self, tenant: str, batch: str, numbers: Sequence[int]) -> dict[int, RowEnd]:
-        """Those that have ended; see the port."""
+        """Return the known results; see the port."""
         found: dict[int, RowEnd] = {}
         for part, inner in _parts(numbers).items():
             with translated(self._client, "read"):
@@ -51,7 +51,7 @@ def _parts(numbers: Iterable[int]) -> dict[int, list[int]]:
 
 
 def _read(value: bytes, batch: str, number: int) -> RowEnd | None:
-    """What cannot be read is not known: the row's run is asked for it."""
+    """Parse a result; an unreadable one is unknown, and the row's run is asked."""
     try:
         return RowEnd.model_validate_json(value)
     except ValidationError as exc:

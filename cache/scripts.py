@@ -1,7 +1,6 @@
-"""The Lua scripts, and how they are sent: by digest, and in full to a server that does not know them yet.
+"""Lua scripts, sent by digest, and in full to a server that does not know them yet.
 
-Each touches one key, or two of the same slot, and may be repeated after a lost reply, so the client may reconnect
-and send it again.
+Each touches keys of one slot and may be repeated after a lost reply, so the client may reconnect and send it again.
 """
 
 import hashlib
@@ -12,15 +11,15 @@ from importlib.resources import files
 
 
 @dataclass(frozen=True)
-class Script:
-    """One Lua script, its shared head in front."""
+class LuaScript:
+    """A Lua script with its shared head."""
 
     name: str
     source: str
 
     @cached_property
     def digest(self) -> str:
-        """What EVALSHA calls it."""
+        """SHA-1 for EVALSHA."""
         return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -28,10 +27,10 @@ Argument = str | bytes | int
 
 
 @dataclass(frozen=True)
-class Command:
-    """One command on one key: a plain one, or a script."""
+class RedisCommand:
+    """A command on one key: a plain one, or a script."""
 
-    what: str | Script
+    what: str | LuaScript
     key: str
     arguments: tuple[Argument, ...] = ()
     beside: tuple[str, ...] = ()
@@ -39,26 +38,29 @@ class Command:
 
     @property
     def short(self) -> tuple[Argument, ...]:
-        """As it is sent first."""
-        match self.what:
-            case Script() as script:
-                return ("EVALSHA", script.digest, 1 + len(self.beside), self.key, *self.beside, *self.arguments)
-            case name:
-                return (name, self.key, *self.arguments)
+        """Form of the first attempt."""
+        return self._sent("EVALSHA", "" if isinstance(self.what, str) else self.what.digest)
 
     @property
     def full(self) -> tuple[Argument, ...]:
-        """As it is sent after NOSCRIPT; the server knows the script from then on."""
-        match self.what:
-            case Script() as script:
-                return ("EVAL", script.source, 1 + len(self.beside), self.key, *self.beside, *self.arguments)
-            case name:
-                return (name, self.key, *self.arguments)
+        """Form after NOSCRIPT, which loads the script."""
+        return self._sent("EVAL", "" if isinstance(self.what, str) else self.what.source)
+
+    def _sent(self, verb: str, script: str) -> tuple[Argument, ...]:
+        if isinstance(self.what, str):
+            return (self.what, self.key, *self.arguments)
+        return (verb, script, 1 + len(self.beside), self.key, *self.beside, *self.arguments)
 
 
-def _load(*names: str) -> Script:
+SCRIPTS: list[LuaScript] = []
+"""All scripts."""
+
+
+def _load(*names: str) -> LuaScript:
     folder = files("cache") / "scripts"
-    return Script(names[-1], "\n".join((folder / f"{name}.lua").read_text("utf-8") for name in names))
+    script = LuaScript(names[-1], "\n".join((folder / f"{name}.lua").read_text("utf-8") for name in names))
+    SCRIPTS.append(script)
+    return script
 
 
 INTEND = _load("ledger", "intend")
@@ -84,41 +86,16 @@ CLAIM = _load("claim")
 RELEASE = _load("release")
 WITNESS = _load("witness")
 
-SCRIPTS = (
-    INTEND,
-    DISPATCH,
-    RECORD,
-    FENCE,
-    SETTLE,
-    FIND,
-    KEEP,
-    COUNT,
-    PROMOTE,
-    RETIRE,
-    SIGN_ENTRY,
-    APPEND,
-    SIGN_LINE,
-    FIND_SKILL,
-    SAVE_SKILL,
-    SET_SKILL_STATUS,
-    NOTE_SKILL_RUN,
-    SIGN_SKILL,
-    DELETE_SKILL,
-    CLAIM,
-    RELEASE,
-    WITNESS,
-)
-"""All of them."""
 _READING = frozenset({"GET", "HGET", "HGETALL", "HMGET", "LRANGE", "ZRANGEBYLEX"})
 
 
 @cache
 def _script_names() -> dict[Argument, str]:
-    return {told: script.name for script in SCRIPTS for told in (script.digest, script.source)}
+    return {sent: script.name for script in SCRIPTS for sent in (script.digest, script.source)}
 
 
 def operation_of(commands: Sequence[tuple[Argument, ...]]) -> str:
-    """What a round trip is for, by its first command: the name of the script, else `read` or `write`."""
+    """Return the operation of a round trip by its first command: a script's name, `read` or `write`."""
     verb, first = commands[0][0], commands[0][1]
     if verb in ("EVAL", "EVALSHA"):
         return _script_names().get(first, "write")

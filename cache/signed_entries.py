@@ -1,8 +1,8 @@
-"""What of an entry's version is signed, and what that allows.
+"""Signed fields of a cache entry, and the meaning of their signatures.
 
-Its JSON, run and hold are signed by whoever writes them, before the server has given the version a number. A version
-is active only with a seal, which ties its number to that content: who promotes it looks at the signature first.
-Statistics, times and reasons are not signed: they choose nothing. Nor is a status that allows less than `active`.
+The writer signs JSON, run and hold before the server numbers the version. An active version needs a seal, which binds
+its number to that content; promotion checks the signature first. Statistics, times and reasons decide nothing and are
+not signed, and neither is a status below `active`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from replaywright.domain.skill.entries import SCHEMA, EntryStatus
 
 
 def written(tenant: str, content_key: str, text: str | bytes, run_id: str, hold: bytes | str) -> Signed:
-    """What is signed of a candidate."""
+    """Return the signed content of a candidate."""
     payload: dict[str, str | int | bool] = {
         "json": text_digest(text),
         "run": run_id,
@@ -23,13 +23,13 @@ def written(tenant: str, content_key: str, text: str | bytes, run_id: str, hold:
 
 
 def promoted(tenant: str, content_key: str, text: str | bytes, run_id: str, version: int) -> Signed:
-    """What is signed of an active version."""
+    """Return the signed content of an active version."""
     payload: dict[str, str | int | bool] = {"json": text_digest(text), "run": run_id, "version": version}
     return Signed(tenant, "entry-active", entry_key(tenant, content_key), SCHEMA, payload)
 
 
 def fault_of(signer: Signer, tenant: str, content_key: str, row: Sequence[bytes]) -> Fault | None:
-    """Why a row that FIND answered with is not used."""
+    """Return why a row of FIND is not used; None if it is."""
     if signer.is_unsigned:
         return None
     version, status, text, run, hold, *_, signature, seal = row
@@ -42,7 +42,7 @@ def fault_of(signer: Signer, tenant: str, content_key: str, row: Sequence[bytes]
 
 
 def to_promote(signer: Signer, tenant: str, content_key: str, rows: Sequence[Sequence[bytes]]) -> tuple[str, str]:
-    """Number and seal of the newest of a run's candidates that is as it was written and not held back."""
+    """Return number and seal of the newest candidate of a run that is unaltered and not held back."""
     for row in rows:
         version, _, text, run, hold, *_ = row
         if hold != b"1" and fault_of(signer, tenant, content_key, row) is None:

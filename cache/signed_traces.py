@@ -1,9 +1,8 @@
-"""Signed lines of a trace.
+"""Signed lines of traces.
 
-A line's `sig` is beside its content and its link: `by` is the signature of the content's digest and of `after`, which
-names the last line that the same writer had seen added, as `position/hash`. So a line is bound to tenant and lineage,
-and one that follows says which line stood before it: what lies before the last line that was attested so can neither be
-removed nor moved by anyone without the key, though the server alone computes the chain.
+A line has `sig` beside its content and its link: `by` signs the content's digest and `after`, which names the last line
+that the writer had seen, as `position/hash`. So a line is bound to tenant, lineage and its predecessor. Nobody without
+the key can remove or move lines before the last attested one, although the server computes the chain.
 """
 
 import json
@@ -14,29 +13,29 @@ from typing import Any
 
 from cache.alerts import Alerts
 from cache.keys import trace_key
-from cache.scripts import APPEND, Command
+from cache.scripts import APPEND, RedisCommand
 from replaywright.domain.secrets.signing import Fault, Signer
 from replaywright.domain.trace.trace import VERSION, content_digest, line_fault, line_signature, origin
 from replaywright.errors import ValueTooLarge
 
 LINE_LIMIT = 64 * 1024
-"""Bytes."""
+"""Maximum bytes of a line."""
 _HEADS_KEPT = 1_000
 
 
 class SignedTraces:
-    """Signs lines, and knows the newest line of each trace that it wrote to."""
+    """Signs lines, and remembers the last line of each trace that it wrote."""
 
     def __init__(self, signer: Signer, alerts: Alerts) -> None:
         self._signer = signer
         self._alerts = alerts
         self._heads: OrderedDict[str, str] = OrderedDict()
 
-    def appending(self, tenant: str, lineage: str, line: Mapping[str, Any], line_id: str = "") -> Command:
-        """The command that adds the line.
+    def appending(self, tenant: str, lineage: str, line: Mapping[str, Any], line_id: str = "") -> RedisCommand:
+        """Return the command that appends the line.
 
         Raises:
-            ValueTooLarge: it is longer than a line may be.
+            ValueTooLarge: the line is too long.
         """
         key = trace_key(tenant, lineage)
         line_id = line_id or secrets.token_hex(8)
@@ -52,10 +51,10 @@ class SignedTraces:
                 f"a line of the trace has {size} bytes, the limit is {LINE_LIMIT}: put large values in the artifact "
                 "store"
             )
-        return Command(APPEND, key, (f'"id":"{line_id}"', text, content, origin(tenant, lineage)))
+        return RedisCommand(APPEND, key, (f'"id":"{line_id}"', text, content, origin(tenant, lineage)))
 
     def appended(self, key: str, reply: Sequence[Any]) -> None:
-        """Remember the line that was added."""
+        """Remember the appended line."""
         if len(reply) == 3 and not self._signer.is_unsigned:
             self._heads[key] = f"{int(reply[1])}/{bytes(reply[2]).decode()}"
             self._heads.move_to_end(key)
@@ -63,7 +62,7 @@ class SignedTraces:
                 self._heads.popitem(last=False)
 
     def may_be_used(self, tenant: str, lineage: str, line: Mapping[str, Any], seen: set[str]) -> bool:
-        """Whether a line is what was written, and not one of those `seen` before; one that is not is reported."""
+        """Return True for an unaltered line that was not `seen` before; others are reported."""
         fault = line_fault(self._signer, tenant, lineage, line)
         if fault is None and not self._signer.is_unsigned:
             fault = Fault.ALTERED if str(line.get("id")) in seen else None

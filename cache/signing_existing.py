@@ -1,7 +1,7 @@
-"""Signing what is in the store already: what was written before there were keys, or with a key that is to go.
+"""Signing of existing records, written before there were keys or with an outgoing key.
 
-Only what has no signature, or one of a known key that is not the first any more, is signed. What is signed with an
-unknown key, or is not what its signature is of, stays as it is: no command makes that trusted.
+Only records without a signature, or with one of a known older key, are signed. Altered records and those with an
+unknown key stay refused: no command makes them trusted.
 """
 
 import json
@@ -14,8 +14,8 @@ from cache import signed_entries, signed_skills
 from cache.connection import Client, translated
 from cache.keys import entry_key, overrides_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import signed_rule
-from cache.replies import WrongType, pipelined, send
-from cache.scripts import FIND, FIND_SKILL, SIGN_ENTRY, SIGN_LINE, SIGN_SKILL, Command
+from cache.replies import WrongType, pipelined, send, text_of
+from cache.scripts import FIND, FIND_SKILL, SIGN_ENTRY, SIGN_LINE, SIGN_SKILL, RedisCommand
 from replaywright.domain.secrets.signing import Fault, Signed, Signer
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatus
@@ -27,21 +27,21 @@ _STATUSES = frozenset(status.value for status in SkillStatus)
 
 @dataclass
 class Survey:
-    """What was found, by kind: entry, skill, override, trace."""
+    """Result of a look, by kind: entry, skill, override, trace."""
 
     signed: dict[str, int] = field(default_factory=dict)
-    """With the key that signs now."""
+    """Signed with the current key."""
     to_sign: dict[str, int] = field(default_factory=dict)
     """Without a signature, or with one of an older key."""
     refused: dict[str, int] = field(default_factory=dict)
-    """Altered, or signed with a key that is not known: it stays refused."""
+    """Altered, or signed with an unknown key: these stay refused."""
     names: set[str] = field(default_factory=set)
-    """Of what is to be signed."""
+    """Names of the records to sign."""
     told: list[str] = field(default_factory=list)
-    """Names of what is to be signed, and of what is refused."""
+    """Lines about the records to sign and the refused ones."""
 
     def add(self, kind: str, name: str, fault: Fault | None, *, current: bool) -> bool:
-        """Count one record; whether it is to be signed."""
+        """Count one record; return True if it is to be signed."""
         where = self.signed
         if fault in (Fault.ALTERED, Fault.UNKNOWN_KEY):
             where = self.refused
@@ -63,7 +63,7 @@ class Existing:
         self._signer = signer
 
     async def look(self) -> Survey:
-        """Go through all of them; nothing is changed.
+        """Survey all records without a change.
 
         Raises:
             StoreUnavailable: Redis does not answer.
@@ -74,7 +74,7 @@ class Existing:
         return survey
 
     async def sign(self, names: Collection[str]) -> int:
-        """Sign what has one of these `names` and is still to be signed; returns how many were.
+        """Sign the records with these `names` that still need it; return their number.
 
         Raises:
             StoreUnavailable: Redis does not answer; what was signed stays so.
@@ -86,8 +86,8 @@ class Existing:
             reply == (0 if command.what == "HSET" else 1) for command, reply in zip(commands, replies, strict=True)
         )
 
-    async def _found(self, survey: Survey) -> AsyncIterator[tuple[str, Command]]:
-        """Name and command of what is to be signed."""
+    async def _found(self, survey: Survey) -> AsyncIterator[tuple[str, RedisCommand]]:
+        """Yield name and command of each record to sign."""
         async for content_key in self._names(entry_key(self._tenant, "*")):
             for found in await self._entry(survey, content_key):
                 yield found
@@ -100,70 +100,70 @@ class Existing:
             for found in await self._trace(survey, lineage):
                 yield found
 
-    async def _entry(self, survey: Survey, content_key: str) -> list[tuple[str, Command]]:
+    async def _entry(self, survey: Survey, content_key: str) -> list[tuple[str, RedisCommand]]:
         key = entry_key(self._tenant, content_key)
-        [(_, _, *rows)] = await self._send([Command(FIND, key, ("all", ""))])
-        commands: list[tuple[str, Command]] = []
+        [(_, _, *rows)] = await self._send([RedisCommand(FIND, key, ("all", ""))])
+        commands: list[tuple[str, RedisCommand]] = []
         for row in rows:
             number, status, text, run, hold, *_, signature, seal = row
-            run_id, version = _text(run), int(number)
+            run_id, version = text_of(run), int(number)
             written = signed_entries.written(self._tenant, content_key, text, run_id, hold)
             promoted = signed_entries.promoted(self._tenant, content_key, text, run_id, version)
             active = status == EntryStatus.ACTIVE.value.encode()
             fault, current = self._state((written, signature), (promoted, seal) if active else None)
-            if survey.add("entry", told_as := f"{key} version {version}", fault, current=current):
-                told = (version, text, self._signer.sign(written), self._signer.sign(promoted) if active else "")
-                commands.append((told_as, Command(SIGN_ENTRY, key, told)))
+            if survey.add("entry", record := f"{key} version {version}", fault, current=current):
+                arguments = (version, text, self._signer.sign(written), self._signer.sign(promoted) if active else "")
+                commands.append((record, RedisCommand(SIGN_ENTRY, key, arguments)))
         return commands
 
-    async def _skill(self, survey: Survey, name: str) -> list[tuple[str, Command]]:
+    async def _skill(self, survey: Survey, name: str) -> list[tuple[str, RedisCommand]]:
         key, beside = skill_key(self._tenant, name), (skill_statuses_key(self._tenant, name),)
-        [(_, numbers, *places)] = await self._send([Command(FIND_SKILL, key, ("",), beside)])
+        [(_, numbers, *places)] = await self._send([RedisCommand(FIND_SKILL, key, ("",), beside)])
         own, register = places[:2]
         known = signed_skills.statuses_before(self._signer, self._tenant, name, own, register)
         found: list[tuple[str, tuple[str | bytes | int, ...]]] = []
         statuses = dict(known.versions)
         for version in map(int, numbers.split()):
-            [(*_, row)] = await self._send([Command(FIND_SKILL, key, (version,), beside)])
+            [(*_, row)] = await self._send([RedisCommand(FIND_SKILL, key, (version,), beside)])
             for _, status, text, run, _, unique, signature in [row] if isinstance(row, list) else []:
-                id_ = _text(unique)
+                id_ = text_of(unique)
                 written = signed_skills.written(
-                    self._tenant, name, text, run_id=_text(run), unique=id_, version=version
+                    self._tenant, name, text, run_id=text_of(run), unique=id_, version=version
                 )
-                said, _, by = register.partition(b"\n")
+                kept, _, by = register.partition(b"\n")
                 by = by if version in known.versions else b""
                 fault, current = self._state(
-                    (written, signature), (signed_skills.statuses_signed(self._tenant, name, said), by)
+                    (written, signature), (signed_skills.statuses_signed(self._tenant, name, kept), by)
                 )
                 if (
                     own != register
-                    or _text(status) not in _STATUSES
-                    or (by and known.versions[version] != (id_, _text(status)))
+                    or text_of(status) not in _STATUSES
+                    or (by and known.versions[version] != (id_, text_of(status)))
                 ):
                     fault = Fault.ALTERED
-                if survey.add("skill", told_as := f"{key} version {version}", fault, current=current):
-                    statuses[version] = (id_, SkillStatus(_text(status)))
-                    found.append((told_as, (version, text, self._signer.sign(written), own, register)))
+                if survey.add("skill", record := f"{key} version {version}", fault, current=current):
+                    statuses[version] = (id_, SkillStatus(text_of(status)))
+                    found.append((record, (version, text, self._signer.sign(written), own, register)))
         after = signed_skills.Statuses(known.generation + 1, statuses).signed(self._signer, self._tenant, name)
-        return [(told_as, Command(SIGN_SKILL, key, (*told, after), beside)) for told_as, told in found]
+        return [(record, RedisCommand(SIGN_SKILL, key, (*arguments, after), beside)) for record, arguments in found]
 
-    async def _overrides(self, survey: Survey) -> list[tuple[str, Command]]:
+    async def _overrides(self, survey: Survey) -> list[tuple[str, RedisCommand]]:
         key = overrides_key(self._tenant)
-        [found] = await self._send([Command("HGETALL", key)])
-        commands: list[tuple[str, Command]] = []
+        [found] = await self._send([RedisCommand("HGETALL", key)])
+        commands: list[tuple[str, RedisCommand]] = []
         for name, value in [] if isinstance(found, WrongType) else sorted(found.items()):
             text, _, signature = value.partition(b"\n")
-            rule = signed_rule(self._tenant, _text(name), text)
+            rule = signed_rule(self._tenant, text_of(name), text)
             fault, current = self._state((rule, signature), None)
-            if survey.add("override", told_as := f"{key} {_text(name)}", fault, current=current):
+            if survey.add("override", record := f"{key} {text_of(name)}", fault, current=current):
                 signed = text + b"\n" + self._signer.sign(rule).encode()
-                commands.append((told_as, Command("HSET", key, (name, signed))))
+                commands.append((record, RedisCommand("HSET", key, (name, signed))))
         return commands
 
-    async def _trace(self, survey: Survey, lineage: str) -> list[tuple[str, Command]]:
+    async def _trace(self, survey: Survey, lineage: str) -> list[tuple[str, RedisCommand]]:
         key = trace_key(self._tenant, lineage)
-        [found] = await self._send([Command("LRANGE", key, (0, -1))])
-        commands: list[tuple[str, Command]] = []
+        [found] = await self._send([RedisCommand("LRANGE", key, (0, -1))])
+        commands: list[tuple[str, RedisCommand]] = []
         for position, text in enumerate([] if isinstance(found, WrongType) else found):
             try:
                 line: Any = json.loads(text)
@@ -175,17 +175,17 @@ class Existing:
             sig = line.get("sig")
             given: dict[str, Any] = sig if isinstance(sig, dict) else {}
             current = self._signer.is_current(str(given.get("by", "")))
-            if survey.add("trace", told_as := f"{key} line {position}", fault, current=current):
+            if survey.add("trace", record := f"{key} line {position}", fault, current=current):
                 after = str(given.get("after", ""))
                 by = line_signature(self._signer, self._tenant, lineage, content_digest(line), after)
                 rest = {name: value for name, value in line.items() if name != "sig"}
                 signed = json.dumps({**rest, "sig": {"after": after, "by": by}}, separators=(",", ":"))
-                commands.append((told_as, Command(SIGN_LINE, key, (position, text, signed))))
+                commands.append((record, RedisCommand(SIGN_LINE, key, (position, text, signed))))
         return commands
 
     def _state(self, *pairs: tuple[Signed, bytes] | None) -> tuple[Fault | None, bool]:
-        """The first fault that is not merely a missing signature, else that, and whether the newest key made all."""
-        given = [(what, _text(signature)) for what, signature in filter(None, pairs)]
+        """Return the worst fault, and whether the current key made all signatures."""
+        given = [(what, text_of(signature)) for what, signature in filter(None, pairs)]
         faults: list[Fault | None] = [
             fault for what, text in given if (fault := self._signer.fault(what, text)) is not None
         ]
@@ -195,26 +195,22 @@ class Existing:
         return worst, all(self._signer.is_current(text) for _, text in given)
 
     async def _names(self, pattern: str) -> AsyncIterator[str]:
-        """What stands for the star in the keys that are like this one."""
+        """Yield the names at the star in matching keys."""
         before, after = pattern.split("%2A")
         names = set()
         with translated(self._client):
             async for key in self._client.scan_iter(
                 match=f"{_literal(before)}*{_literal(after)}", count=_SCANNED_AT_ONCE
             ):
-                name = _text(key).removeprefix(before).removesuffix(after)
+                name = text_of(key).removeprefix(before).removesuffix(after)
                 if "/" not in name and ":" not in name and "}" not in name:
                     names.add(unquote(name))
         for name in sorted(names):
             yield name
 
-    async def _send(self, commands: Sequence[Command]) -> list[Any]:
+    async def _send(self, commands: Sequence[RedisCommand]) -> list[Any]:
         return await send(self._client, commands, lambda short: pipelined(self._client, short))
 
 
 def _literal(text: str) -> str:
     return "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in text)
-
-
-def _text(value: bytes | str) -> str:
-    return value if isinstance(value, str) else value.decode("utf-8", "replace")

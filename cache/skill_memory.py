@@ -1,4 +1,4 @@
-"""What a process has read of the knowledge base, so that what did not change is not read again."""
+"""In-process cache of the knowledge base, so that unchanged skills are not read again."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import TypeVar
 from replaywright.domain.skill.skills import Skill
 
 KEPT_IN_MEMORY = 10_000
-"""Skills that are kept as they were read, over all tenants; about 10 KB each. A longer list is read anew every time."""
+"""Maximum cached skills over all tenants, about 10 KB each. A longer list is never cached."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -15,12 +15,12 @@ _Value = TypeVar("_Value")
 
 @dataclass
 class SkillMemory:
-    """What was read, by the stamps that it had."""
+    """Cached skills and lists with their stamps."""
 
     skills: OrderedDict[tuple[str, str], tuple[str, Skill | None]] = field(default_factory=OrderedDict)
-    """By tenant and name, the longest unused first."""
+    """By tenant and name, least recently used first."""
     lists: OrderedDict[tuple[str, str | None], tuple[str, tuple[Skill, ...]]] = field(default_factory=OrderedDict)
-    """By tenant and site; all together no longer than `KEPT_IN_MEMORY`."""
+    """By tenant and site; together at most `KEPT_IN_MEMORY` skills."""
 
     def keep(self, tenant: str, name: str, stamp: str, skill: Skill | None) -> None:
         """Remember one skill."""
@@ -29,7 +29,7 @@ class SkillMemory:
             self.skills.popitem(last=False)
 
     def keep_list(self, tenant: str, site: str | None, stamp: str, skills: tuple[Skill, ...]) -> None:
-        """Remember what was answered for a site."""
+        """Remember the answer for a site."""
         self.lists.pop((tenant, site), None)
         if len(skills) > KEPT_IN_MEMORY:
             return

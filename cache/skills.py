@@ -1,7 +1,7 @@
-"""The knowledge base in Redis: skills in versions, how they went, and who learns what at the moment.
+"""The knowledge base in Redis: versions of skills, statistics, and learning claims.
 
-A tenant's skills lie in one slot, so that one script changes a skill, its place in the index and the stamps together.
-Nothing here expires but the claims: keep it in a server that does not evict.
+A tenant's skills lie in one slot, so that one script changes a skill, its index entry and the stamps together. Only
+claims expire: the server must not evict keys.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from cache.keys import (
     skill_statuses_key,
     skills_key,
 )
-from cache.replies import DamageReports, WrongType, first_fault, pipelined, send, text_of
+from cache.replies import DamageReports, WrongType, pipelined, send, text_of
 from cache.scripts import (
     CLAIM,
     DELETE_SKILL,
@@ -36,11 +36,12 @@ from cache.scripts import (
     SAVE_SKILL,
     SET_SKILL_STATUS,
     Argument,
-    Command,
-    Script,
+    LuaScript,
+    RedisCommand,
 )
 from cache.signed_skills import Statuses
 from cache.skill_memory import SkillMemory
+from replaywright.domain.common.base import first_fault
 from replaywright.domain.secrets.signing import UNSIGNED, Signer
 from replaywright.domain.skill.skills import (
     HISTORY_KEPT,
@@ -58,9 +59,9 @@ from replaywright.errors import StoreUnavailable, ValueTooLarge
 SKILL_LIMIT = 256 * 1024
 """Bytes of one version as JSON."""
 SAVES_TRIED = CHANGES_TRIED = 50
-"""How often a version is signed anew because another took its number, and statuses because another changed them."""
+"""Attempts to sign a version whose number another writer took, and statuses that another writer changed."""
 READ_AT_ONCE = 500
-"""Skills that one pipeline reads."""
+"""Skills in one pipeline."""
 
 _BESIDE = {"version", "status", "run_id", "created"}
 """Fields of a skill that are not in its JSON."""
@@ -70,14 +71,14 @@ _SAVED_AS = {
     "imported": ("imported", "imported"),
     "written": ("created", "edited"),
 }
-"""What adding a version is called in the history, by its origin: of the first, and of a later one."""
+"""Names of a save in the history by origin: for the first version and for later ones."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a skill, as its script is told."""
+    """A change of a skill with the arguments of its script."""
 
-    script: Script
+    script: LuaScript
     tenant: str
     name: str
     who: str
@@ -112,7 +113,7 @@ class RedisSkills:
         unique = f"{skill.run_id}/{digest}" if skill.run_id else secrets.token_hex(16)
         given = (unique, text, skill.status.value, skill.run_id, skill.site, *_SAVED_AS[skill.origin])
         number = 1
-        for _ in range(SAVES_TRIED):  # the number is signed too, and another may be faster in taking it
+        for _ in range(SAVES_TRIED):  # the signed number may be taken by another writer
             signed = signed_skills.written(tenant, skill.name, text, run_id=skill.run_id, unique=unique, version=number)
             saved = await self._change_status(
                 Change(SAVE_SKILL, tenant, skill.name, who, reason, (*given, number, self._signer.sign(signed))),
@@ -122,7 +123,9 @@ class RedisSkills:
                 break
             number = int(saved[1])
         else:
-            raise StoreUnavailable(f"skill {skill.name!r} is changed by others all the time: save it again later")
+            raise StoreUnavailable(
+                f"skill {skill.name!r} lost the race for a version number repeatedly: save it again later"
+            )
         version, status, at = saved
         stored = {"version": int(version), "status": SkillStatus(text_of(status)), "created": float(at)}
         return skill.model_copy(update={**stored, "schema_version": SCHEMA})
@@ -130,7 +133,7 @@ class RedisSkills:
     async def set_status(
         self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
     ) -> bool:
-        """Change a version's status; see the port. One that is not what was signed gets none."""
+        """Change a version's status; see the port. An altered version is refused."""
         unique = ""
         if not self._signer.is_unsigned:
             [found] = await self._send(_finding(tenant, name, version))
@@ -147,10 +150,10 @@ class RedisSkills:
 
     async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
         """Count a run; see the port."""
-        given = (run.run_id, run.version, "1" if run.succeeded else "", run.steps_done)
+        given: tuple[Argument, ...] = (run.run_id, run.version, "1" if run.succeeded else "", run.steps_done)
         failed = "" if run.failed_step is None else run.failed_step
-        told = (*given, failed, "1" if run.outside else "")
-        change = Change(NOTE_SKILL_RUN, tenant, name, run.run_id, run.why, told)
+        given = (*given, failed, "1" if run.outside else "")
+        change = Change(NOTE_SKILL_RUN, tenant, name, run.run_id, run.why, given)
         if run.succeeded or run.outside:  # no status depends on it
             await self._change(change)
         else:
@@ -161,31 +164,31 @@ class RedisSkills:
         return bool(await self._change_status(Change(DELETE_SKILL, tenant, name, who, ""), Statuses.emptied))
 
     async def claim(self, tenant: str, key: str, run_id: str, ttl_s: float) -> str:
-        """Who learns what `key` stands for; see the port. The server's clock counts."""
+        """Claim `key` for learning by the server's clock; see the port."""
         milliseconds = max(1, round(ttl_s * 1000))
-        [holder] = await self._send(Command(CLAIM, claim_key(tenant, key), (run_id, milliseconds)))
+        [holder] = await self._send(RedisCommand(CLAIM, claim_key(tenant, key), (run_id, milliseconds)))
         return text_of(holder)
 
     async def release(self, tenant: str, key: str, run_id: str) -> None:
         """Give a claim up; see the port."""
-        await self._send(Command(RELEASE, claim_key(tenant, key), (run_id,)))
+        await self._send(RedisCommand(RELEASE, claim_key(tenant, key), (run_id,)))
 
     # ----------------------------------------------------------------------------------------- reading
 
     async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
-        """One version; see the port."""
+        """Return one version; see the port."""
         [reply] = await self._send(_finding(tenant, name, version))
         found = self._skill(tenant, name, reply)
         await self._alerts.flush()
         return found
 
     async def record(self, tenant: str, name: str) -> SkillRecord | None:
-        """All that is known of a skill; see the port."""
+        """Return skill, statistics and history; see the port."""
         statistics, history = skill_statistics_key(tenant, name), skill_history_key(tenant, name)
         found, counted, lines = await self._send(
             _finding(tenant, name),
-            Command("HGETALL", statistics),
-            Command("LRANGE", history, (-HISTORY_KEPT, -1)),
+            RedisCommand("HGETALL", statistics),
+            RedisCommand("LRANGE", history, (-HISTORY_KEPT, -1)),
         )
         skill = self._skill(tenant, name, found)
         await self._alerts.flush()
@@ -199,7 +202,7 @@ class RedisSkills:
         )
 
     async def all(self, tenant: str, site: str | None = None) -> Sequence[Skill]:
-        """One version of each skill; see the port. One small round trip while nothing changed."""
+        """Return one version of each skill; see the port. One small round trip without changes."""
         stamp = await self.revision(tenant, site)
         kept = self._memory.lists.get((tenant, site))
         if kept is not None and kept[0] == stamp:
@@ -207,7 +210,7 @@ class RedisSkills:
             return kept[1]
         index = skills_key(tenant)
         first, last = (b"-", b"+") if site is None else (b"[" + site.encode() + b"\0", b"(" + site.encode() + b"\1")
-        [members] = await self._send(Command("ZRANGEBYLEX", index, (first, last)))
+        [members] = await self._send(RedisCommand("ZRANGEBYLEX", index, (first, last)))
         if self._is_damaged(index, members):
             return ()
         names = sorted({text_of(member.rpartition(b"\0")[2]) for member in members})
@@ -215,36 +218,33 @@ class RedisSkills:
         for start in range(0, len(names), READ_AT_ONCE):
             found += await self._read(tenant, names[start : start + READ_AT_ONCE])
         skills = tuple(skill for skill in found if site is None or skill.site == site)
-        if stamp:  # else nothing is known to have changed here, or the stamps are damaged
+        if stamp:  # without one there are no changes, or the stamps are damaged
             self._memory.keep_list(tenant, site, stamp, skills)
         return skills
 
     async def revision(self, tenant: str, site: str | None = None) -> str:
-        """Another text whenever `all` answers otherwise; see the port."""
+        """Return a text that changes with the answer of `all`; see the port."""
         stamps = skill_changes_key(tenant)
-        [stamp] = await self._send(Command("HGET", stamps, ("all" if site is None else f"site/{site}",)))
+        [stamp] = await self._send(RedisCommand("HGET", stamps, ("all" if site is None else f"site/{site}",)))
         return "" if self._is_damaged(stamps, stamp) or stamp is None else text_of(stamp)
 
     async def statistics(self, tenant: str, skills: Sequence[Skill]) -> Mapping[str, SkillStatistics]:
-        """How these versions went; see the port."""
+        """Return the statistics of these versions; see the port."""
         found = {}
         for start in range(0, len(skills), READ_AT_ONCE):
             some = skills[start : start + READ_AT_ONCE]
             keys = [skill_statistics_key(tenant, skill.name) for skill in some]
-            replies = await self._send(*(Command("HGETALL", key) for key in keys))
+            replies = await self._send(*(RedisCommand("HGETALL", key) for key in keys))
             for skill, key, reply in zip(some, keys, replies, strict=True):
                 found[skill.name] = self._statistics(key, reply, skill.version)
         return found
 
     async def _read(self, tenant: str, names: Sequence[str]) -> list[Skill]:
-        """These skills: from memory those whose stamp is as it was."""
+        """Return these skills; unchanged stamps come from memory."""
         stamps = skill_changes_key(tenant)
-        [found] = await self._send(Command("HMGET", stamps, tuple(f"skill/{name}" for name in names)))
-        now = (
-            {}
-            if self._is_damaged(stamps, found)
-            else {name: text_of(s) for name, s in zip(names, found, strict=True) if s}
-        )
+        [found] = await self._send(RedisCommand("HMGET", stamps, tuple(f"skill/{name}" for name in names)))
+        usable = [] if self._is_damaged(stamps, found) else zip(names, found, strict=True)
+        now = {name: text_of(stamp) for name, stamp in usable if stamp}
         old = {name: self._memory.skills.get((tenant, name)) for name in names}
         read = [name for name in names if (kept := old[name]) is None or kept[0] != now.get(name)]
         replies = await self._send(*(_finding(tenant, name) for name in read))
@@ -259,7 +259,7 @@ class RedisSkills:
     # --------------------------------------------------------------------------------- reading replies
 
     def _skill(self, tenant: str, name: str, reply: Sequence[Any]) -> Skill | None:
-        """The version that FIND_SKILL answered with, if it can be read."""
+        """Return the version in a reply of FIND_SKILL; None if unusable."""
         key = skill_key(tenant, name)
         kind, _, own, beside, *rows = reply
         if kind not in {b"none", b"hash"}:
@@ -295,15 +295,10 @@ class RedisSkills:
         head = f"step:{version}:"
         try:
             fields = {text_of(name): text_of(value) for name, value in reply.items()}
+            steps = [(int(name.removeprefix(head)), _rate(fields[name])) for name in fields if name.startswith(head)]
             return SkillStatistics(
                 runs=_rate(fields["runs"]) if "runs" in fields else Rate(),
-                steps=dict(
-                    sorted(
-                        (int(name.removeprefix(head)), _rate(value))
-                        for name, value in fields.items()
-                        if name.startswith(head)
-                    )
-                ),
+                steps=dict(sorted(steps)),
                 last_success=float(fields.get("last_success", 0)),
                 last_failure=float(fields.get("last_failure", 0)),
             )
@@ -323,7 +318,7 @@ class RedisSkills:
         return tuple(lines)
 
     def _is_damaged(self, key: str, reply: object) -> bool:
-        """Whether the key holds something else; that is reported."""
+        """Return True for a key of another type, which is reported."""
         if isinstance(reply, WrongType):
             self._reports.report(key, "of another type")
         return isinstance(reply, WrongType)
@@ -331,11 +326,11 @@ class RedisSkills:
     # --------------------------------------------------------------------------------------- sending
 
     async def _change_status(self, change: Change, following: Callable[[Statuses], Statuses | None]) -> Any:
-        """Make a change that may give versions other statuses: `following` says which, None if the same ones."""
+        """Make a change of statuses: `following` returns the new ones, None for no change."""
         if self._signer.is_unsigned:
             return await self._change(change)
         tenant, name = change.tenant, change.name
-        for _ in range(CHANGES_TRIED):  # the statuses are signed together, and another may be faster in changing them
+        for _ in range(CHANGES_TRIED):  # another writer may change the signed statuses
             [(_, _, own, beside, *_)] = await self._send(_finding(tenant, name))
             before = signed_skills.statuses_before(self._signer, tenant, name, own, beside)
             after = following(before)
@@ -343,7 +338,7 @@ class RedisSkills:
             reply = await self._change(change, ("1", own, beside, before.said, signed))
             if reply != [b"again"]:
                 return reply
-        raise StoreUnavailable(f"skill {name!r} is changed by others all the time: try it again later")
+        raise StoreUnavailable(f"skill {name!r} lost the race for a status change repeatedly: try again later")
 
     async def _change(self, change: Change, statuses: Sequence[Argument] = ("", "", "", "", "")) -> Any:
         tenant, name = change.tenant, change.name
@@ -355,8 +350,8 @@ class RedisSkills:
             skill_changes_key(tenant),
             skill_statuses_key(tenant, name),
         )
-        told = (name, _clean(change.who), _clean(change.reason), *statuses, *change.given)
-        [reply] = await self._send(Command(change.script, key, told, beside))
+        arguments = (name, _clean(change.who), _clean(change.reason), *statuses, *change.given)
+        [reply] = await self._send(RedisCommand(change.script, key, arguments, beside))
         if isinstance(reply, list) and reply[0] == b"damaged":
             raise StoreUnavailable(
                 f"the list of skills is damaged: the key {text_of(reply[1])!r} is of another type; find out what "
@@ -364,13 +359,13 @@ class RedisSkills:
             )
         return reply
 
-    async def _send(self, *commands: Command) -> list[Any]:
+    async def _send(self, *commands: RedisCommand) -> list[Any]:
         return await send(self._client, commands, lambda short: pipelined(self._client, short))
 
 
-def _finding(tenant: str, name: str, version: int | None = None) -> Command:
+def _finding(tenant: str, name: str, version: int | None = None) -> RedisCommand:
     wanted = "" if version is None else version
-    return Command(FIND_SKILL, skill_key(tenant, name), (wanted,), (skill_statuses_key(tenant, name),))
+    return RedisCommand(FIND_SKILL, skill_key(tenant, name), (wanted,), (skill_statuses_key(tenant, name),))
 
 
 def _suspected(before: Statuses, version: int) -> Statuses | None:
@@ -392,5 +387,5 @@ def _rate(text: str) -> Rate:
 
 
 def _clean(text: str) -> str:
-    """What a terminal gave may hold half characters."""
+    """Replace lone surrogates, which terminals may produce."""
     return text.encode("utf-8", "replace").decode()

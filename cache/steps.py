@@ -1,9 +1,9 @@
 """Ledger, action cache and trace in Redis.
 
-Every method of a run is one pipeline without a transaction, so one round trip (in a cluster, one to each node that
-holds a key of it, at the same time); each command in it touches one key and may be repeated.
+Every method of a run is one pipeline without a transaction: one round trip (in a cluster, one to each node at the same
+time). Each command in it touches one key and may be repeated.
 
-Beside the JSON of an entry's version stand its status, run and statistics; they, not the JSON, are what counts.
+Status, run and statistics of an entry's version stand beside its JSON and take precedence.
 """
 
 import json
@@ -21,7 +21,7 @@ from cache import signed_entries
 from cache.alerts import Alerts
 from cache.connection import Client
 from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
-from cache.replies import DamageReports, WrongType, first_fault, pipelined, send, text_of
+from cache.replies import DamageReports, WrongType, pipelined, send, text_of
 from cache.scripts import (
     APPEND,
     COUNT,
@@ -35,10 +35,11 @@ from cache.scripts import (
     RETIRE,
     SETTLE,
     WITNESS,
-    Command,
+    RedisCommand,
 )
 from cache.signed_traces import SignedTraces
 from cache.watch import StoreWatch
+from replaywright.domain.common.base import first_fault
 from replaywright.domain.secrets.signing import UNSIGNED, Signer
 from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -53,9 +54,9 @@ SETTLED: Final = ("COMMITTED", "NOT_DONE", "ESCALATED", "ABANDONED")
 
 OUTCOME_LIMIT = 8 * 1024
 ENTRY_LIMIT = 64 * 1024
-"""Bytes; also of a line of the trace."""
+"""Maximum bytes; also of a line of the trace."""
 LISTED_AT_ONCE = 500
-"""Entries that one pipeline of `entries` reads."""
+"""Entries in one pipeline of `entries`."""
 
 _BESIDE = {"version", "status", "hits", "misses", "heals", "last_success", "recent", "run_id", "hold"}
 """Fields of an entry that are not in its JSON."""
@@ -75,7 +76,7 @@ _REFUSALS = {
 
 @dataclass
 class RoundTrips:
-    """How often Redis was asked, and how long that took."""
+    """Number and duration of round trips to Redis."""
 
     count: int = 0
     ms: float = 0.0
@@ -83,7 +84,7 @@ class RoundTrips:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What copies of a store have in common."""
+    """Common parts of the copies of a store."""
 
     client: Client
     dispatch_within_s: float
@@ -109,18 +110,18 @@ class RedisStepStore:
 
         Args:
             client: may be shared.
-            signer: signs what is written, and decides what is used of what is read.
-            dispatch_within_s: how old an intent may be when the input's first bytes are let go.
-            watch: knows whether intents are safe with this server; without it they are taken to be.
+            signer: signs written records and verifies read ones.
+            dispatch_within_s: maximum age of an intent when the first bytes of the input are released.
+            watch: knows if intents are safe with this server; without it they are assumed to be.
         """
         alerts = Alerts(client)
         traces = SignedTraces(signer, alerts)
         self._shared = _Shared(client, dispatch_within_s, signer, alerts, traces, watch)
         self.round_trips = RoundTrips()
-        """Of all that use this very object; see `counting`."""
+        """Of all users of this object; see `counting`."""
 
     def counting(self) -> "RedisStepStore":
-        """The same store with a count of its own, for one activity among many."""
+        """Return the same store with counters of its own, for one activity."""
         other = copy(self)
         other.round_trips = RoundTrips()
         return other
@@ -128,7 +129,7 @@ class RedisStepStore:
     # ---------------------------------------------------------------------------------------- ledger
 
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
-        """Ledger record and cache entry; damaged data counts as absent, in the ledger as state DAMAGED.
+        """Return ledger record and cache entry; damaged data counts as absent, in the ledger as state DAMAGED.
 
         An empty `fingerprint` or `content_key` is not looked up.
         """
@@ -144,10 +145,10 @@ class RedisStepStore:
         key = ledger_key(intent.tenant, intent.lineage, intent.fingerprint)
         held = "" if intent.held is None else json.dumps(intent.held)
         arguments: tuple[str | int, ...] = (intent.epoch, intent.attempt, str(self._shared.dispatch_within_s), held)
-        command = Command(INTEND, key, arguments)
+        command = RedisCommand(INTEND, key, arguments)
         if intent.act:
             claim = (intent.act, intent.fingerprint, intent.over)
-            command = Command(INTEND, key, (*arguments, *claim), (acts_key(intent.tenant, intent.lineage),))
+            command = RedisCommand(INTEND, key, (*arguments, *claim), (acts_key(intent.tenant, intent.lineage),))
         [reply] = await self._send(command)
         if reply[0] == b"elsewhere":
             raise DoneElsewhere(text_of(reply[1]))
@@ -161,12 +162,12 @@ class RedisStepStore:
                 raise _refused(verdict, known, key=key, fingerprint=intent.fingerprint, mine=intent.epoch)
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
-        """Who has each act of the lineage."""
+        """Return the owner step of each action of the lineage."""
         key = acts_key(tenant, lineage)
-        [reply] = await self._send(Command("HGETALL", key))
+        [reply] = await self._send(RedisCommand("HGETALL", key))
         if self._report_other_type(key, reply):
             raise StoreUnavailable(
-                f"what is kept of the acts of {lineage} is damaged: find out what was done, then delete the key {key!r}"
+                f"the actions of {lineage} are damaged: find out what was done, then delete the key {key!r}"
             )
         return {text_of(act): text_of(fingerprint) for act, fingerprint in reply.items()}
 
@@ -177,7 +178,7 @@ class RedisStepStore:
             Fenced: the intent is not this attempt's any more, or too old.
         """
         key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(Command(DISPATCH, key, (epoch, attempt)))
+        [reply] = await self._send(RedisCommand(DISPATCH, key, (epoch, attempt)))
         verdict, known = self._answer(key, reply)
         if verdict != "granted":
             raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
@@ -188,7 +189,7 @@ class RedisStepStore:
         key = ledger_key(tenant, lineage, outcome.fingerprint)
         commands = _writing(recording, key, self._shared)
         if recording.witnessed:
-            commands.append(Command(WITNESS, trace_key(tenant, lineage), ("",)))
+            commands.append(RedisCommand(WITNESS, trace_key(tenant, lineage), ("",)))
         written = len(commands)
         witness = ""
         commands += _looking_up(
@@ -218,14 +219,14 @@ class RedisStepStore:
         await self._send(*_keeping(tenant, run_id, entry, self._shared.signer))
 
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
-        """Whether nothing that was acknowledged since the `witness` can have been lost; see the port."""
-        [reply] = await self._send(Command(WITNESS, trace_key(tenant, lineage), (witness,)))
+        """Return True if no write acknowledged since the `witness` can be lost; see the port."""
+        [reply] = await self._send(RedisCommand(WITNESS, trace_key(tenant, lineage), (witness,)))
         return bool(witness) and reply == 1
 
     async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
         """Raise the epoch and set RESOLVING; see the port."""
         key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(Command(FENCE, key, (epoch,)))
+        [reply] = await self._send(RedisCommand(FENCE, key, (epoch,)))
         verdict, known = self._answer(key, reply)
         if verdict == "fenced":
             raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
@@ -238,7 +239,7 @@ class RedisStepStore:
         if not who:
             raise ValueError("a resolution needs a name: the person, or the evidence, that decided")
         key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(Command(SETTLE, key, (epoch, state, who)))
+        [reply] = await self._send(RedisCommand(SETTLE, key, (epoch, state, who)))
         verdict, known = self._answer(key, reply)
         if verdict != "settled":
             raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch, target=state)
@@ -252,7 +253,7 @@ class RedisStepStore:
         self._shared.traces.appended(trace_key(tenant, lineage), reply)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
-        """All lines, oldest first, as `flat` makes them; damaged ones and those with a wrong signature are left out."""
+        """Return the lines, oldest first, made `flat`; damaged ones and those with a wrong signature are left out."""
         key = trace_key(tenant, lineage)
         lines, seen = [], set[str]()
         for text in await self.stored_trace(tenant=tenant, lineage=lineage):
@@ -268,9 +269,9 @@ class RedisStepStore:
         return lines
 
     async def stored_trace(self, *, tenant: str, lineage: str) -> list[bytes]:
-        """All lines as they are stored, damaged ones, too."""
+        """Return all lines as stored, including damaged ones."""
         key = trace_key(tenant, lineage)
-        [reply] = await self._send(Command("LRANGE", key, (0, -1)))
+        [reply] = await self._send(RedisCommand("LRANGE", key, (0, -1)))
         return [] if self._report_other_type(key, reply) else list(reply)
 
     # ---------------------------------------------------------------------------------- action cache
@@ -280,13 +281,14 @@ class RedisStepStore:
         keys = list(dict.fromkeys(content_keys))
         wanted = await self._to_promote(tenant, run_id, keys)
         commands = [
-            Command(PROMOTE, entry_key(tenant, key), (run_id, *which)) for key, which in zip(keys, wanted, strict=True)
+            RedisCommand(PROMOTE, entry_key(tenant, key), (run_id, *which))
+            for key, which in zip(keys, wanted, strict=True)
         ]
         replies = await self._send(*commands)
         return sum(promoted for promoted, _ in replies), sum(held for _, held in replies)
 
     async def _to_promote(self, tenant: str, run_id: str, keys: Sequence[str]) -> list[tuple[str, str]]:
-        """For each entry, number and seal of the run's candidate that may become active."""
+        """Return number and seal of the run's candidate to promote, for each entry."""
         signer = self._shared.signer
         if signer.is_unsigned:
             return [("", "")] * len(keys)
@@ -299,7 +301,7 @@ class RedisStepStore:
         return found
 
     async def entries(self, *, tenant: str) -> list[EntryInfo]:
-        """The current version of every entry: the active one, else the newest."""
+        """Return the current version of every entry: the active one, else the newest."""
         content_keys = await self._content_keys(tenant, "")
         found = []
         for start in range(0, len(content_keys), LISTED_AT_ONCE):
@@ -313,7 +315,7 @@ class RedisStepStore:
         return found
 
     async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
-        """All versions of one entry, oldest first.
+        """Return all versions of one entry, oldest first.
 
         Raises:
             InputInvalid: several entries begin with `content_key`.
@@ -340,16 +342,16 @@ class RedisStepStore:
         if not content_key:
             raise InputInvalid("name the entry to invalidate, or the beginning of its key")
         content_keys = await self._content_keys(tenant, content_key)
-        replies = await self._send(*(Command(RETIRE, entry_key(tenant, key), (reason,)) for key in content_keys))
+        replies = await self._send(*(RedisCommand(RETIRE, entry_key(tenant, key), (reason,)) for key in content_keys))
         return sum(replies)
 
     async def _content_keys(self, tenant: str, prefix: str) -> list[str]:
-        """Those that start with `prefix`; a whole digest is taken as it is, without asking."""
+        """Return the keys that start with `prefix`; a whole digest is returned without a question."""
         if re.fullmatch("[0-9a-f]{64}", prefix):
             return [prefix]
         key = index_key(tenant)
         start = prefix.encode()
-        [reply] = await self._send(Command("ZRANGEBYLEX", key, (b"[" + start, b"[" + start + b"\xff")))
+        [reply] = await self._send(RedisCommand("ZRANGEBYLEX", key, (b"[" + start, b"[" + start + b"\xff")))
         return [] if self._report_other_type(key, reply) else [text_of(member) for member in reply]
 
     # ------------------------------------------------------------------------------- reading replies
@@ -367,7 +369,7 @@ class RedisStepStore:
         return known.model_copy(update={"entry": entries[0] if entries else None, "refused": refused})
 
     def _ledger(self, key: str, reply: Mapping[bytes, bytes] | WrongType) -> Known:
-        """What a record says, read as a whole."""
+        """Parse a whole record."""
         if self._report_other_type(key, reply) or isinstance(reply, WrongType):
             return Known(state=DAMAGED)
         if not reply:
@@ -378,7 +380,7 @@ class RedisStepStore:
         return self._known(key, [reply.get(name, b"") for name in (b"state", b"epoch", b"outcome", b"late", b"held")])
 
     def _answer(self, key: str, reply: Sequence[bytes]) -> tuple[str, Known]:
-        """A ledger script's verdict, and the record that it found."""
+        """Parse a ledger script's verdict and the record that it found."""
         verdict = text_of(reply[0])
         if verdict == "damaged":
             self._report(key, "not a ledger record of this version")
@@ -408,11 +410,11 @@ class RedisStepStore:
             return None
 
     def _versions(self, tenant: str, content_key: str, reply: Sequence[Any]) -> list[ActionCacheEntry]:
-        """The usable ones of the versions that FIND answered with."""
+        """Return the usable versions in a reply of FIND."""
         return self._read(tenant, content_key, reply)[0]
 
     def _read(self, tenant: str, content_key: str, reply: Sequence[Any]) -> tuple[list[ActionCacheEntry], str]:
-        """The versions that can be read and are what was signed, and what is said of those that are not."""
+        """Return the readable, unaltered versions, and the sentence about refused ones."""
         key = entry_key(tenant, content_key)
         kind, number, *rows = reply
         if number == 0 and kind != b"none":
@@ -451,7 +453,7 @@ class RedisStepStore:
         return entry.model_copy(update=beside)
 
     def _report_other_type(self, key: str, reply: object) -> bool:
-        """Whether `reply` says that the key holds something else; that is reported."""
+        """Return True for a key of another type, which is reported."""
         match reply:
             case WrongType():
                 self._report(key, "of another type")
@@ -466,8 +468,8 @@ class RedisStepStore:
 
     # --------------------------------------------------------------------------------------- sending
 
-    async def _send(self, *commands: Command) -> list[Any]:
-        """The replies, in order, from one round trip; one more when the server has lost the scripts."""
+    async def _send(self, *commands: RedisCommand) -> list[Any]:
+        """Return the replies of one round trip, in order; one more if the server has lost the scripts."""
         return await send(self._shared.client, commands, self._round_trip)
 
     async def _round_trip(self, commands: Sequence[tuple[str | bytes | int, ...]]) -> list[Any]:
@@ -484,21 +486,21 @@ class RedisStepStore:
 # ------------------------------------------------------------------------------------ building commands
 
 
-def _finding(tenant: str, content_key: str, what: str, run_id: str = "") -> Command:
-    return Command(FIND, entry_key(tenant, content_key), (what, run_id))
+def _finding(tenant: str, content_key: str, what: str, run_id: str = "") -> RedisCommand:
+    return RedisCommand(FIND, entry_key(tenant, content_key), (what, run_id))
 
 
-def _looking_up(tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> list[Command]:
+def _looking_up(tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> list[RedisCommand]:
     commands = []
     if fingerprint:
-        commands.append(Command("HGETALL", ledger_key(tenant, lineage, fingerprint)))
+        commands.append(RedisCommand("HGETALL", ledger_key(tenant, lineage, fingerprint)))
     if content_key:
         commands.append(_finding(tenant, content_key, "use", run_id))
     return commands
 
 
-def _writing(recording: Recording, key: str, shared: _Shared) -> list[Command]:
-    """The ledger first: if the connection breaks half-way, what counts most is there."""
+def _writing(recording: Recording, key: str, shared: _Shared) -> list[RedisCommand]:
+    """Build the commands of a recording; the ledger comes first, in case the connection breaks."""
     outcome, entry = recording.outcome, recording.entry
     outcome_json = outcome.model_dump_json(by_alias=True, exclude_defaults=True)
     _limit("a step's outcome", outcome_json, OUTCOME_LIMIT)
@@ -506,16 +508,16 @@ def _writing(recording: Recording, key: str, shared: _Shared) -> list[Command]:
     if outcome.status is Status.DONE:
         if not outcome.fingerprint:
             raise ValueError("an outcome without a fingerprint cannot be recorded")
-        commands.append(Command(RECORD, key, (recording.epoch, outcome_json)))
+        commands.append(RedisCommand(RECORD, key, (recording.epoch, outcome_json)))
         if recording.act and not outcome.effect.repeatable:
             acts = acts_key(recording.tenant, recording.lineage)
-            commands.append(Command("HSET", acts, (recording.act, outcome.fingerprint)))
+            commands.append(RedisCommand("HSET", acts, (recording.act, outcome.fingerprint)))
     counted = _counted(outcome)
     is_done = outcome.status is Status.DONE
     if recording.used_version and outcome.content_key and (counted or is_done):
         succeeded, performance = "1" if is_done else "", f"{recording.run_id}/{recording.sequence}"
         arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded, performance)
-        commands.append(Command(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
+        commands.append(RedisCommand(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
     if entry is not None:
         commands += _keeping(recording.tenant, recording.candidates_of, entry, shared.signer)
     line = step_line(
@@ -531,20 +533,20 @@ def _writing(recording: Recording, key: str, shared: _Shared) -> list[Command]:
     return commands
 
 
-def _keeping(tenant: str, run_id: str, entry: ActionCacheEntry, signer: Signer) -> list[Command]:
+def _keeping(tenant: str, run_id: str, entry: ActionCacheEntry, signer: Signer) -> list[RedisCommand]:
     text = entry.model_dump_json(by_alias=True, exclude=_BESIDE)
     _limit(f"the cache entry of {entry.instruction[:80]!r}", text, ENTRY_LIMIT)
     hold = "1" if entry.hold else ""
     signature = signer.sign(signed_entries.written(tenant, entry.content_key, text, run_id, hold))
     kept = (text, run_id, hold, signature)
     return [
-        Command(KEEP, entry_key(tenant, entry.content_key), kept),
-        Command("ZADD", index_key(tenant), (0, entry.content_key)),
+        RedisCommand(KEEP, entry_key(tenant, entry.content_key), kept),
+        RedisCommand("ZADD", index_key(tenant), (0, entry.content_key)),
     ]
 
 
 def _counted(outcome: StepOutcome) -> str:
-    """Which of the used version's statistics the outcome adds to; empty for none."""
+    """Return the statistic of the used version that the outcome adds to; empty for none."""
     if outcome.lookup.from_model:
         return ""
     if outcome.status is Status.MISSED:
@@ -561,7 +563,7 @@ def _limit(what: str, text: str, limit: int) -> None:
 
 
 def _indexes(text: bytes) -> tuple[int, ...] | None:
-    """Which expectations held; None for anything that does not say so."""
+    """Parse the indexes of held expectations; None for anything else."""
     if not re.fullmatch(rb"\[(\d+(, \d+)*)?\]", text):
         return None
     return tuple(json.loads(text))

@@ -1,4 +1,4 @@
-"""Looking at the server again and again: whether it is there, and whether what it is given is safe with it."""
+"""Periodic check that the server is reachable and safe for the ledger."""
 
 import asyncio
 import logging
@@ -10,31 +10,31 @@ log = logging.getLogger("replaywright.cache")
 
 LOOK_EVERY_S = 15.0
 TELL_EVERY_S = 60.0
-"""What is wrong is told when it changes, and then so often."""
+"""Interval at which an unchanged problem is logged again."""
 
 
 class StoreWatch:
-    """What the last look at the server found. Nothing is looked at while a step waits."""
+    """Result of the last check. No step waits for a check."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._told: tuple[str, ...] = ()
         self._told_at = float("-inf")
         self.refusal = ""
-        """Why no step with consequences may be performed with this store; empty when it may."""
+        """Reason to refuse steps with consequences; empty without one."""
 
     async def look(self) -> StoreReport:
-        """Look once, and tell what is new; raises nothing."""
+        """Check once and log changes; raises nothing."""
         report = await check_store(self._client)
-        if report.version:  # a server that cannot be reached says nothing about what it keeps
+        if report.version:  # an unreachable server has no findings about its settings
             forbidding = [finding for finding in report.findings if finding.forbids_commits]
-            told = "; ".join(f"{finding.message}: {finding.remedy}" for finding in forbidding)
-            self.refusal = told and f"Redis at {report.address}: {told}"
+            reasons = "; ".join(f"{finding.message}: {finding.remedy}" for finding in forbidding)
+            self.refusal = reasons and f"Redis at {report.address}: {reasons}"
         self._tell(report)
         return report
 
     async def keep_looking(self) -> None:
-        """Look every 15 s, for ever."""
+        """Check every 15 s, forever."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             await self.look()

@@ -12,9 +12,8 @@ from replaywright.domain.batch.batches import RowEnd
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.outlines import Outline
-from replaywright.domain.page.pictures import Box
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.domain.predicate.predicates import Predicate
@@ -26,7 +25,7 @@ from replaywright.domain.run.runs import Revision, Usage
 from replaywright.domain.run.steering import HandedBack, Lent
 from replaywright.domain.secrets.secret_sites import BoundSecret, Site
 from replaywright.domain.secrets.starts import Admission
-from replaywright.domain.session.guard import Guard
+from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo
@@ -79,7 +78,7 @@ class Work:
     """Whether the report is to say where the element was, in frames, too."""
     overrides: tuple[OverrideRule, ...] = ()
     """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
-    guard: Guard | None = None
+    guard: StepGuard | None = None
     """What the browser keeps to from now on; None: to what it kept to before."""
 
 

@@ -16,7 +16,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.heartbeats import heartbeats
 from activities.run.endings import Ended, end_of
 from replaywright.domain.batch.batches import (
-    Begun,
+    BegunRow,
     NoteRows,
     ReadRows,
     RowEnd,
@@ -118,10 +118,10 @@ def _parsed(model: type[_Read], data: bytes, digest: str) -> _Read:
         raise ArtifactMissing(f"artifact {digest} holds no rows of a batch: {exc}") from exc
 
 
-async def _looked(rows: tuple[Begun, ...]) -> Watched:
+async def _looked(rows: tuple[BegunRow, ...]) -> Watched:
     places = asyncio.Semaphore(_LOOKED_AT_ONCE)
 
-    async def one(begun: Begun) -> RowEnd | int | None:
+    async def one(begun: BegunRow) -> RowEnd | int | None:
         async with places:
             return await _standing(begun)
 
@@ -132,7 +132,7 @@ async def _looked(rows: tuple[Begun, ...]) -> Watched:
     )
 
 
-async def _standing(begun: Begun) -> RowEnd | int | None:
+async def _standing(begun: BegunRow) -> RowEnd | int | None:
     """How the row ended; its number, where its run waits for a person; None where it goes on."""
     handle = activity.client().get_workflow_handle(begun.run_id, result_type=RunResult)
     try:

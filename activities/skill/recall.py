@@ -13,7 +13,7 @@ from replaywright.domain.common.sentences import masked
 from replaywright.domain.common.urls import site_of
 from replaywright.domain.recall.ranking import Ranked, SkillIndex
 from replaywright.domain.recall.recall import Recalled, RecallRecord, RecallRequest
-from replaywright.domain.recall.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
+from replaywright.domain.recall.recalling import SEVERAL, Recaller, SkillCandidate, decided, decided_by_choice, offered
 from replaywright.domain.skill.skills import Considered, Recall, SkillContext, SkillStatus, patterns_of
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
 from replaywright.ports import ChosenSkill, Recalls, SkillChooser, SkillOffer, Skills, StepStore
@@ -95,7 +95,7 @@ class RecallActivities:
             stand_in=recalled.stand_in,
         )
 
-    async def _recalled(self, request: RecallRequest) -> tuple[Recalled, list[Candidate]]:
+    async def _recalled(self, request: RecallRequest) -> tuple[Recalled, list[SkillCandidate]]:
         recaller = await self._recaller(request)
         candidates = recaller.consider(request, records=await self._records(request.tenant))
         recall = decided(candidates, has_skills=bool(recaller.index.skills))
@@ -139,7 +139,7 @@ class RecallActivities:
             _log.warning("what became of earlier recalls is not known: %s", exc)
             return ()
 
-    async def _note(self, request: RecallRequest, recalled: Recalled, candidates: Sequence[Candidate]) -> None:
+    async def _note(self, request: RecallRequest, recalled: Recalled, candidates: Sequence[SkillCandidate]) -> None:
         """Keep what was decided; a decision is not lost because the store does not take its record."""
         named = recalled.skill.name if recalled.skill else next((one.ranked.skill.name for one in candidates), "")
         first = next((one for one in candidates if one.ranked.skill.name == named), None)

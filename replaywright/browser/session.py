@@ -32,7 +32,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.domain.predicate.eventually import Eventually
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.session.guard import Guard
+from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
@@ -90,7 +90,7 @@ class ChromiumSession:
         """What pages are given of files to upload."""
         self.upload_roots = upload_roots
         """Folders that files may be uploaded from."""
-        self.guard = Guard()
+        self.guard = StepGuard()
         """The part of a policy that this session keeps to; the latest step's, also between steps."""
         self.popups_opened = 0
         """Tabs that have opened since the latest step began."""

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from replaywright.domain.common.templates import Place, split
+from replaywright.domain.common.templates import Placeholder, split
 
 
 @dataclass(frozen=True)
 class Text:
     """A text with parameters, secrets and items in it."""
 
-    parts: tuple[str | Place, ...]
+    parts: tuple[str | Placeholder, ...]
 
     @property
     def literal(self) -> str | None:
@@ -335,4 +335,4 @@ def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
 
 def uses(statements: Sequence[Statement], parameter: str) -> bool:
     """Whether a parameter or an item as a whole stands anywhere in the statements."""
-    return repr(Place("parameter", parameter)) in repr(statements)
+    return repr(Placeholder("parameter", parameter)) in repr(statements)

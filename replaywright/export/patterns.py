@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from replaywright.domain.common.templates import Place, split
+from replaywright.domain.common.templates import Placeholder, split
 from replaywright.export.code import Pattern, Text
 
 _PLACED: Final = "\ue000{}\ue001"
@@ -27,9 +27,9 @@ def shared(template: str) -> Pattern | None:
     None where RE2 alone has its like. The flag `i` may stand at its beginning.
     """
     pieces = split(template)
-    places = [piece for piece in pieces if isinstance(piece, Place)]
+    places = [piece for piece in pieces if isinstance(piece, Placeholder)]
     numbers = iter(range(len(places)))
-    source = "".join(_PLACED.format(next(numbers)) if isinstance(piece, Place) else piece for piece in pieces)
+    source = "".join(_PLACED.format(next(numbers)) if isinstance(piece, Placeholder) else piece for piece in pieces)
     ignore_case = False
     if flags := _INLINE_FLAGS.match(source):
         if set(flags[1]) - {"i"}:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from replaywright.domain.common.templates import Place
+from replaywright.domain.common.templates import Placeholder
 from replaywright.export import code, layout, patterns
 from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Statement, Text
 from replaywright.export.layout import WIDTH, Piece, atom, columns
@@ -404,9 +404,9 @@ class PythonCode:
     def _text(self, text: Text) -> Piece:
         """A literal, a name, an f-string, or a sum where secrets are in it."""
         pieces: list[Piece] = []
-        run: list[str | Place] = []
+        run: list[str | Placeholder] = []
         for part in text.parts:
-            if isinstance(part, Place) and part.kind != "parameter":
+            if isinstance(part, Placeholder) and part.kind != "parameter":
                 pieces += [atom(self._formatted(run))] if run else []
                 pieces.append(layout.call(part.kind, [atom(python_string(part.name))]))
                 self.helpers.add(part.kind)
@@ -417,15 +417,17 @@ class PythonCode:
             pieces.append(atom(self._formatted(run)))
         return layout.total(pieces)
 
-    def _formatted(self, parts: Sequence[str | Place]) -> str:
-        if len(parts) == 1 and isinstance(parts[0], Place):
+    def _formatted(self, parts: Sequence[str | Placeholder]) -> str:
+        if len(parts) == 1 and isinstance(parts[0], Placeholder):
             return self._names[parts[0].name]
         literal = "".join(part for part in parts if isinstance(part, str))
         if all(isinstance(part, str) for part in parts):
             return python_string(literal)
         quote = "'" if literal.count('"') > literal.count("'") else '"'
         body = "".join(
-            f"{{{self._names[part.name]}}}" if isinstance(part, Place) else python_body(part, quote, formatted=True)
+            f"{{{self._names[part.name]}}}"
+            if isinstance(part, Placeholder)
+            else python_body(part, quote, formatted=True)
             for part in parts
         )
         return f"f{quote}{body}{quote}"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from replaywright.domain.common.lists import list_of
-from replaywright.domain.common.templates import Place
+from replaywright.domain.common.templates import Placeholder
 from replaywright.domain.skill.skills import Skill
 from replaywright.export import code, patterns
 from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Script, Statement, Text
@@ -447,8 +447,8 @@ class TypeScriptCode:
         )
         return f"`{body}`"
 
-    def _place(self, part: str | Place) -> str:
-        assert isinstance(part, Place)
+    def _place(self, part: str | Placeholder) -> str:
+        assert isinstance(part, Placeholder)
         if part.kind != "parameter":
             return f"{self._helper(part.kind)}({typescript_string(part.name)})"
         return self._names[part.name]

@@ -6,7 +6,7 @@ from typing import Any
 
 from replaywright.domain.common.templates import fill
 from replaywright.domain.common.text import contains, normalise
-from replaywright.domain.locating.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.locating.matching import ElementCandidate, MatchDecision, decide_identified, decide_similar
 from replaywright.domain.page.observed import (
     AssertionContext,
     ElementProbe,
@@ -16,9 +16,8 @@ from replaywright.domain.page.observed import (
     ProbeResult,
 )
 from replaywright.domain.page.outlines import Outline
-from replaywright.domain.page.pictures import Box
 from replaywright.domain.page.snapshots import Element, Snapshot
-from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.plan.loops import items_of
 from replaywright.domain.predicate.evaluation import evaluate, failing
 from replaywright.domain.predicate.predicates import Predicate, probes_of
@@ -339,19 +338,19 @@ class FakeBrowserSession:
         if self.is_lost:
             raise SessionLost("the fake browser is gone")
 
-    def _find(self, work: Work) -> Decision:
+    def _find(self, work: Work) -> MatchDecision:
         visible = {key: element for key, element in self._elements.items() if element.visible}
         if work.target is None:
             if work.query is None:
-                return Decision(Lookup(reason="no_entry"))
+                return MatchDecision(Lookup(reason="no_entry"))
             found = [key for key, element in visible.items() if self._matches(work.query, key, element)]
             if len(found) != 1:
-                return Decision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
+                return MatchDecision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
             index = list(visible).index(found[0])
-            chosen = Candidate(index=index, tier="query", target=visible[found[0]].target)
-            return Decision(Lookup(hit=True, tier="query", candidates=1, score=1.0), chosen)
+            chosen = ElementCandidate(index=index, tier="query", target=visible[found[0]].target)
+            return MatchDecision(Lookup(hit=True, tier="query", candidates=1, score=1.0), chosen)
         everything = [
-            Candidate(index=index, tier=_tier(work.target, element.target), target=element.target)
+            ElementCandidate(index=index, tier=_tier(work.target, element.target), target=element.target)
             for index, element in enumerate(visible.values())
         ]
         identified = [candidate for candidate in everything if candidate.tier != "similarity"]
@@ -360,10 +359,12 @@ class FakeBrowserSession:
             similar = decide_similar(work.target, everything, work.entry_version)
             decision = similar if similar.lookup.hit or not identified else decision
         if decision.lookup.healed and not work.heal:
-            return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
+            return MatchDecision(
+                decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"})
+            )
         return decision
 
-    def _id_of(self, decision: Decision) -> str | None:
+    def _id_of(self, decision: MatchDecision) -> str | None:
         if decision.chosen is None:
             return None
         return [key for key, element in self._elements.items() if element.visible][decision.chosen.index]

@@ -297,9 +297,7 @@ async def test_the_start_check_finds_nothing_wrong_with_a_server_made_for_a_ledg
     assert codes(report) == set()
     assert report.usable
     assert report.commits_allowed
-    assert report.server in {"redis", "valkey"}
     assert report.version[0].isdigit()
-    assert (report.maxmemory_policy, report.appendonly, report.appendfsync) == ("noeviction", True, "always")
 
 
 @pytest.mark.parametrize(
@@ -332,7 +330,7 @@ async def test_a_server_that_hides_its_configuration_can_be_checked(server: Redi
     async with connected(server.url.replace("://", "://hosted:pw@")) as client:
         report = await check_store(client)
 
-    assert report.appendfsync == ""
+    assert codes(report) == set()
     assert report.commits_allowed
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from replaywright.domain.locating.likeness import agrees
-from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.targets import Target
 from tests.pages.harness import AgentPage, Json
 
@@ -13,11 +13,11 @@ def bare(target: Json, *kept: str) -> Json:
     return {key: value for key, value in target.items() if key in ("role", "name", "tag", *kept)}
 
 
-async def candidates(agent: AgentPage, target: Json) -> list[Candidate]:
+async def candidates(agent: AgentPage, target: Json) -> list[ElementCandidate]:
     """What the tiers found, whether or not one of them was certain."""
     await agent.begin(target={**target, "elementHash": target.get("elementHash", "")}, need="read", settleMs=1)
     told = await agent.message("settled")
-    return [Candidate.model_validate(candidate) for candidate in told["candidates"]]
+    return [ElementCandidate.model_validate(candidate) for candidate in told["candidates"]]
 
 
 PAGE = (

@@ -14,7 +14,7 @@ from cache.steps import RedisStepStore
 from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Action
-from replaywright.domain.trace.trace import VERSION, StepLine, parse_line, step_line
+from replaywright.domain.trace.trace import VERSION, TraceStepLine, parse_line, step_line
 from replaywright.errors import Fenced
 from replaywright.overrides import shipped_rules
 from replaywright.ports import Intent
@@ -88,7 +88,7 @@ async def ledger_seen(client: Client) -> str:
 async def trace_seen(client: Client) -> str:
     [line] = await RedisStepStore(client).trace(**LINEAGE)
     parsed = parse_line(line)
-    assert isinstance(parsed, StepLine)
+    assert isinstance(parsed, TraceStepLine)
     assert (parsed.sequence, parsed.metadata.status, parsed.metadata.epoch) == (3, "success", 1)
     return "used"
 

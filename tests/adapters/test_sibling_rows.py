@@ -6,8 +6,8 @@ import pytest
 
 from replaywright.domain.locating.filling import filled_target, general_target
 from replaywright.domain.locating.matching import (
-    Candidate,
-    Decision,
+    ElementCandidate,
+    MatchDecision,
     comparable,
     decide_identified,
     decide_similar,
@@ -39,14 +39,14 @@ async def recorded_for_ann(agent: AgentPage) -> Target:
     return general_target(described, {"name": "Ann"}, frozenset({"name"}))
 
 
-async def look(agent: AgentPage, recorded: Target, name: str) -> Decision:
+async def look(agent: AgentPage, recorded: Target, name: str) -> MatchDecision:
     """The whole ladder on the page that is shown, with this value of the parameter."""
     target = filled_target(recorded, {"name": name})
     told = await agent.call(f"replaywright.lookUpAll([{target.model_dump_json(by_alias=True, exclude={'frame'})}])")
     (one,) = told["looks"]
     seen = [Target.model_validate(each) for each in told["targets"]]
     candidates = [
-        Candidate(index=index, tier=each["tier"], target=seen[each["element"]])
+        ElementCandidate(index=index, tier=each["tier"], target=seen[each["element"]])
         for index, each in enumerate(one["candidates"])
     ]
     kept = [candidates[one["certain"]]] if one["certain"] >= 0 else candidates
@@ -58,7 +58,7 @@ async def look(agent: AgentPage, recorded: Target, name: str) -> Decision:
     return decide_similar(target, comparable(elements, needs_input=True))
 
 
-def row_of(decision: Decision) -> str | None:
+def row_of(decision: MatchDecision) -> str | None:
     return None if decision.chosen is None else decision.chosen.target.row[0]
 
 

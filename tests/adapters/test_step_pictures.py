@@ -3,7 +3,7 @@
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.targets import Box
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.reports.figures import kind_and_size
 from tests.adapters.browser_site import Site

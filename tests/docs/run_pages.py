@@ -17,7 +17,7 @@ from replaywright.domain.run.steering import EditStep, Said, SkipStep, TakeOverR
 from replaywright.domain.run.views import PlannedStep, PlanView, RunFailure, RunTrace, TraceLine
 from replaywright.domain.step.outcomes import DownloadedFile, Lookup
 from replaywright.domain.task.actions import Action
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, creating
 from replaywright.settings import Settings
@@ -45,7 +45,7 @@ _RUN_LINKS: Final = {
 
 
 _PARTS: Final = (
-    *(Limits, Asking, Resume, Totals, StepLine, TraceLine, PlannedStep),
+    *(RunLimits, Asking, Resume, Totals, StepLine, TraceLine, PlannedStep),
     *(Lookup, Question, DownloadedFile, PredicateResult),
 )
 

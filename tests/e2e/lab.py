@@ -36,7 +36,7 @@ from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.run.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.task.questions import Question
 from replaywright.domain.task.tasks import Task, bind_parameters
-from replaywright.domain.trace.audit import Finding, audit
+from replaywright.domain.trace.audit import AuditFinding, audit
 from replaywright.keeper.host.client import list_live
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.stack import Child
@@ -140,7 +140,7 @@ class Lab:
         finally:
             await client.aclose()
 
-    async def audited(self, order: Order) -> tuple[Finding, ...]:
+    async def audited(self, order: Order) -> tuple[AuditFinding, ...]:
         """What is wrong with the run's exported trace, its history as the witness."""
         text, _ = await exported(self.place, await self.handle(order).describe())
         return audit(text).findings

@@ -15,7 +15,7 @@ from replaywright.domain.policy.policy_runs import CheckPolicy
 from replaywright.domain.run.runs import FinishRequest, Mode
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.step.outcomes import BLOCKED, DownloadedFile, Status
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.policy import Policy, Wishes
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_authored, parse_task
@@ -236,7 +236,7 @@ async def test_a_run_is_checked_before_it_begins_and_told_what_it_may_spend(stag
     with pytest.raises(ApplicationError) as failure:
         await run_activity(activities.check_policy, asked.model_copy(update={"plan": (*task.steps, upload)}))
 
-    assert granted.caps.over(Limits(calls=60)).calls == 7
+    assert granted.caps.over(RunLimits(calls=60)).calls == 7
     assert (failure.value.type, failure.value.details) == ("PolicyBlocked", ("policy 'back-office': actions.deny",))
     [line] = await stage.lines()
     assert (line["kind"], line["rule"]) == ("policy", "policy 'back-office': actions.deny")

@@ -10,7 +10,7 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import Progress, StepLine, Totals, Usage
 from replaywright.domain.run.views import PlannedStep, PlanView, StepState
 from replaywright.domain.step.outcomes import Lookup, Status
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question, QuestionKind, Verdict
 from replaywright.domain.trace.details import details_of, element_said, found_by, how, said_of, spent_so_far, summary
 
@@ -146,14 +146,14 @@ def test_the_budget_is_told_with_its_limits() -> None:
     usage = Usage(calls=3, input_tokens=1_000, output_tokens=204, cost_usd=0.0021, priced=3)
     progress = Progress(totals=Totals(usage=usage), revised_from=(2,))
 
-    assert spent_so_far(progress, Limits(calls=60, tokens=400_000, money=0.5, seconds=90, plans=2), 12.4) == [
+    assert spent_so_far(progress, RunLimits(calls=60, tokens=400_000, money=0.5, seconds=90, plans=2), 12.4) == [
         "3 of 60 model calls",
         "1,204 of 400,000 tokens",
         "0.0021 US dollars of 0.5",
         "1 of 2 revised plans",
         "12 s of 90",
     ]
-    assert spent_so_far(Progress(), Limits(), 0) == ["0 of 60 model calls", "0 s"]
+    assert spent_so_far(Progress(), RunLimits(), 0) == ["0 of 60 model calls", "0 s"]
 
 
 def test_a_summary_is_one_short_line_with_the_step_and_how_its_element_is_found() -> None:

@@ -87,7 +87,7 @@ def test_a_name_that_closes_the_tag_stays_inside_it() -> None:
 
 
 def test_a_script_touches_one_key_but_for_the_intent_and_those_of_a_skill() -> None:
-    every = [value for value in vars(scripts).values() if isinstance(value, scripts.Script)]
+    every = [value for value in vars(scripts).values() if isinstance(value, scripts.LuaScript)]
     changes = (scripts.SAVE_SKILL, scripts.SET_SKILL_STATUS, scripts.NOTE_SKILL_RUN, scripts.DELETE_SKILL)
 
     beside = (scripts.INTEND, scripts.FIND_SKILL, scripts.SIGN_SKILL)
@@ -96,9 +96,9 @@ def test_a_script_touches_one_key_but_for_the_intent_and_those_of_a_skill() -> N
     for script in every:
         keys = set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source)))
         assert keys == {"1", *("23456" if script in changes else "2" if script in beside else "")}
-        assert scripts.Command(script, "k", ("a",)).short == ("EVALSHA", script.digest, 1, "k", "a")
-        assert scripts.Command(script, "k", ("a",)).full == ("EVAL", script.source, 1, "k", "a")
-    assert scripts.Command(scripts.INTEND, "k", ("a",), ("b",)).short == (
+        assert scripts.RedisCommand(script, "k", ("a",)).short == ("EVALSHA", script.digest, 1, "k", "a")
+        assert scripts.RedisCommand(script, "k", ("a",)).full == ("EVAL", script.source, 1, "k", "a")
+    assert scripts.RedisCommand(scripts.INTEND, "k", ("a",), ("b",)).short == (
         "EVALSHA",
         scripts.INTEND.digest,
         2,
@@ -106,7 +106,7 @@ def test_a_script_touches_one_key_but_for_the_intent_and_those_of_a_skill() -> N
         "b",
         "a",
     )
-    assert scripts.Command(scripts.INTEND, "k", ("a",), ("b",)).full == (
+    assert scripts.RedisCommand(scripts.INTEND, "k", ("a",), ("b",)).full == (
         "EVAL",
         scripts.INTEND.source,
         2,

@@ -14,7 +14,7 @@ from replaywright.cli.commands import app
 from replaywright.domain.skill.recorded import recorded
 from replaywright.domain.skill.skill_files import written_file
 from replaywright.domain.skill.skills import SkillStatus
-from replaywright.domain.trace.checks import Check
+from replaywright.domain.trace.checks import SkillCheck
 from replaywright.errors import InputInvalid
 from tests.unit.skills import SITE, learned, skill
 
@@ -223,4 +223,4 @@ async def test_a_pattern_that_means_nothing_says_what_there_is() -> None:
     ],
 )
 def test_the_exit_status_says_whether_all_passed(checks: list[tuple[Any, str]], status: int) -> None:
-    assert exit_status([Check(skill="a", verdict=verdict, rule=rule) for verdict, rule in checks]) == status
+    assert exit_status([SkillCheck(skill="a", verdict=verdict, rule=rule) for verdict, rule in checks]) == status

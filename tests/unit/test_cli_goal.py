@@ -8,7 +8,7 @@ from replaywright.cli.tasks.goal import is_file, refuse_for_steps, task_or_goal,
 from replaywright.cli.tasks.taskfile import plan_of, summary_of
 from replaywright.domain.plan.goal_runs import SkillUse
 from replaywright.domain.run.runs import Heal, Mode
-from replaywright.domain.task.budgets import GOAL_PLANS, PLANS, Budget, Limits
+from replaywright.domain.task.budgets import GOAL_PLANS, PLANS, Budget, RunLimits
 from replaywright.errors import InputInvalid
 
 URL = "http://127.0.0.1:8025"
@@ -83,6 +83,6 @@ def test_people_are_told_what_became_of_the_skill() -> None:
 
 
 def test_a_run_from_a_goal_may_be_planned_anew_more_often() -> None:
-    assert Limits.of(Budget(), steps=0, planner=True).plans == GOAL_PLANS > PLANS
-    assert Limits.of(Budget(), steps=3, planner=True).plans == PLANS
-    assert Limits.of(Budget(plans=1), steps=0, planner=True).plans == 1
+    assert RunLimits.of(Budget(), steps=0, planner=True).plans == GOAL_PLANS > PLANS
+    assert RunLimits.of(Budget(), steps=3, planner=True).plans == PLANS
+    assert RunLimits.of(Budget(plans=1), steps=0, planner=True).plans == 1

@@ -12,7 +12,7 @@ from replaywright.domain.secrets.signing import Key, Signer
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.trace.audit import Finding, audit
+from replaywright.domain.trace.audit import AuditFinding, audit
 from replaywright.domain.trace.trace import (
     VERSION,
     chain_hash,
@@ -94,7 +94,7 @@ def joined(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def told(text: str) -> Finding:
+def told(text: str) -> AuditFinding:
     """The first thing that is wrong."""
     findings = audit(text).findings
     assert findings, "nothing was found"
@@ -117,14 +117,14 @@ def test_an_altered_line_is_named() -> None:
     lines = [*LINES]
     lines[3] = lines[3].replace("step 2", "step 9")
 
-    assert told(joined(lines)) == Finding(4, "altered: what it says is not what its digest is of")
+    assert told(joined(lines)) == AuditFinding(4, "altered: what it says is not what its digest is of")
 
 
 def test_an_altered_time_is_named() -> None:
     lines = [*LINES]
     lines[3] = lines[3].replace("1002.5", "1002.25")
 
-    assert told(joined(lines)) == Finding(4, "altered: its time, place or link is not what its hash is of")
+    assert told(joined(lines)) == AuditFinding(4, "altered: its time, place or link is not what its hash is of")
 
 
 def test_a_missing_line_is_named() -> None:
@@ -143,7 +143,9 @@ def test_lines_that_changed_places_are_named() -> None:
 
 
 def test_an_inserted_line_is_named() -> None:
-    assert told(joined([*LINES[:4], LINES[2], *LINES[4:]])) == Finding(5, "inserted: the trace has a line 2 already")
+    assert told(joined([*LINES[:4], LINES[2], *LINES[4:]])) == AuditFinding(
+        5, "inserted: the trace has a line 2 already"
+    )
 
 
 def test_a_truncated_file_is_named() -> None:
@@ -159,7 +161,7 @@ def test_a_line_that_was_made_anew_does_not_fit_between_the_others() -> None:
     chain = lines[3]["chain"]
     lines[3] = chained(lines[3] | {"title": "forged"}, prev=chain["prev"], position=3, at=lines[3]["at"])
 
-    assert told(file_of(lines)) == Finding(6, "inserted or replaced: it was not written after the line before it")
+    assert told(file_of(lines)) == AuditFinding(6, "inserted or replaced: it was not written after the line before it")
 
 
 def remade(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -190,7 +192,7 @@ def test_the_history_bears_witness_against_a_trace_made_anew() -> None:
 
     assert told(file_of(remade(changed))).what.startswith("the history tells another outcome of step 6")
     assert told(file_of(remade(short))).what.startswith("missing: the history tells that step 6")
-    assert told(file_of(histories=(history_of(5),))) == Finding(
+    assert told(file_of(histories=(history_of(5),))) == AuditFinding(
         7, "inserted: the run's history tells nothing of this step"
     )
 
@@ -215,7 +217,7 @@ def test_a_trace_of_another_run_is_told() -> None:
 def test_an_altered_history_is_named() -> None:
     found = told(WHOLE.replace('"eventId":"99"', '"eventId":"98"'))
 
-    assert found == Finding(9, "altered: the history is not what its digest is of")
+    assert found == AuditFinding(9, "altered: the history is not what its digest is of")
 
 
 def test_what_the_store_held_damaged_is_told() -> None:
@@ -224,7 +226,7 @@ def test_what_the_store_held_damaged_is_told() -> None:
 
     text = written(stored, (), run="run-1", lineage="run-1", tenant="acme", written_by="")[0]
 
-    assert told(text) == Finding(4, "damaged: what the store held of it is no JSON object")
+    assert told(text) == AuditFinding(4, "damaged: what the store held of it is no JSON object")
 
 
 def test_a_step_that_a_person_settled_may_be_stood_on() -> None:
@@ -233,25 +235,6 @@ def test_a_step_that_a_person_settled_may_be_stood_on() -> None:
     lines[2] = {"at": lines[2]["at"], "id": lines[2]["id"], **person}
 
     assert audit(file_of(remade(lines), histories=())).findings == ()
-
-
-def test_lines_of_the_first_version_are_read_and_noted() -> None:
-    old = {"at": 1.5, "id": "a", "kind": "step", "sequence": 0, "title": "t"}
-    old |= outcome_of(0).model_dump(mode="json", by_alias=True)
-
-    verdict = audit(file_of([old], histories=()))
-
-    assert verdict.findings == ()
-    assert verdict.notes[0].startswith("1 lines were written by an earlier version")
-
-
-def test_a_chain_goes_on_after_a_line_of_an_earlier_worker_and_tells_when_that_is_gone() -> None:
-    first, second, *_ = lines_of()
-    old = {"at": 1000.75, "id": "old", "kind": "note"}
-    third = chained(second, prev="", position=2, at=1001.5)
-
-    assert audit(file_of([first, old, third], histories=())).findings == ()
-    assert told(file_of([first, third], histories=())).what.startswith("missing: 1 line before it")
 
 
 # ------------------------------------------------------------------------------------------------- signatures
@@ -312,7 +295,7 @@ def test_a_line_without_a_signature_is_told_to_who_has_the_key() -> None:
 
     [found] = audit(file_of(lines), signer=SIGNER).findings
 
-    assert found == Finding(4, "unsigned: nobody who has a key wrote it")
+    assert found == AuditFinding(4, "unsigned: nobody who has a key wrote it")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "no json\n", '{"kind":"export"}\n'])
@@ -330,7 +313,7 @@ def test_two_values_under_one_name_are_told() -> None:
     lines = [*LINES]
     lines[3] = lines[3].replace('"title": "step 2"', '"title": "forged", "title": "step 2"')
 
-    assert told(joined(lines)) == Finding(4, "unreadable: the key 'title' is here twice")
+    assert told(joined(lines)) == AuditFinding(4, "unreadable: the key 'title' is here twice")
 
 
 @st.composite

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from replaywright.domain.batch.batches import (
     CHUNK_BYTES,
     CHUNK_ROWS,
-    Again,
     BatchInput,
-    Begun,
+    BegunRow,
     Row,
     RowEnd,
+    RowResume,
     Rows,
     chunks_of,
     is_to_be_done,
@@ -24,7 +24,7 @@ from replaywright.domain.task.tasks import parse_task
 
 VALUES = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.text(max_size=20))
 ROWS = st.builds(Row, number=st.integers(1, 10**6), values=VALUES)
-AGAIN = Again(run_id="first~2", lineage="first", resume=Resume(of="first"), state=RunState(epoch=3))
+AGAIN = RowResume(run_id="first~2", lineage="first", resume=Resume(of="first"), state=RunState(epoch=3))
 
 
 @given(ROWS, ROWS)
@@ -73,7 +73,7 @@ def test_a_row_that_is_tried_again_goes_on_in_the_lineage_of_its_first_run() -> 
 
 
 def test_what_is_kept_of_a_rows_end_is_small() -> None:
-    begun = Begun(number=3, run_id="r", began=100.0)
+    begun = BegunRow(number=3, run_id="r", began=100.0)
     result = RunResult(
         succeeded=False, reason="x", message="m" * 9_000, totals=Totals(steps=4), extracted={"t": "y" * 90_000}
     )

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.policy.effective import Used, before_start, effective, judged
+from replaywright.domain.policy.effective import Effective, Used, before_start, judged
 from replaywright.domain.step.outcomes import WHEN, Evidence, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Cause
-from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.policy import Policy, Wishes
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_authored, parse_task
@@ -38,7 +38,7 @@ def task(**fields: Any) -> Wishes:
 
 @given(ACTIONS, ACTIONS, ACTIONS, ACTIONS)
 def test_an_action_is_allowed_only_if_both_allow_it(a: set[str], b: set[str], c: set[str], d: set[str]) -> None:
-    both = effective(
+    both = Effective(
         operator(actions={"allow": sorted(a), "deny": sorted(b)}), task(actions={"allow": sorted(c), "deny": sorted(d)})
     )
 
@@ -48,11 +48,11 @@ def test_an_action_is_allowed_only_if_both_allow_it(a: set[str], b: set[str], c:
 
 
 def test_what_nobody_limits_is_allowed() -> None:
-    nobody = effective(None, None)
+    nobody = Effective(None, None)
 
     assert all(nobody.on_action(action) is None for action in Action)
     assert nobody.over(Used(navigations=10**6, steps=10**6, seconds=1e9), steps(GOTO)[0]) is None
-    assert nobody.caps.over(Limits()) == Limits()
+    assert nobody.caps.over(RunLimits()) == RunLimits()
     assert nobody.guard(Used()).refuses_file("a.exe", "application/x-msdownload", 10**12) is None
 
 
@@ -65,7 +65,7 @@ def test_what_nobody_limits_is_allowed() -> None:
     ],
 )
 def test_a_refusal_has_the_name_of_its_rule(ours: dict[str, Any], theirs: dict[str, Any], rule: str) -> None:
-    refusal = effective(operator(**ours), task(**theirs)).on_step(steps(CLICK)[0])
+    refusal = Effective(operator(**ours), task(**theirs)).on_step(steps(CLICK)[0])
 
     assert refusal is not None
     assert refusal.rule == rule
@@ -73,7 +73,7 @@ def test_a_refusal_has_the_name_of_its_rule(ours: dict[str, Any], theirs: dict[s
 
 
 def test_steps_inside_of_lists_and_of_reconcile_are_held_against_the_policy_too() -> None:
-    denies = effective(operator(actions={"deny": ["upload", "wait_for"]}), None)
+    denies = Effective(operator(actions={"deny": ["upload", "wait_for"]}), None)
     asks = {
         "steps": [GOTO, {"action": "wait_for", "expect": [{"text_contains": "x"}]}],
         "expect": [{"text_contains": "x"}],
@@ -98,7 +98,7 @@ def test_steps_inside_of_lists_and_of_reconcile_are_held_against_the_policy_too(
     ],
 )
 def test_a_file_is_uploaded_only_from_the_folders_of_the_policy(roots: list[str], name: str, *, allowed: bool) -> None:
-    policy = effective(operator(upload_roots=roots), None)
+    policy = Effective(operator(upload_roots=roots), None)
 
     refusal = policy.on_step(steps(UPLOAD)[0], {"name": name})
 
@@ -123,7 +123,7 @@ def test_a_file_is_uploaded_only_from_the_folders_of_the_policy(roots: list[str]
 def test_a_file_is_taken_by_its_ending_its_mime_type_and_its_size(name: str, mime: str, size: int, rule: str) -> None:
     ours, theirs = operator(downloads={"types": ["pdf", "csv"], "max_mb": 5}), task(downloads={"max_mb": 1})
 
-    refusal = effective(ours, theirs).guard(Used()).refuses_file(name, mime, size)
+    refusal = Effective(ours, theirs).guard(Used()).refuses_file(name, mime, size)
 
     assert ("" if refusal is None else refusal.rule) == rule
 
@@ -150,7 +150,7 @@ def test_a_run_ends_at_the_step_that_would_take_it_beyond_an_amount(
 ) -> None:
     ours = operator(amounts={"navigations": 2, "popups": 0, "dialogs": 1, "steps": 50, "seconds": 60})
 
-    refusal = effective(ours, task(amounts={"steps": 5, "dialogs": 9})).over(
+    refusal = Effective(ours, task(amounts={"steps": 5, "dialogs": 9})).over(
         used, None if step is None else steps(step)[0]
     )
 
@@ -177,15 +177,15 @@ def test_what_a_performed_step_did_is_counted() -> None:
 
 @given(st.none() | st.integers(0, 9), st.none() | st.integers(0, 9), st.none() | st.integers(0, 9))
 def test_of_spending_the_smallest_number_counts(ours: int | None, theirs: int | None, own: int | None) -> None:
-    caps = effective(operator(spending={"calls": ours}), task(spending={"calls": theirs})).caps
+    caps = Effective(operator(spending={"calls": ours}), task(spending={"calls": theirs})).caps
 
     given_by = [number for number in (ours, theirs, own) if number is not None]
-    assert caps.over(Limits(calls=own)).calls == min(given_by, default=None)
+    assert caps.over(RunLimits(calls=own)).calls == min(given_by, default=None)
     assert caps.over(Budget(calls=own)).calls == min(given_by, default=None)
 
 
 def test_a_plan_that_certainly_has_more_steps_than_it_may_does_not_begin() -> None:
-    policy = effective(operator(amounts={"steps": 2}), None)
+    policy = Effective(operator(amounts={"steps": 2}), None)
     maybe = {**CLICK, "when": {"text_contains": "x"}}
 
     assert before_start(policy, steps(GOTO, CLICK, maybe), {}) is None

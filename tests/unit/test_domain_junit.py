@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.trace.checks import Case, Check
+from replaywright.domain.trace.checks import Case, SkillCheck
 from replaywright.domain.trace.junit import junit_xml
 
 # What the schema that Jenkins publishes for JUnit results allows (junit-10.xsd of its xUnit plugin), and beside that
@@ -42,7 +42,7 @@ FAILED = Case(
     lines=("page: http://shop.example/",),
     artifacts={"screenshot": "abc123"},
 )
-ONE = Check(
+ONE = SkillCheck(
     skill="send-mail",
     verdict="failed",
     file="checks/send-mail.yaml",
@@ -116,7 +116,7 @@ def test_a_failure_says_why_what_to_do_and_where_the_evidence_is() -> None:
 def test_what_says_nothing_of_the_skill_is_an_error() -> None:
     case = Case(name="begin the run", verdict="error", reason="SecretMissing", message="PASSWORD is not set")
 
-    [suite] = read(junit_xml([Check(skill="pay", verdict="error", cases=(case,))]))
+    [suite] = read(junit_xml([SkillCheck(skill="pay", verdict="error", cases=(case,))]))
 
     assert [each.get("type") for each in suite.iter("error")] == ["SecretMissing"]
     assert not list(suite.iter("failure"))

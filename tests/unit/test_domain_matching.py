@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replaywright.domain.common.text import normalise, tokens
 from replaywright.domain.locating.filling import filled_target
 from replaywright.domain.locating.likeness import agrees, name_similarity, roles_compatible, similarity
-from replaywright.domain.locating.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.locating.matching import ElementCandidate, MatchDecision, decide_identified, decide_similar
 from replaywright.domain.page.targets import FrameStep, Target
 
 COMPOSE: dict[str, Any] = {
@@ -42,15 +42,15 @@ def target(base: dict[str, Any], **changes: Any) -> Target:
     return Target.model_validate({**base, **changes})
 
 
-def candidates(*targets: Target, tier: str = "xpath") -> list[Candidate]:
-    return [Candidate(index=index, tier=tier, target=each) for index, each in enumerate(targets)]
+def candidates(*targets: Target, tier: str = "xpath") -> list[ElementCandidate]:
+    return [ElementCandidate(index=index, tier=tier, target=each) for index, each in enumerate(targets)]
 
 
-def identified(recorded: Target, *seen: Target) -> Decision:
+def identified(recorded: Target, *seen: Target) -> MatchDecision:
     return decide_identified(recorded, candidates(*seen))
 
 
-def similar(recorded: Target, *seen: Target) -> Decision:
+def similar(recorded: Target, *seen: Target) -> MatchDecision:
     return decide_similar(recorded, candidates(*seen, tier="similarity"))
 
 
@@ -452,7 +452,7 @@ IN_THE_SIDEBAR: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("decide", [identified, similar])
-def test_a_lone_namesake_is_not_believed_where_there_were_two(decide: Callable[..., Decision]) -> None:
+def test_a_lone_namesake_is_not_believed_where_there_were_two(decide: Callable[..., MatchDecision]) -> None:
     sidebar = target(CRUMB, **IN_THE_SIDEBAR)
 
     assert decide(target(CRUMB, namesakes=1), sidebar).lookup.hit

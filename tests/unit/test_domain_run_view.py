@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from replaywright.domain.page.pictures import Box, StepPicture
+from replaywright.domain.page.pictures import StepPicture
+from replaywright.domain.page.targets import Box
 from replaywright.domain.run.runs import RunResult, Totals, Usage
 from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
 from replaywright.domain.task.steps import Step

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.common.sentences import Kind, masked, plain, sentence_of, stands_alone
+from replaywright.domain.common.sentences import TokenKind, masked, plain, sentence_of, stands_alone
 
 
 def parts(text: str) -> list[tuple[str, str]]:
@@ -100,7 +100,7 @@ def test_a_part_of_a_word_does_not_stand_alone(text: str, part: str, alone: bool
 def test_tokens_are_what_stands_in_the_sentence_in_order(text: str) -> None:
     tokens = sentence_of(text).tokens
 
-    assert all(text[token.start : token.end] == token.text for token in tokens if token.kind is not Kind.SLOT)
+    assert all(text[token.start : token.end] == token.text for token in tokens if token.kind is not TokenKind.SLOT)
     assert all(one.end <= other.start for one, other in pairwise(tokens))
 
 

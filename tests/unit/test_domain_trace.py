@@ -1,4 +1,4 @@
-"""What a line of the trace says, in today's form and in that of earlier versions."""
+"""What a line of the trace says, as it is read."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -10,7 +10,7 @@ from replaywright.domain.trace.trace import (
     FinishLine,
     Line,
     PersonLine,
-    StepLine,
+    TraceStepLine,
     flat,
     input_of,
     parse_line,
@@ -38,7 +38,7 @@ def line_of(outcome: StepOutcome = DONE) -> dict[str, object]:
 def test_a_step_has_input_output_and_metadata() -> None:
     line = parse_line(line_of())
 
-    assert isinstance(line, StepLine)
+    assert isinstance(line, TraceStepLine)
     assert line.input.step == {"action": "fill", "instruction": "the To field", "value": "{{to}} {{secret:PIN}}"}
     assert line.input.parameters == ("to",)
     assert line.output == DONE
@@ -75,19 +75,7 @@ def test_of_a_step_that_is_too_long_only_the_digest_is_kept() -> None:
     assert len(given["digest"]) == 64
 
 
-def test_a_line_of_the_first_version_is_read_as_one_of_today() -> None:
-    old = {"at": 1.5, "id": "a1", "kind": "step", "task": "send", "usage": {"calls": 1}, "runId": "r1", "sequence": 3}
-    old |= {"epoch": 2, "title": "fill", **DONE.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
-
-    line = parse_line(old)
-
-    assert isinstance(line, StepLine)
-    assert (line.v, line.chain, line.task) == (1, None, "send")
-    assert line.output == DONE
-    assert (line.metadata.status, line.metadata.epoch, line.metadata.previous) == ("success", 2, None)
-
-
-def test_flat_lines_are_alike_whatever_version_wrote_them() -> None:
+def test_a_flat_line_has_the_outcome_beside_its_run() -> None:
     new = flat(line_of())
 
     old = {name: value for name, value in new.items() if name not in ("at", "id")}

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from replaywright.domain.page.pictures import Box, StepPicture
+from replaywright.domain.page.pictures import StepPicture
+from replaywright.domain.page.targets import Box
 from replaywright.domain.task.questions import Question, QuestionKind
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunView

@@ -9,7 +9,7 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.run.runs import ActionRequest, RunResult
 from replaywright.domain.step.outcomes import StepOutcome
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start
 from tests.workflows.test_browser_task import FILL, GOTO
 from workflows.plugin import WorkflowPlugin
@@ -96,7 +96,7 @@ async def test_waiting_for_a_place_is_no_time_of_the_run(client: Client) -> None
     script.perform = lambda asked, call: missed("no_entry") if asked.sequence == 1 and call == 0 else done(asked)
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(GOTO, FILL, budget=Limits(seconds=3)))
+        handle = await start(client, queue, run_of(GOTO, FILL, budget=RunLimits(seconds=3)))
         await host.has_refused(5)  # with the pauses in between, that is longer than the budget
         host.is_full = False
         result = await handle.result()

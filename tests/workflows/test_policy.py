@@ -13,7 +13,7 @@ from replaywright.domain.session.guard import Most
 from replaywright.domain.step.outcomes import BLOCKED, Evidence, Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import Cause, Effect
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.policy import Wishes
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start
@@ -54,7 +54,7 @@ async def ended(client: Client, script: Script, run: RunInput) -> ApplicationErr
 async def test_a_blocked_step_ends_the_run_as_blocked_and_nobody_is_asked_how_else_to_do_it(client: Client) -> None:
     script = Script(perform=after_goto(lambda _request, _call: blocked()))
 
-    run = run_of(GOTO, FILL, goal="Enter the name", budget=Limits(plans=3), on_failure="ask")
+    run = run_of(GOTO, FILL, goal="Enter the name", budget=RunLimits(plans=3), on_failure="ask")
     error = await ended(client, script, run)
 
     result = RunResult.model_validate(error.details[0])
@@ -146,7 +146,7 @@ async def test_the_policy_s_limit_counts_against_what_the_caller_allows_and_ends
     missing = missed("no_entry")
     script = Script(policy=lambda _request: Granted(caps=caps), perform=after_goto(lambda _r, _c: missing))
 
-    error = await ended(client, script, run_of(GOTO, FILL, budget=Limits(calls=50)))
+    error = await ended(client, script, run_of(GOTO, FILL, budget=RunLimits(calls=50)))
 
     result = RunResult.model_validate(error.details[0])
     assert (result.rule, len(script.proposed)) == (rule, 1)

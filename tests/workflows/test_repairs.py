@@ -13,7 +13,7 @@ from replaywright.domain.run.runs import ActionRequest, Mode, PersonVerdict, Pro
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import Effect
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from workflows import policies
@@ -25,7 +25,7 @@ FILL = {"action": "fill", "instruction": "the name field", "value": "Ada", "expe
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 STEP: TypeAdapter[Step] = TypeAdapter(Step)
 CONTINUE = STEP.validate_python({"action": "click", "instruction": "the Continue button"})
-PLANS = Limits(plans=2)
+PLANS = RunLimits(plans=2)
 GOAL = "Order a cake"
 
 
@@ -201,7 +201,7 @@ async def test_progress_says_that_the_plan_was_revised_and_from_where(client: Cl
     "fields",
     [
         {"budget": PLANS},
-        {"goal": GOAL, "budget": Limits()},
+        {"goal": GOAL, "budget": RunLimits()},
         {"goal": GOAL},
         {"goal": GOAL, "budget": PLANS, "mode": Mode.REPLAY},
     ],
@@ -273,7 +273,7 @@ async def test_no_model_is_asked_beyond_the_budget_also_not_for_an_element(clien
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError) as failure:
-            await (await start(client, queue, run_of(GOTO, FILL, SEND, FILL, budget=Limits(calls=2)))).result()
+            await (await start(client, queue, run_of(GOTO, FILL, SEND, FILL, budget=RunLimits(calls=2)))).result()
 
     result = failed(failure.value)
     assert (result.reason, result.failed_step, len(script.proposed)) == ("budget_spent", 3, 2)

@@ -14,7 +14,7 @@ from replaywright.domain.run.runs import ActionRequest, Mode, Proposal, Revision
 from replaywright.domain.run.skill_runs import NoteSkillRun
 from replaywright.domain.skill.skills import SkillRef, SkillRun
 from replaywright.domain.step.outcomes import StepOutcome
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, done, missed, scripted, start
 from workflows.plugin import WorkflowPlugin
@@ -99,7 +99,7 @@ def misses_the_hover_until_next(script: Script) -> Callable[[ActionRequest, int]
 
 def mended(**fields: object) -> RunInput:
     task = {**GREET, "goal": "greet Ada", **fields}
-    return run_of_greet(task=task, skill=SKILL, budget=Limits(plans=2), relearns=True)
+    return run_of_greet(task=task, skill=SKILL, budget=RunLimits(plans=2), relearns=True)
 
 
 async def test_a_skill_run_by_its_name_that_is_mended_on_the_way_becomes_its_next_version(client: Client) -> None:

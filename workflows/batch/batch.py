@@ -33,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
         BatchInput,
         BatchProgress,
         BatchState,
-        Begun,
+        BegunRow,
         NoteRows,
         ReadRows,
         Row,
@@ -210,12 +210,12 @@ class BrowserBatch:
     # ------------------------------------------------------------------------------------------ one row
 
     def _begin(self, row: Row) -> None:
-        begun = Begun(number=row.number, run_id=run_id_of(self._id, row), began=workflow.now().timestamp())
+        begun = BegunRow(number=row.number, run_id=run_id_of(self._id, row), began=workflow.now().timestamp())
         self._open[row.number] = begun
         self._begun_here += 1
         self._do_beside(self._perform(row, begun))
 
-    async def _perform(self, row: Row, begun: Begun) -> None:
+    async def _perform(self, row: Row, begun: BegunRow) -> None:
         """Have the row's run begun, and wait for its end.
 
         One that was begun before is watched instead, and so is one that was cancelled: it has no result, and the watch

@@ -27,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.run.spending import Spent, plans_spent, spent
     from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
-    from replaywright.domain.task.budgets import Limits
+    from replaywright.domain.task.budgets import RunLimits
     from replaywright.domain.task.steps import Goto
     from replaywright.domain.trace.details import spent_so_far, summary
 
@@ -38,7 +38,7 @@ class Planning:
     def __init__(self, run: RunInput, lineage: str) -> None:
         self._run = run
         self._lineage = lineage
-        self._limits = run.budget or Limits.of(
+        self._limits = run.budget or RunLimits.of(
             run.task.budget, steps=len(run.task.steps), planner=run.state.goal is not None
         )
         self._caps = Caps()

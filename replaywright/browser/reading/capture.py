@@ -19,7 +19,7 @@ from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
 from replaywright.browser.devtools.journal import Journal
 from replaywright.browser.devtools.wire import WireFailed
-from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.targets import Box
 from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
 from replaywright.ports import Capture, Shown

@@ -4,7 +4,7 @@ from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading import frames
 from replaywright.browser.step.attempt import Place
-from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.targets import Box
 
 _ANSWER_S = 1.0
 

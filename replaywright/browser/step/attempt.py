@@ -7,7 +7,7 @@ from typing import Any
 
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.wire import Wire
-from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
 from replaywright.domain.page.targets import FrameStep, Target
 from replaywright.domain.predicate.evaluation import CustomPredicate, evaluate
@@ -36,7 +36,7 @@ class Ready:
     """An element that can take the input."""
 
     index: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ElementCandidate, ...]
     target: Target
     """Fresh description of the element."""
     point: tuple[float, float] | None
@@ -77,7 +77,7 @@ class Attempt:
     """The frame that the element is looked for in; the others only answer probes."""
     path: tuple[FrameStep, ...] = ()
     """Of the frame that the attempt was begun in: goes into every description from there."""
-    candidates: tuple[Candidate, ...] | None = None
+    candidates: tuple[ElementCandidate, ...] | None = None
     offers: int = 0
     """How many times candidates were told: each list numbers them anew."""
     settled: bool = False
@@ -168,9 +168,9 @@ class Attempt:
         if self.on_ready is not None:
             self.on_ready(frame, self.ready)
 
-    def _candidates(self, message: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    def _candidates(self, message: Mapping[str, Any]) -> tuple[ElementCandidate, ...]:
         return tuple(
-            Candidate(index=told["index"], tier=told["tier"], target=self._placed(told["target"]))
+            ElementCandidate(index=told["index"], tier=told["tier"], target=self._placed(told["target"]))
             for told in message.get("candidates") or ()
         )
 

@@ -12,8 +12,8 @@ from replaywright.browser.input import pointer, scrolling
 from replaywright.browser.reading import frames, snapshots
 from replaywright.browser.step.attempt import SILENCE_S, Attempt, Ready
 from replaywright.domain.locating.matching import (
-    Candidate,
-    Decision,
+    ElementCandidate,
+    MatchDecision,
     comparable,
     decide_identified,
     decide_similar,
@@ -267,21 +267,21 @@ class Finder:
             return None
         return await self._not_certain()
 
-    def _decide(self, candidates: tuple[Candidate, ...]) -> Decision:
+    def _decide(self, candidates: tuple[ElementCandidate, ...]) -> MatchDecision:
         if self._work.query is not None or self._target is None:
             return self._decide_declared(candidates)
         decision = decide_identified(self._target, candidates, self._work.entry_version)
         if decision.lookup.healed and not self._work.heal:
-            return Decision(decision.lookup.model_copy(update={"hit": False, "reason": "heal_off"}))
+            return MatchDecision(decision.lookup.model_copy(update={"hit": False, "reason": "heal_off"}))
         return decision
 
-    def _decide_declared(self, candidates: tuple[Candidate, ...]) -> Decision:
+    def _decide_declared(self, candidates: tuple[ElementCandidate, ...]) -> MatchDecision:
         lookup = Lookup(tier="query", candidates=len(candidates), entry_version=self._work.entry_version)
         elsewhere = sum(self._matches_elsewhere().values())
         if len(candidates) == 1 and not elsewhere:
-            return Decision(lookup.model_copy(update={"hit": True, "score": 1.0}), candidates[0])
+            return MatchDecision(lookup.model_copy(update={"hit": True, "score": 1.0}), candidates[0])
         several = len(candidates) + elsewhere > 1
-        return Decision(lookup.model_copy(update={"reason": "ambiguous" if several else "not_found"}))
+        return MatchDecision(lookup.model_copy(update={"reason": "ambiguous" if several else "not_found"}))
 
     # ------------------------------------------------------------------- a declared element in other frames
 
@@ -370,13 +370,13 @@ class Finder:
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
-    def _compare(self, target: Target, snapshot: Snapshot | None) -> Decision:
+    def _compare(self, target: Target, snapshot: Snapshot | None) -> MatchDecision:
         needs_input = self._spec["need"] not in ("read", "scroll", "hover")
         candidates = comparable(snapshot.elements if snapshot else (), needs_input=needs_input)
         decision = decide_similar(target, candidates, self._work.entry_version)
         if decision.chosen is None or self._work.heal:
             return decision
-        return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
+        return MatchDecision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
 
     async def _scrolled_to(self, missed: Missed) -> bool:
         """Whether scrolling has brought something to weigh: a list may make its rows only while it is scrolled."""

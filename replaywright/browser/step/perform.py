@@ -19,9 +19,8 @@ from replaywright.browser.step.attempt import Ready
 from replaywright.browser.step.find import Finder, Found, Missed, Patience
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.page.pictures import Box
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import Box, Target
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.proof.proof import needs_proof, proof_of

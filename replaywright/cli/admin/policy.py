@@ -13,7 +13,7 @@ from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.policy.effective import Effective, before_start, effective, judged
+from replaywright.domain.policy.effective import Effective, before_start, judged
 from replaywright.domain.policy.policy_hosts import Named, named
 from replaywright.domain.run.runs import SECRET_PREFIX, step_title
 from replaywright.domain.session.guard import Refusal
@@ -87,7 +87,7 @@ def check(
     """
     wanted = taskfile.read_task(task)
     values = _known_values(wanted, taskfile.read_parameters(given.param or [], given.params))
-    holds = effective(operator_of(policy), wanted.policy)
+    holds = Effective(operator_of(policy), wanted.policy)
     found = _found(holds, wanted, values)
     status = Exit.BLOCKED if found.blocks else Exit.DONE
     if json:
@@ -111,7 +111,7 @@ def show(
     Example: `replaywright admin policy show demo/send_mail.yaml`
     """
     wishes = None if task is None else taskfile.read_task(task).policy
-    holds = effective(operator_of(policy), wishes)
+    holds = Effective(operator_of(policy), wishes)
     told = {who: rules.model_dump(mode="json", exclude_defaults=True) for who, rules in holds.authors}
     if json:
         output.print_json({"policy": told})

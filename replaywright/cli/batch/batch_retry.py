@@ -11,7 +11,7 @@ from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.batch.batches import Again, BatchInput, Row, RowEnd
+from replaywright.domain.batch.batches import BatchInput, Row, RowEnd, RowResume
 from replaywright.domain.run.runs import OPEN_STATES
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
@@ -113,6 +113,6 @@ async def _again(here: Place, row: Row, end: RowEnd, wish: Chosen) -> Row | RowE
     return row.model_copy(
         update={
             "values": order.values,
-            "again": Again(run_id=order.run_id, lineage=order.lineage, resume=order.resume, state=order.state),
+            "again": RowResume(run_id=order.run_id, lineage=order.lineage, resume=order.resume, state=order.state),
         }
     )

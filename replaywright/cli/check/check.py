@@ -36,7 +36,7 @@ from replaywright.cli.tasks import taskfile
 from replaywright.domain.common.templates import fill
 from replaywright.domain.skill.recorded import entries_of
 from replaywright.domain.task.steps import Goto
-from replaywright.domain.trace.checks import BEGINNING, Check
+from replaywright.domain.trace.checks import BEGINNING, SkillCheck
 from replaywright.domain.trace.junit import junit_xml
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
@@ -125,7 +125,7 @@ def check(
     raise typer.Exit(status)
 
 
-def exit_status(checks: Sequence[Check]) -> Exit:
+def exit_status(checks: Sequence[SkillCheck]) -> Exit:
     """The exit status for how the checks ended."""
     unmet = [each for each in checks if each.verdict != "passed"]
     if not unmet:
@@ -159,7 +159,7 @@ class _Asked:
         return [until_commit(each) for each in wanted] if self.choice.to_commit else wanted
 
 
-async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[Check], bool]:
+async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
     """The checks, on servers that know nothing but the files; and whether they were broken off."""
     found = [Wanted(each.skill.task, {}, each.elements, each.source) for each in read_skills(selection.files)]
     wanted = asked.wanted(found)
@@ -173,7 +173,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[Check], b
         return await _performed(asked, here, wanted)
 
 
-async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[Check], bool]:
+async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
     """The checks of skills that are kept where the runs are; and whether they were broken off."""
     async with working_place(asked.settings, tell=asked.tell) as here:
         redis_url = redis_url_of(here.settings)
@@ -187,7 +187,7 @@ async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[Check], b
         return await _performed(asked, here, wanted)
 
 
-async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tuple[list[Check], bool]:
+async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tuple[list[SkillCheck], bool]:
     said = output.count(len(wanted), "skill")
     output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
     async with opened_store(redis_url_of(here.settings), here.settings) as store:
@@ -247,7 +247,7 @@ def _write(junit: str, document: bytes) -> None:
         raise InputInvalid(f"--junit {junit!r}: cannot be written: {exc.strerror}") from exc
 
 
-def _say(check: Check, console: Console) -> None:
+def _say(check: SkillCheck, console: Console) -> None:
     """One line as a check ends."""
     sign, style = _MARKS[check.verdict]
     why = "" if check.verdict == "passed" else f": {_why(check)}"
@@ -258,14 +258,14 @@ def _say(check: Check, console: Console) -> None:
     )
 
 
-def _why(check: Check) -> str:
+def _why(check: SkillCheck) -> str:
     unmet = next((case for case in check.cases if case.verdict in ("failed", "error")), None)
     if unmet is None or unmet.name == BEGINNING:
         return f"{check.message or check.reason} ({check.rule or check.reason})"
     return f"{unmet.name}: {unmet.message} ({check.rule or unmet.reason})"
 
 
-def _print(checks: Sequence[Check], console: Console) -> None:
+def _print(checks: Sequence[SkillCheck], console: Console) -> None:
     """The table, and what to do about what failed."""
     numbers = ("passed", "failed", "skipped", "seconds")
     rows = output.table("check", "result", *numbers, "reason", "run", right=numbers)
@@ -289,7 +289,7 @@ def _print(checks: Sequence[Check], console: Console) -> None:
     output.print_line(f"{passed} of {output.count(len(checks), 'check')} passed", style=style, console=console)
 
 
-def _failure(check: Check) -> Iterator[str]:
+def _failure(check: SkillCheck) -> Iterator[str]:
     yield f"{check.skill}: {_why(check)}"
     for case in check.cases:
         yield from (f"  {line}" for line in case.lines)

@@ -31,7 +31,7 @@ from replaywright.domain.trace.checks import (
     INTERRUPTED,
     WAITS_FOR_PERSON,
     Case,
-    Check,
+    SkillCheck,
     cases_of,
     to_do_of,
     verdict_of,
@@ -58,17 +58,17 @@ class Checking:
     here: Place
     store: RedisStepStore
     parallel: int
-    told: Callable[[Check], None]
+    told: Callable[[SkillCheck], None]
     """Is given each check as it ends."""
     reports: Path | None = None
     """The folder that each run's report is written to; None for no reports."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def perform(self, wanted: Sequence[Wanted]) -> list[Check]:
+    async def perform(self, wanted: Sequence[Wanted]) -> list[SkillCheck]:
         """List the results in the order in which the skills are wanted."""
         slots = asyncio.Semaphore(self.parallel)
 
-        async def one(each: Wanted) -> Check:
+        async def one(each: Wanted) -> SkillCheck:
             async with slots:
                 check = _not_begun(each) if self.stopping.is_set() else await self._check(each)
             self.told(check)
@@ -76,7 +76,7 @@ class Checking:
 
         return list(await asyncio.gather(*(one(each) for each in wanted)))
 
-    async def _check(self, wanted: Wanted) -> Check:
+    async def _check(self, wanted: Wanted) -> SkillCheck:
         begun = time.time()
         run_id = taskfile.new_run_id(wanted.task, wanted.values)
         try:
@@ -124,14 +124,14 @@ class Checking:
             async with asyncio.timeout(_END_S):
                 await handle.result()
 
-    async def _told_of(self, wanted: Wanted, run_id: str, ending: Ending, begun: float) -> Check:
+    async def _told_of(self, wanted: Wanted, run_id: str, ending: Ending, begun: float) -> SkillCheck:
         ended = time.time()
         facts = _facts(wanted, run_id, ending, (begun, ended), self.here)
         view = run_view(facts, await self._trace(run_id))
         verdict = verdict_of(facts.status, facts.reason)
         failure = view.failure
         reason = "" if verdict == "passed" else facts.reason
-        return Check(
+        return SkillCheck(
             skill=wanted.task.task,
             verdict=verdict,
             file=wanted.file,
@@ -199,9 +199,9 @@ def _written(predicate: Predicate) -> dict[str, Any]:
     return predicate.model_dump(mode="json", exclude_defaults=True)
 
 
-def _refused(wanted: Wanted, run_id: str, begun: float, reason: str, message: str) -> Check:
+def _refused(wanted: Wanted, run_id: str, begun: float, reason: str, message: str) -> SkillCheck:
     """Make the check of a run that was not begun, or that nobody could follow to its end."""
-    return Check(
+    return SkillCheck(
         skill=wanted.task.task,
         verdict="error",
         file=wanted.file,
@@ -214,8 +214,8 @@ def _refused(wanted: Wanted, run_id: str, begun: float, reason: str, message: st
     )
 
 
-def _not_begun(wanted: Wanted) -> Check:
-    return Check(
+def _not_begun(wanted: Wanted) -> SkillCheck:
+    return SkillCheck(
         skill=wanted.task.task,
         verdict="skipped",
         file=wanted.file,

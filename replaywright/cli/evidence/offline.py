@@ -38,7 +38,7 @@ from replaywright.domain.run.runs import ActionRequest, step_title
 from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import action_of
-from replaywright.domain.trace.histories import Call, End, How, calls_of, end_of
+from replaywright.domain.trace.histories import ActivityCall, ExecutionEnd, How, calls_of, end_of
 from replaywright.domain.trace.trace_file import History
 from replaywright.ports import Report
 from workflows.admission import AdmittingRunner
@@ -166,7 +166,7 @@ def _as_json(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------- comparing
 
 
-def _on_calls(recorded: Sequence[Call], today: Sequence[_Asked], *, ended: bool) -> Iterator[Difference]:
+def _on_calls(recorded: Sequence[ActivityCall], today: Sequence[_Asked], *, ended: bool) -> Iterator[Difference]:
     """The first activity that is another one, or is asked something else."""
     for then, now in zip(recorded, today, strict=False):
         if (then.activity_type, then.activity_id) != (now.activity_type, now.activity_id):
@@ -183,7 +183,7 @@ def _on_calls(recorded: Sequence[Call], today: Sequence[_Asked], *, ended: bool)
         yield Difference(then.activity_id, f"recorded: {_named(then)}; today: it is not asked for")
 
 
-def _other_activity(then: Call, now: _Asked) -> str:
+def _other_activity(then: ActivityCall, now: _Asked) -> str:
     what = f"recorded: {_named(then)} ({then.activity_id}); today: {_named(now)} ({now.activity_id})"
     asked = _request(then)
     if asked and isinstance(now.given, ActionRequest) and asked.fingerprint != now.given.fingerprint:
@@ -192,14 +192,14 @@ def _other_activity(then: Call, now: _Asked) -> str:
     return f"another activity: {what}"
 
 
-def _named(call: Call | _Asked) -> str:
+def _named(call: ActivityCall | _Asked) -> str:
     request = call.given if isinstance(call, _Asked) else _request(call)
     if not isinstance(request, ActionRequest):
         return call.activity_type
     return f"{call.activity_type} {step_title(request.step)!r}"
 
 
-def _request(call: Call) -> ActionRequest | None:
+def _request(call: ActivityCall) -> ActionRequest | None:
     """Read the request of a browser activity; None for another one, or when it cannot be read."""
     if not call.activity_type.startswith("browser."):
         return None
@@ -209,7 +209,7 @@ def _request(call: Call) -> ActionRequest | None:
         return None
 
 
-def _on_end(recorded: End | None, today: tuple[How, Any] | None) -> Iterator[Difference]:
+def _on_end(recorded: ExecutionEnd | None, today: tuple[How, Any] | None) -> Iterator[Difference]:
     """Read how the execution ends. One that was ended from outside says nothing."""
     if recorded is None or recorded.how in ("cancelled", "timed_out", "terminated"):
         return
@@ -271,7 +271,7 @@ def _short(value: Any) -> str:
 # ---------------------------------------------------------------------------------------------- judging
 
 
-def _on_outcome(call: Call) -> Iterator[Difference]:
+def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
     """Say whether the rules of today judge the evidence of a step as those did that recorded it."""
     request = _request(call)
     if request is None or call.answer is None:
@@ -320,7 +320,7 @@ def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
     return ""
 
 
-def _on_policy(call: Call, policing: Policing) -> Iterator[Difference]:
+def _on_policy(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
     """Say whether the policy of today lets a step be performed that was, or that a rule blocked."""
     request = _request(call)
     if request is None or call.answer is None:

@@ -17,11 +17,11 @@ from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.policy.effective import before_start, effective
+from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named
 from replaywright.domain.run.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
 from replaywright.domain.skill.skills import SkillRef
-from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.questions import REMIND_EVERY_S, WAITS
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import PolicyBlocked, RunExists
@@ -48,7 +48,7 @@ class Order:
     """What the caller allows beside what the task says."""
     on_failure: OnFailure | None = None
     """None: what the task says."""
-    limits: Limits | None = None
+    limits: RunLimits | None = None
     """What the run may spend, when that is known already: then `budget` is not looked at."""
     lineage: str = ""
     """Of a run that goes on after another; empty for one that begins a lineage."""
@@ -82,7 +82,7 @@ def refuse_what_is_blocked(settings: Settings, task: Task, values: Mapping[str, 
     Raises:
         PolicyBlocked: names the rule.
     """
-    holds = effective(operators_policy(settings.policy), task.policy)
+    holds = Effective(operators_policy(settings.policy), task.policy)
     found = before_start(holds, task.steps, values)
     if found is not None:
         index, refusal = found
@@ -183,9 +183,9 @@ def run_input(settings: Settings, order: Order) -> RunInput:
     )
 
 
-def _limits(settings: Settings, order: Order) -> Limits:
+def _limits(settings: Settings, order: Order) -> RunLimits:
     """Decide the limits: the caller's, else the task's, else the usual ones; never more than the policy's."""
-    caps = effective(operators_policy(settings.policy), order.task.policy).caps
+    caps = Effective(operators_policy(settings.policy), order.task.policy).caps
     budget = caps.over(order.budget.over(order.task.budget))
     planner = settings.planner_model is not None or not order.task.steps
-    return caps.over(Limits.of(budget, steps=len(order.task.steps), planner=planner))
+    return caps.over(RunLimits.of(budget, steps=len(order.task.steps), planner=planner))

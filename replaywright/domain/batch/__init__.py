@@ -1,1 +1,1 @@
-"""Batches and schedules: rows, their runs, and when a schedule fires. Above `trace`."""
+"""Batches and schedules: rows, their runs, and firing times. Above `trace`."""

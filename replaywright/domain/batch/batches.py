@@ -1,7 +1,7 @@
-"""A batch: one task over many rows of values, one run for each row.
+"""Batches: one task over many rows of values, with one run for each row.
 
-Which run is a row's own is decided by the batch's id and the row alone, so whoever begins it a second time meets the
-first. The rows are kept in chunks, each under its digest; the workflow reads them one chunk at a time.
+The batch's id and the row determine the id of its run, so a second start finds the first run. Rows are stored in chunks
+by digest; the workflow reads one chunk at a time.
 """
 
 import hashlib
@@ -18,30 +18,30 @@ from replaywright.domain.run.commit_lines import CommitLine
 from replaywright.domain.run.runs import End, Resume, RunInput, RunResult, RunState
 
 CHUNK_ROWS = 100
-"""Rows of a chunk at most."""
+"""Maximum rows of a chunk."""
 CHUNK_BYTES = 256 * 1024
-"""Bytes of a chunk after which a new one begins: a chunk has to fit into a message of Temporal's."""
+"""Bytes after which a new chunk begins: a chunk must fit into a Temporal message."""
 MESSAGE_LIMIT = 300
-"""Characters of the reason that is kept of a row."""
+"""Characters of a row's stored reason."""
 EXTRACTED_BYTES = 8 * 1024
-"""What a run has read is kept with its row up to this size; what is larger is shown by the run alone."""
+"""Maximum bytes of extracted values kept with a row; larger ones stay with the run."""
 ROWS = "rows"
-"""Memo of a batch: digest of the index of its whole file."""
+"""Memo of a batch: digest of its whole file's index."""
 ROWS_AGAIN = "rows_again"
-"""Memo of a batch that tries some rows again: digest of the index of these."""
+"""Memo of a batch that retries some rows: digest of their index."""
 PROBLEMS_KEPT = 5
-"""Rows of a batch's progress that came to nothing, the last ones."""
+"""Last failed rows in the progress of a batch."""
 DEFAULT_PARALLEL = 4
 MOST_PARALLEL = 256
 
 ENDS: tuple[End, ...] = ("done", "failed", "blocked", "cancelled", "terminated", "timed_out")
 Stopped: TypeAlias = Literal["", "cancelled", "aborted", "failures", "rows_unreadable"]
-"""Why no further row is begun: a person said so, and begun rows end by themselves or were cancelled, too; too many
-failed; the rows cannot be read."""
+"""Why no further row begins: a person cancelled or aborted (begun rows end by themselves or are cancelled), too many
+failures, or unreadable rows."""
 
 
-class Again(Record):
-    """What a row whose run came to nothing goes on with: in the lineage of that run."""
+class RowResume(Record):
+    """Resume state of a failed row, in the lineage of its run."""
 
     run_id: str
     lineage: str
@@ -53,19 +53,19 @@ class Row(Record):
     """One row."""
 
     number: int = Field(ge=1)
-    """Its place among the rows of the file, from 1; the header and empty lines do not count."""
+    """Place among the rows of the file, from 1, without header and empty lines."""
     line: int = 0
-    """Where it begins in the file, from 1."""
+    """First line in the file, from 1."""
     values: dict[str, str]
-    """Of the task's parameters: all of them."""
+    """Values of all parameters."""
     site: str = ""
     """Host that its run begins on."""
-    again: Again | None = None
-    """None for a row that is done for the first time."""
+    again: RowResume | None = None
+    """None for the first attempt."""
 
 
 class Chunk(Record):
-    """Where some rows are kept."""
+    """Address of some rows."""
 
     digest: str
     first: int
@@ -74,30 +74,30 @@ class Chunk(Record):
 
 
 class RowIndex(Record):
-    """Where all rows of a batch are kept, in their order."""
+    """Addresses of all rows of a batch, in order."""
 
     rows: int = 0
     chunks: tuple[Chunk, ...] = ()
 
 
 class Rows(Record):
-    """A chunk."""
+    """Rows of a chunk."""
 
     rows: tuple[Row, ...] = ()
 
 
 class RowEnd(Record):
-    """How a row ended."""
+    """Result of a row."""
 
     number: int
     status: End
     run_id: str
     reason: str = ""
-    """A code for why it came to nothing; empty if it did not."""
+    """Code of the failure; empty without one."""
     message: str = ""
-    """The same in words."""
+    """The failure in words."""
     failed_step: int | None = None
-    """Index of the step, from 0, that ended the run."""
+    """Index of the step that ended the run."""
     seconds: float = 0.0
     ended: float = 0.0
     """Seconds since 1970."""
@@ -105,62 +105,62 @@ class RowEnd(Record):
     heals: int = 0
     model_calls: int = 0
     commits: tuple[CommitLine, ...] = ()
-    """Of a row that was not done: its steps with consequences, and what is known of them."""
+    """Steps with consequences of an unfinished row, with their states."""
     extracted: dict[str, Any] = Field(default_factory=dict)
-    """What the run has read, unless it is large."""
+    """Extracted values, unless they are large."""
 
 
 class ReadRows(Record):
-    """Input of `batch.rows`: the rows of one chunk that are still to be done."""
+    """Input of `batch.rows`: read the pending rows of one chunk."""
 
     tenant: str
     batch: str
     index: str
     """Digest of the `RowIndex`."""
     chunk: int
-    """Which, from 0."""
+    """Index of the chunk."""
 
 
 class RowsToDo(Record):
-    """What of a chunk is still to be done."""
+    """Pending rows of a chunk."""
 
     rows: tuple[Row, ...] = ()
     ended: dict[End, int] = Field(default_factory=dict)
-    """How many of the others ended how."""
+    """Counts of the ended rows by status."""
     chunks: int = 0
-    """Chunks that there are."""
+    """Total number of chunks."""
     admitted: str = ""
-    """Proof of a signed start for the executions that continue the batch as new."""
+    """Proof of a signed start for executions that continue the batch as new."""
 
 
-class Begun(Record):
-    """A row whose run was begun and has not ended, as far as the batch knows."""
+class BegunRow(Record):
+    """A row whose run has begun and, as far as the batch knows, not ended."""
 
     number: int
     run_id: str
     began: float
-    """Seconds since 1970; of a run that somebody else began, when the batch met it."""
+    """Seconds since 1970; of a run that somebody else began, when the batch found it."""
 
 
 class WatchRows(Record):
-    """Input of `batch.watch`: say which of these runs have ended, or begun to wait for a person."""
+    """Input of `batch.watch`: report which runs have ended or wait for a person."""
 
-    rows: tuple[Begun, ...]
+    rows: tuple[BegunRow, ...]
     waiting: tuple[int, ...] = ()
-    """Numbers of the rows that are known to wait."""
+    """Numbers of rows already known to wait."""
     patience_s: float = 0.0
-    """How long to look for news before there is none."""
+    """Maximum time to wait for news."""
 
 
 class Watched(Record):
-    """What became of runs that were watched."""
+    """Changes of watched runs."""
 
     ended: tuple[RowEnd, ...] = ()
     waiting: tuple[int, ...] = ()
 
 
 class NoteRows(Record):
-    """Input of `batch.note`: keep how rows ended."""
+    """Input of `batch.note`: store the results of rows."""
 
     tenant: str
     batch: str
@@ -168,17 +168,17 @@ class NoteRows(Record):
 
 
 class BatchState(Record):
-    """Where a batch is: what continue-as-new carries."""
+    """State of a batch across continue-as-new."""
 
     chunk: int = 0
-    """The chunk that it reads next."""
+    """Next chunk to read."""
     ahead: tuple[Row, ...] = ()
-    """Rows that were read and not begun."""
-    begun: tuple[Begun, ...] = ()
+    """Rows read and not begun."""
+    begun: tuple[BegunRow, ...] = ()
     waiting: tuple[int, ...] = ()
     ended: dict[End, int] = Field(default_factory=dict)
     failures: int = 0
-    """Rows that came to nothing since the batch was begun, or begun again."""
+    """Failed rows since the batch was begun or resumed."""
     problems: tuple[RowEnd, ...] = ()
     stopped: Stopped = ""
     why: str = ""
@@ -189,35 +189,35 @@ class BatchInput(Record):
     """Input of the workflow `BrowserBatch`."""
 
     run: RunInput
-    """Of every row's run, but for what the row says."""
+    """Template of every row's run."""
     index: str
-    """Digest of the `RowIndex` of the rows that are to be done."""
+    """Digest of the `RowIndex` of the pending rows."""
     whole: str = ""
-    """The same of the batch's whole file, where these are only some of its rows."""
+    """Digest of the index of the whole file, if these are only some of its rows."""
     total: int
-    """Rows that are to be done."""
+    """Number of pending rows."""
     parallel: int = Field(DEFAULT_PARALLEL, ge=1, le=MOST_PARALLEL)
-    """Runs that are under way at the same time; one that waits for a person does not count."""
+    """Concurrent runs; those that wait for a person do not count."""
     max_failures: int = Field(0, ge=0)
-    """After so many rows that came to nothing, no further one is begun; 0: whatever happens."""
+    """Failed rows after which no further row begins; 0 for no limit."""
     first_alone: bool = False
-    """The others wait until one row is done: they find learned what it has learned."""
+    """True: the others wait until one row is done, and use what it learned."""
     source: str = ""
-    """What the file is called."""
+    """Name of the file."""
     summary: str = ""
-    """Of every run, for lists."""
+    """Summary of every run, for lists."""
     details: str = ""
-    """Of every run, as Markdown."""
+    """Details of every run, as Markdown."""
     memo: dict[str, str] = Field(default_factory=dict)
-    """Of every run."""
+    """Memo of every run."""
     attributes: dict[str, str | int] = Field(default_factory=dict)
     """Search attributes of every run."""
     admitted: str = ""
-    """Of an execution that continues another as new: proof that the first one's start was signed."""
+    """For an execution that continues another as new: proof of the signed first start."""
     rows_per_history: int = Field(400, ge=1)
     """Rows after which the workflow continues as new."""
     state: BatchState = Field(default_factory=BatchState)
-    """Where it goes on; left out by those who start a batch."""
+    """State to continue from; empty for a new batch."""
 
     @property
     def of_file(self) -> str:
@@ -226,40 +226,40 @@ class BatchInput(Record):
 
 
 class StopBatch(Record):
-    """What a person says who wants no further row begun."""
+    """Request to begin no further row."""
 
     abort: bool = False
-    """Cancel the runs under way, too."""
+    """True to cancel running rows, too."""
     who: str = ""
     why: str = ""
 
 
 class BatchProgress(Record):
-    """Answer of the query `progress`, and with it the result of `BrowserBatch`."""
+    """Answer of the query `progress`, and result of `BrowserBatch`."""
 
     status: Literal["running", "stopping", "done", "stopped"] = "running"
-    """`stopped`: it has ended before every row was begun."""
+    """`stopped`: it ended before every row was begun."""
     total: int = 0
     ended: dict[End, int] = Field(default_factory=dict)
     under_way: int = 0
-    """Rows whose run has begun and not ended, those that wait with them."""
-    waiting: tuple[Begun, ...] = ()
+    """Rows whose run has begun and not ended, including waiting ones."""
+    waiting: tuple[BegunRow, ...] = ()
     """Rows whose run waits for a person."""
     problems: tuple[RowEnd, ...] = ()
-    """The last rows that came to nothing."""
+    """The last failed rows."""
     stopped: Stopped = ""
     why: str = ""
-    """Of `stopped`, in words."""
+    """Reason of `stopped` in words."""
     began: float = 0.0
 
     @property
     def over(self) -> int:
-        """Rows that have ended."""
+        """Number of ended rows."""
         return sum(self.ended.values())
 
     @property
     def done(self) -> int:
-        """Rows that were done."""
+        """Number of rows that were done."""
         return self.ended.get("done", 0)
 
 
@@ -267,7 +267,7 @@ class BatchProgress(Record):
 
 
 def run_id_of(batch: str, row: Row) -> str:
-    """The id of a row's run: always the same for this row of this batch."""
+    """Return the id of a row's run, stable for this row of this batch."""
     if row.again is not None:
         return row.again.run_id
     digest = hashlib.sha256(canonical({"number": row.number, "values": dict(row.values)})).hexdigest()
@@ -275,20 +275,15 @@ def run_id_of(batch: str, row: Row) -> str:
 
 
 def run_input_of(batch: BatchInput, row: Row) -> RunInput:
-    """What the run of a row is started with."""
-    told: dict[str, Any] = {"values": row.values}
-    if row.again is not None:
-        told |= {
-            "lineage": row.again.lineage,
-            "resume": row.again.resume,
-            "state": row.again.state,
-            "relearns": False,
-        }
-    return batch.run.model_copy(update=told)
+    """Return the input of a row's run."""
+    update: dict[str, Any] = {"values": row.values}
+    if (again := row.again) is not None:
+        update |= {"lineage": again.lineage, "resume": again.resume, "state": again.state, "relearns": False}
+    return batch.run.model_copy(update=update)
 
 
 def chunks_of(rows: Iterable[Row]) -> Iterator[tuple[Rows, bytes]]:
-    """The rows in chunks, each with the bytes that are kept."""
+    """Yield the rows in chunks, each with its stored bytes."""
     held: list[Row] = []
     size = 0
     for row in rows:
@@ -308,17 +303,17 @@ def _chunk(rows: list[Row]) -> tuple[Rows, bytes]:
 
 
 def is_to_be_done(batch: str, row: Row, end: RowEnd | None) -> bool:
-    """Whether a row is to be begun, with what is kept of its end.
+    """Return True if the row must be run, given its stored result.
 
-    A row that was done never is. One that came to nothing is only where it is tried again, and under another id.
+    A done row never is; a failed one only if it is retried under another id.
     """
     if end is None:
         return True
     return row.again is not None and end.status != "done" and end.run_id != run_id_of(batch, row)
 
 
-def row_end(begun: Begun, status: End, result: RunResult, at: float) -> RowEnd:
-    """What is kept of a row's end."""
+def row_end(begun: BegunRow, status: End, result: RunResult, at: float) -> RowEnd:
+    """Return the result of a row."""
     is_small = len(json.dumps(result.extracted)) <= EXTRACTED_BYTES
     return RowEnd(
         number=begun.number,

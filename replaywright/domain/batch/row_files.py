@@ -1,7 +1,7 @@
-"""Files of rows: read before a batch begins, and written with what became of each row.
+"""Files of rows: parsed before a batch begins, and written with the results.
 
-A file of rows is CSV whose first line names the task's parameters. Everything wrong with it is found before anything
-begins: with the line, the column, the value, and what to do.
+A file of rows is CSV whose first line names the task's parameters. All faults are reported before a batch begins, with
+line, column, value and remedy.
 """
 
 import csv
@@ -20,9 +20,9 @@ _DELIMITERS = (",", ";", "\t")
 _SHOWN = 60
 """Characters of a value in a message."""
 _MORE_SHOWN = 4
-"""Further faults that a message has in full."""
+"""Further faults in a message."""
 _CELL_LIMIT = 1_000_000
-"""Characters of a cell that the reader takes; what a task takes is less and is said with its own message."""
+"""Characters of a cell that the CSV reader accepts; the limits of tasks have their own messages."""
 RESULT_COLUMNS = (
     "row",
     "line",
@@ -36,17 +36,17 @@ RESULT_COLUMNS = (
     "commits",
     "extracted",
 )
-"""Of a file of results, before the values of the row."""
+"""Columns of a file of results before the values of the row."""
 
 
 def read_rows(data: bytes, source: str, task: Task, common: Mapping[str, str]) -> list[Row]:
-    """The rows of a CSV file, each with the values of all parameters; `common` are those that no column has.
+    """Parse a CSV file into rows with all values; `common` has the values without a column.
 
-    The header names parameters; cells may be quoted; lines without anything in them are left out; an empty cell means
-    the parameter's default. Comma, semicolon or tab separate, whichever the header has most of. UTF-8.
+    The file is UTF-8. Cells may be quoted, empty lines are skipped, and an empty cell means the parameter's default.
+    The separator is the one that the header has most of: comma, semicolon or tab.
 
     Raises:
-        InputInvalid: names the file, line, column, value and remedy of the first faults, and how many more there are.
+        InputInvalid: the first faults with file, line, column, value and remedy, and the number of further ones.
     """
     text = _text(data, source)
     records = _records(text, source)
@@ -66,8 +66,8 @@ def read_rows(data: bytes, source: str, task: Task, common: Mapping[str, str]) -
             faults.append(f"{source}:{line}: {exc}")
     if faults:
         more = len(faults) - 1 - _MORE_SHOWN
-        told = "; ".join(faults[: 1 + _MORE_SHOWN])
-        raise InputInvalid(f"{told}{f'; and {more} more such lines' if more > 0 else ''}; nothing was begun")
+        shown = "; ".join(faults[: 1 + _MORE_SHOWN])
+        raise InputInvalid(f"{shown}{f'; and {more} more such lines' if more > 0 else ''}; nothing was begun")
     if not rows:
         raise InputInvalid(f"{source}: it has no rows below the header; write one line for each")
     return rows
@@ -88,7 +88,7 @@ def _text(data: bytes, source: str) -> str:
 
 
 def _records(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """The records that have anything in them, each with the line that it begins on."""
+    """Yield the non-empty records with their first lines."""
     csv.field_size_limit(_CELL_LIMIT)
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max(_DELIMITERS, key=first.count)
@@ -109,10 +109,10 @@ def _records(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _columns(header: Sequence[str], place: str, task: Task, common: Mapping[str, str]) -> list[str]:
-    """The parameters that the columns hold.
+    """Return the parameters of the columns.
 
     Raises:
-        InputInvalid: one is unknown, twice there, given otherwise, or missing.
+        InputInvalid: one is unknown, repeated, given otherwise, or missing.
     """
     known = ", ".join(sorted(task.parameters)) or "none"
     columns = [name.strip() for name in header]
@@ -146,10 +146,10 @@ def _columns(header: Sequence[str], place: str, task: Task, common: Mapping[str,
 
 
 def _values(cells: Sequence[str], columns: Sequence[str], task: Task) -> dict[str, str]:
-    """The values that a record gives; an empty cell gives none.
+    """Return the values of a record; an empty cell has none.
 
     Raises:
-        InputInvalid: it has too many or too few cells, or a value that does not fit.
+        InputInvalid: the number of cells is wrong, or a value is invalid.
     """
     if len(cells) != len(columns):
         raise InputInvalid(
@@ -184,7 +184,7 @@ def _require_default(name: str, parameter: Parameter) -> None:
 
 
 def repeated(rows: Iterable[Row]) -> list[tuple[Row, Row]]:
-    """Rows that say the same as an earlier one, with that."""
+    """Return pairs of a row and an earlier one with the same values."""
     first: dict[tuple[tuple[str, str], ...], Row] = {}
     found = []
     for row in rows:
@@ -198,7 +198,7 @@ def repeated(rows: Iterable[Row]) -> list[tuple[Row, Row]]:
 
 
 def result_of(row: Row, end: RowEnd | None) -> dict[str, Any]:
-    """What became of a row; of one without an end, that it has none."""
+    """Return the result of a row; without an end it is open."""
     if end is None:
         return {"row": row.number, "line": row.line, "status": "open", "values": dict(row.values)}
     return {
@@ -218,14 +218,14 @@ def result_of(row: Row, end: RowEnd | None) -> dict[str, Any]:
 
 
 def as_json_line(result: Mapping[str, Any]) -> str:
-    """One result as a line of JSON."""
+    """Return one result as a line of JSON."""
     return json.dumps(result, ensure_ascii=False) + "\n"
 
 
 def as_csv(columns: Sequence[str]) -> tuple[str, Callable[[Mapping[str, Any]], str]]:
-    """The header of a CSV file of results, and what makes a line of one; `columns` are those of the values.
+    """Return the header of a CSV file of results and a function that makes its lines.
 
-    A cell that a spreadsheet would take for a formula begins with an apostrophe, as it does not where it is a number.
+    `columns` are those of the values. A cell that a spreadsheet would read as a formula begins with an apostrophe.
     """
 
     def line(cells: Iterable[Any]) -> str:
@@ -233,11 +233,11 @@ def as_csv(columns: Sequence[str]) -> tuple[str, Callable[[Mapping[str, Any]], s
         csv.writer(held, lineterminator="\r\n").writerow([_cell(each) for each in cells])
         return held.getvalue()
 
-    def told(result: Mapping[str, Any]) -> str:
+    def result_line(result: Mapping[str, Any]) -> str:
         values = result["values"]
         return line([*(result.get(name) for name in RESULT_COLUMNS), *(values.get(name, "") for name in columns)])
 
-    return line([*RESULT_COLUMNS, *columns]), told
+    return line([*RESULT_COLUMNS, *columns]), result_line
 
 
 def _cell(value: Any) -> Any:

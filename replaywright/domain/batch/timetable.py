@@ -1,4 +1,4 @@
-"""When a schedule fires: cron expressions, intervals and times of a time zone, as people write them."""
+"""Timetables of schedules: cron expressions, intervals and times of a time zone, as people write them."""
 
 import difflib
 import re
@@ -11,7 +11,7 @@ from replaywright.domain.common.durations import duration_of, written_duration
 from replaywright.errors import InputInvalid
 
 SHORTEST = timedelta(seconds=10)
-"""Of an interval, and of how late a firing may be: no browser task is started more often than that by a clock."""
+"""Shortest interval and shortest catch-up window."""
 _DURATION = "a length of time such as 30s, 15min, 12h, 7d or 2w"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -33,7 +33,7 @@ class _Field:
         return f"{self.lowest} to {self.highest}{named}"
 
     def number(self, text: str) -> int | None:
-        """What `text` stands for; None if it is nothing of this field."""
+        """Return the number that `text` stands for; None if it is invalid."""
         if text.lower() in self.names:
             return self.names.index(text.lower()) + self.first_name
         number = int(text) if text.isdecimal() and text.isascii() else -1
@@ -54,24 +54,24 @@ _FIELDS = {5: _FIVE, 6: (*_FIVE, _YEAR), 7: (_SECOND, *_FIVE, _YEAR)}
 
 @dataclass(frozen=True)
 class Timetable:
-    """When a schedule fires; at least one of `crons` and `every` is given."""
+    """Firing times of a schedule; it has `crons` or `every`."""
 
     crons: tuple[str, ...] = ()
-    """With five fields, six (a year behind them), seven (seconds before them), or a word such as `@daily`."""
+    """With five fields, six (and a year), seven (seconds first, and a year), or a word such as `@daily`."""
     every: timedelta | None = None
-    """Counted from 1970 on, in UTC."""
+    """Interval, counted from 1970 in UTC."""
     offset: timedelta = timedelta(0)
     """Added to each moment of `every`."""
     zone: str = "UTC"
-    """Name in the IANA database; that of `crons`."""
+    """IANA name of the time zone of `crons`."""
     jitter: timedelta = timedelta(0)
-    """Each firing comes later by a random part of this."""
+    """Maximum random delay of each firing."""
     begins: datetime | None = None
     ends: datetime | None = None
 
     @property
     def doubtful(self) -> tuple[str, ...]:
-        """What may be meant otherwise, in words."""
+        """Warnings about ambiguous expressions."""
         both = [cron for cron in self.crons if _limits_both_days(cron)]
         return tuple(
             f"--cron {cron!r} limits the day of the month and that of the week: it fires when both are so, not when "
@@ -91,10 +91,10 @@ def timetable(
     ends: str | None,
     now: datetime,
 ) -> Timetable:
-    """What is meant by the options of `replaywright schedule create`.
+    """Return the timetable for the options of `replaywright schedule create`.
 
     Raises:
-        InputInvalid: names the option, its value, and what was expected.
+        InputInvalid: the message has the option, its value and the expected form.
     """
     if not crons and every is None:
         raise InputInvalid('when? say --cron "0 9 * * MON-FRI", or --every 15min')
@@ -121,7 +121,7 @@ def timetable(
 
 
 def catch_up_of(text: str) -> timedelta:
-    """How late a firing may be.
+    """Return how late a firing may be.
 
     Raises:
         InputInvalid: it is no length of time, or too short.
@@ -130,10 +130,10 @@ def catch_up_of(text: str) -> timedelta:
 
 
 def zone_of(name: str) -> tzinfo:
-    """The time zone of this name.
+    """Return the time zone of this name.
 
     Raises:
-        InputInvalid: there is none; says which names are near.
+        InputInvalid: there is none; the message has similar names.
     """
     if name == "UTC":
         return UTC
@@ -152,7 +152,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def moment_of(option: str, text: str, zone: tzinfo) -> datetime:
-    """That moment; one without a zone is of `zone`.
+    """Return that moment; without a zone it is in `zone`.
 
     Raises:
         InputInvalid: it is no date or time.
@@ -165,10 +165,10 @@ def moment_of(option: str, text: str, zone: tzinfo) -> datetime:
 
 
 def check_cron(text: str) -> None:
-    """See that it is a cron expression.
+    """Check a cron expression.
 
     Raises:
-        InputInvalid: names the field, what stands there, and what was expected.
+        InputInvalid: the message has the field, its text and the expected form.
     """
     words = text.split()
     if words and words[0].startswith("@"):

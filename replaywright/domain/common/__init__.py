@@ -1,1 +1,1 @@
-"""Values that every room uses: records, texts, templates, addresses, lists. It imports nothing of the domain."""
+"""Values that every room uses: records, texts, templates, addresses, lists. Imports nothing of the domain."""

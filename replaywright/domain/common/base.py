@@ -1,13 +1,13 @@
-"""The base of everything that is stored or crosses a process boundary."""
+"""Base classes of records that are stored or cross a process boundary."""
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 
 class Record(BaseModel):
-    """Frozen; unknown fields are ignored, so that workers of two versions can run side by side.
+    """A frozen record that ignores unknown fields, so that workers of two versions can run side by side.
 
     JSON names are camelCase; both spellings are read.
     """
@@ -23,16 +23,16 @@ class Record(BaseModel):
 
 
 class Authored(BaseModel):
-    """Frozen; written by people, so unknown fields are refused: a typo is an error with the field's name."""
+    """A frozen record that people write. Unknown fields are refused: a typo is an error with the field's name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def build_schemas() -> None:
-    """Build what each model validates and writes with now, and not when it is first used.
+    """Build the schema of each model now instead of at its first use.
 
-    A command uses few of them and begins a second sooner. What serves runs builds all before the first: Temporal's
-    converter would otherwise build that of a workflow's input anew for each workflow.
+    A command needs few of them and starts a second sooner without. A worker builds all before the first run: Temporal's
+    converter would otherwise build a workflow's input schema for each workflow.
     """
     for base in (Record, Authored):
         for model in _derived(base):
@@ -43,3 +43,11 @@ def _derived(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for model in base.__subclasses__():
         yield model
         yield from _derived(model)
+
+
+def first_fault(error: ValueError) -> str:
+    """Return place and reason of the first fault, without the value."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
+    return str(error)

@@ -6,9 +6,9 @@ from typing import Any
 import rfc8785
 
 EXACT = 2**53 - 1
-"""The largest whole number that RFC 8785 can write."""
+"""The largest integer that RFC 8785 can write."""
 _SMALLEST, _LARGEST = 1e-4, 1e15
-"""Between them Python, too, writes a number without an exponent."""
+"""Python writes numbers between them without an exponent, too."""
 
 _encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":")).encode
 
@@ -18,9 +18,9 @@ class _NotPlain(Exception):
 
 
 def canonical(value: Any) -> bytes:
-    """The canonical JSON of `value`.
+    """Return the canonical JSON of `value`.
 
-    Nearly everything is written by the standard library, ten times as fast as by rfc8785, which writes what is left.
+    The standard library writes nearly everything, ten times as fast as rfc8785, which writes the rest.
 
     Raises:
         ValueError: JSON cannot carry it exactly.
@@ -32,11 +32,11 @@ def canonical(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """The value if the standard library writes it as RFC 8785 asks for, with whole numbers as such.
+    """Return the value, with whole numbers as integers, if the standard library writes it like RFC 8785.
 
     Raises:
-        _NotPlain: something in it is of another type, a number for which Python needs an exponent, or a key that may
-            not be where code points would have it: RFC 8785 sorts by UTF-16.
+        _NotPlain: it has another type, a number with an exponent, or a key that is not ASCII: RFC 8785 sorts by UTF-16,
+            Python by code points.
     """
     kind = type(value)
     if isinstance(value, str) or value is None or kind is bool:

@@ -1,6 +1,6 @@
-"""Files and texts from elsewhere: how large, how deep and how long what stands in them may be, for all that read them.
+"""Limits on the size, depth and content of files from outside.
 
-Nothing that is packed (gzip, zip) is read anywhere: what a file may become is what it is.
+Compressed files (gzip, zip) are read nowhere, so the size of a file is the size of its content.
 """
 
 import json
@@ -16,31 +16,31 @@ RECORDING_LIMIT: Final = 64 * MB
 ROWS_LIMIT: Final = 64 * MB
 """Bytes of a file of rows."""
 MOST_ROWS: Final = 100_000
-"""Rows of such a file."""
+"""Rows of a file."""
 TRACE_LIMIT: Final = 512 * MB
 """Bytes of an exported trace."""
 DEPTH_LIMIT: Final = 100
-"""Lists and mappings within each other."""
+"""Nested lists and mappings."""
 NODES_LIMIT: Final = 500_000
-"""Values of a YAML file, those that an alias repeats counted each time."""
+"""Values of a YAML file; each repetition by an alias counts."""
 NUMBER_LIMIT: Final = 100
-"""Characters of a number: reading longer ones takes time that grows with their square."""
+"""Characters of a number: parsing time grows with their square."""
 SHOWN: Final = 200
-"""Characters of what a file says that an error shows."""
+"""Characters of a file's content that an error shows."""
 
 
 def too_large(limit: int) -> str:
-    """What is said of a file of more than `limit` bytes."""
+    """Return the message for a file of more than `limit` bytes."""
     return f"it has more than {limit:,} bytes, and no more are read; take out what does not belong in it, or split it"
 
 
 def json_value(text: str, *, repeats: bool = False, **hooks: Any) -> Any:
-    """The data in a text of JSON, as `json.loads` reads it with these hooks.
+    """Parse JSON text like `json.loads` with these hooks.
 
-    `repeats` takes the last of what an object says twice, which is an error otherwise.
+    With `repeats` the last of two equal keys counts; otherwise they are an error.
 
     Raises:
-        ValueError: what is wrong with it; a `json.JSONDecodeError`, with the place, where it is no JSON.
+        ValueError: the text is refused; a `json.JSONDecodeError` with the place if it is not JSON.
     """
     try:
         value = json.loads(text, **{"object_pairs_hook": None if repeats else _once, "parse_int": _whole} | hooks)
@@ -51,10 +51,10 @@ def json_value(text: str, *, repeats: bool = False, **hooks: Any) -> Any:
 
 
 def require_shallow(value: Any) -> None:
-    """See that nothing is deeper in it than is read; in time linear to what is in it.
+    """Check that the value is not nested too deeply, in linear time.
 
     Raises:
-        ValueError: it is.
+        ValueError: it is nested too deeply.
     """
     level = [value]
     for _ in range(DEPTH_LIMIT + 1):
@@ -65,7 +65,7 @@ def require_shallow(value: Any) -> None:
 
 
 def require_texts(value: Any, place: str = "") -> None:
-    """See that texts in it, which is not too deep, can be stored and sent.
+    """Check that all texts of a shallow value can be stored and sent.
 
     Raises:
         ValueError: one holds NUL or half of a pair of surrogates; names its place.

@@ -1,7 +1,7 @@
-r"""Regular expressions that a file brings, run by RE2: in time linear to the text, with bounded memory.
+r"""Regular expressions from files, run by RE2 in linear time and bounded memory.
 
-RE2 knows neither look-around nor back references. `\d`, `\w`, `\s` and `\b` mean ASCII, `\p{L}` any letter, and `$` the
-end of the text only. A pattern is searched for anywhere in the text and minds case unless it begins with `(?i)`.
+RE2 has neither look-around nor back references. `\d`, `\w`, `\s` and `\b` mean ASCII, `\p{L}` any letter, and `$` the
+end of the text only. A pattern matches anywhere in the text, and is case-sensitive unless it begins with `(?i)`.
 """
 
 from typing import Any, Final
@@ -9,11 +9,11 @@ from typing import Any, Final
 import re2  # type: ignore[import-untyped]
 
 PATTERN_LIMIT: Final = 1_000
-"""Characters of a pattern as a file has it."""
+"""Characters of a pattern in a file."""
 TEXT_LIMIT: Final = 20_000
 """Characters of a text that are searched."""
 _MEMORY: Final = 512 * 1024
-"""Bytes for a pattern's program and its automaton; 128 of them are kept."""
+"""Bytes for a pattern's program and its automaton; RE2 keeps 128 of them."""
 _REMEDIES: Final = (
     ("invalid perl operator: (?=", "look-around is not supported; match what stands there, or write two conditions"),
     ("invalid perl operator: (?!", "look-around is not supported; write a second condition with not_ or none_of"),
@@ -21,21 +21,21 @@ _REMEDIES: Final = (
     ("invalid escape sequence: \\Z", "write \\z for the end of the text"),
     ("invalid perl operator: (?P", "back references are not supported; write the part out twice"),
     ("invalid named capture group: (?P=", "back references are not supported; write the part out twice"),
-    ("bad repetition operator", "possessive repetition is not supported and not needed; leave the second sign out"),
+    ("bad repetition operator", "possessive repetition is not supported; leave out the second character"),
     ("invalid repetition size", "repetitions may come to 1000 in all; use * or +"),
     ("pattern too large", "use fewer repetitions and alternatives"),
 )
 
 
 class Unusable(ValueError):
-    """A pattern that RE2 does not take, with the reason and the remedy."""
+    """A pattern that RE2 refuses, with the reason and the remedy."""
 
 
 def check(pattern: str) -> None:
-    """See that RE2 takes the pattern.
+    """Check that RE2 accepts the pattern.
 
     Raises:
-        Unusable: it does not.
+        Unusable: RE2 refuses it.
     """
     if len(pattern) > PATTERN_LIMIT:
         shown = pattern[:40]
@@ -44,19 +44,19 @@ def check(pattern: str) -> None:
 
 
 def found_in(pattern: str, text: str) -> bool:
-    """Tell if the pattern is found anywhere in the text.
+    """Return True if the pattern matches anywhere in the text.
 
     Raises:
-        Unusable: RE2 does not take the pattern; with the values of its parameters it may be too large.
+        Unusable: RE2 refuses the pattern; with the values of its parameters it may be too large.
     """
     return _compiled(pattern).search(_searchable(text)) is not None
 
 
 def part_found(pattern: str, text: str) -> str | None:
-    """Return what the first group finds, or the whole pattern where it has no group; None when nothing is found.
+    """Return the match of the first group, or of the whole pattern without groups; None without a match.
 
     Raises:
-        Unusable: RE2 does not take the pattern.
+        Unusable: RE2 refuses the pattern.
     """
     compiled = _compiled(pattern)
     match = compiled.search(_searchable(text))

@@ -1,9 +1,9 @@
-"""Names of files that a page suggests: made harmless before they are shown or used anywhere."""
+"""Safe file names for the names that pages suggest."""
 
 import unicodedata
 
 NAME_LIMIT = 120
-"""Characters of a file's name that are kept; its extension is."""
+"""Characters of a file name; the extension is kept."""
 EXTENSION_LIMIT = 16
 _UNUSABLE = frozenset('<>:"|?*')
 """Characters that some file system refuses."""
@@ -11,10 +11,10 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("
 
 
 def safe_name(suggested: str) -> str:
-    r"""The last part of `suggested` as a plain file name, never empty, never a path, never hidden.
+    r"""Return the last part of `suggested` as a plain file name: never empty, a path or hidden.
 
-    Control characters and those that turn the direction of writing (`invoice\u202efdp.exe`) go; so do leading and
-    trailing dots and spaces; names of devices get an underscore.
+    It drops control characters, those that change the writing direction (`invoice\u202efdp.exe`), and leading and
+    trailing dots and spaces; device names get an underscore.
     """
     base = unicodedata.normalize("NFC", suggested).replace("\\", "/").rpartition("/")[2]
     plain = "".join(

@@ -1,4 +1,4 @@
-"""Parameters of type list: several texts as the one text that a parameter's value is."""
+"""Values of list parameters: several texts as one JSON text."""
 
 import json
 from collections.abc import Sequence
@@ -7,20 +7,20 @@ from replaywright.domain.common.elsewhere import json_value
 
 
 def list_parameter(text: str) -> tuple[str, ...]:
-    """The texts of a parameter of type list, from the JSON that its value is."""
+    """Return the texts of a list parameter from its JSON value."""
     return tuple(json.loads(text))
 
 
 def list_value(texts: Sequence[str]) -> str:
-    """A parameter of type list as the text that its value is."""
+    """Return texts as the JSON value of a list parameter."""
     return json.dumps(list(texts), ensure_ascii=False)
 
 
 def list_of(text: str) -> tuple[str, ...]:
-    """The texts that a person gives in one: JSON, else separated by commas.
+    """Parse texts that a person writes: a JSON array, or separated by commas.
 
     Raises:
-        ValueError: it begins like JSON, and is no list of texts.
+        ValueError: it begins like a JSON array and is no list of texts.
     """
     if text.lstrip().startswith("["):
         given = json_value(text)

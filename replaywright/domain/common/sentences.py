@@ -1,8 +1,8 @@
-"""Sentences as tokens: words that are compared, and parts that show themselves as values, in any script.
+"""Sentences as tokens in any script: words, and parts whose form marks them as values.
 
-No language is known here. A word is a run of letters; of scripts that put no spaces between words each letter is one.
-Quotations, addresses, numbers and codes are values by their form alone. Common punctuation says nothing, a question
-mark does, and every other sign is a token that has to be accounted for like a word.
+The module knows no language. A word is a run of letters; in scripts without spaces each letter is a word. Quotations,
+addresses, numbers and codes are values by their form alone. Common punctuation is ignored, a question mark is noted,
+and every other character is a token that must be matched like a word.
 """
 
 import re
@@ -14,10 +14,10 @@ from typing import Final
 
 _JOINERS: Final = "\u200c\u200d"
 _SILENT: Final = frozenset(",.;:!…·、。，；：！()[]【】<>|\"'“”„‟‘’‚‛«»‹›「」『』《》〈〉¡")
-"""Punctuation that says nothing by itself."""
+"""Punctuation without meaning."""
 _ASKING: Final = frozenset("?¿؟՞⸮⁇⁈⁉")
 _GLUE: Final = frozenset("._-/\\@#&+=~")
-"""Signs that join what stands right beside them: there they are part of a name or a number."""
+"""Characters that belong to a name or a number when they join two letters or digits."""
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u31ff\u3400-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -44,38 +44,38 @@ _SCAN: Final = re.compile(
 _NUMBER: Final = re.compile(r"[+\-]?\d+(?:[.,]\d+)*")
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """Form of a token."""
 
     WORD = "word"
     SIGN = "sign"
-    """A sign that is no common punctuation."""
+    """Another character than common punctuation."""
     SLOT = "slot"
-    """`{{parameter}}` of a pattern; quotes around it belong to it."""
+    """`{{parameter}}` of a pattern, with its quotes."""
     QUOTED = "text"
     EMAIL = "email"
     URL = "url"
     NUMBER = "number"
     CODE = "code"
-    """Digits with letters or signs, a date, or a name with dots or underscores such as that of a file."""
+    """Digits with letters or signs, a date, or a name with dots or underscores such as a file name."""
 
 
-VALUES: Final = frozenset({Kind.QUOTED, Kind.EMAIL, Kind.URL, Kind.NUMBER, Kind.CODE})
-"""Kinds that show themselves as values."""
+VALUES: Final = frozenset({TokenKind.QUOTED, TokenKind.EMAIL, TokenKind.URL, TokenKind.NUMBER, TokenKind.CODE})
+"""Kinds whose form marks them as values."""
 
 
 @dataclass(frozen=True)
 class Token:
     """A word, a value or a sign."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
-    """As it stands in the sentence; of a quotation what is between the quotes; of a slot the parameter's name."""
+    """Text in the sentence: of a quotation the part between the quotes, of a slot the parameter's name."""
     start: int
-    """Place of the text, without quotes."""
+    """Index of the text, without quotes."""
     end: int
     plain: str
-    """For comparing: compatibility forms and letter case put aside."""
+    """Comparison form: without compatibility forms and letter case."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,17 @@ class Sentence:
     text: str
     tokens: tuple[Token, ...]
     asks: bool
-    """It has a question mark outside of quotations."""
+    """True if it has a question mark outside quotations."""
 
 
 def plain(text: str) -> str:
-    """Put compatibility forms and letter case of a text aside."""
+    """Remove compatibility forms and letter case."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text.replace("’", "'")).casefold())
 
 
 @lru_cache(maxsize=8192)
 def sentence_of(text: str) -> Sentence:
-    """Take a sentence, or a pattern, apart."""
+    """Tokenise a sentence or a pattern."""
     shadow = "".join(map(_shadow, text))
     tokens: list[Token] = []
     asks = False
@@ -106,36 +106,36 @@ def sentence_of(text: str) -> Sentence:
             case "slot":
                 slot = SLOT.search(part)
                 assert slot is not None
-                tokens.append(Token(Kind.SLOT, slot["name"], start, end, slot["name"]))
+                tokens.append(Token(TokenKind.SLOT, slot["name"], start, end, slot["name"]))
             case "quoted":
                 inner = part[1:-1]
-                tokens.append(Token(Kind.QUOTED, inner, start + 1, end - 1, plain(inner)))
+                tokens.append(Token(TokenKind.QUOTED, inner, start + 1, end - 1, plain(inner)))
             case "url" | "email" as kind:
-                tokens.append(Token(Kind(kind), part, start, end, plain(part)))
+                tokens.append(Token(TokenKind(kind), part, start, end, plain(part)))
             case "word":
                 tokens.append(Token(_kind_of(shadow[start:end]), part, start, end, plain(part)))
             case _ if shadow[start] == "一":
-                tokens.append(Token(Kind.WORD, part, start, end, plain(part)))
+                tokens.append(Token(TokenKind.WORD, part, start, end, plain(part)))
             case _ if shadow[start] in _ASKING:
                 asks = True
             case _ if shadow[start] not in _SILENT and shadow[start] != "-":
-                tokens.append(Token(Kind.SIGN, part, start, end, plain(part)))
+                tokens.append(Token(TokenKind.SIGN, part, start, end, plain(part)))
             case _ if shadow[start] in _GLUE and _is_joined(shadow, start):
-                tokens.append(Token(Kind.SIGN, part, start, end, plain(part)))
+                tokens.append(Token(TokenKind.SIGN, part, start, end, plain(part)))
     return Sentence(text, tuple(tokens), asks)
 
 
 def masked(text: str) -> str:
-    """Replace each value that shows itself as one by the name of its form."""
+    """Replace each value by the name of its kind."""
     found = text
     for token in reversed(sentence_of(text).tokens):
-        if token.kind in VALUES or token.kind is Kind.SLOT:
+        if token.kind in VALUES or token.kind is TokenKind.SLOT:
             found = f"{found[: token.start]}<{token.kind}>{found[token.end :]}"
     return found
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
-    """Check that no letter or digit of the same word goes on beside a part of a text."""
+    """Return True if no letter or digit of the same word touches the part of the text."""
     around = ((start - 1, start), (end - 1, end))
     return not any(
         left >= 0 and right < len(text) and {_shadow(text[left]), _shadow(text[right])} <= {"a", "0", "_"}
@@ -144,20 +144,20 @@ def stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _is_joined(shadow: str, at: int) -> bool:
-    """Check that a sign stands right between two letters or digits."""
+    """Return True if the character stands between two letters or digits."""
     around = shadow[at - 1 : at] + shadow[at + 1 : at + 2]
     return len(around) == 2 and all(each in "a0一_" for each in around)
 
 
-def _kind_of(shadow: str) -> Kind:
+def _kind_of(shadow: str) -> TokenKind:
     if "0" in shadow:
-        return Kind.NUMBER if _NUMBER.fullmatch(shadow) else Kind.CODE
-    return Kind.CODE if any(each in shadow for each in "._\\") else Kind.WORD
+        return TokenKind.NUMBER if _NUMBER.fullmatch(shadow) else TokenKind.CODE
+    return TokenKind.CODE if any(each in shadow for each in "._\\") else TokenKind.WORD
 
 
 @lru_cache(maxsize=8192)
 def _shadow(character: str) -> str:
-    """The form of a character: `a` for a letter, `一` for one of a script without spaces, `0` for a digit."""
+    """Return the class of a character: `a` letter, `一` letter of a script without spaces, `0` digit."""
     form = unicodedata.normalize("NFKC", character)
     form = form if len(form) == 1 else character
     category = unicodedata.category(form)

@@ -1,4 +1,4 @@
-"""`{{parameter}}`, `{{item.Column}}`, `{{secret:NAME}}` and `{{totp:NAME}}` in texts.
+"""Templates in texts: `{{parameter}}`, `{{item.Column}}`, `{{secret:NAME}}` and `{{totp:NAME}}`.
 
 Filling is one pass: a parameter's value is never read as a template again, so a value that contains
 `{{secret:PASSWORD}}` stays those characters and reaches no secret.
@@ -7,68 +7,66 @@ Filling is one pass: a parameter's value is never read as a template again, so a
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from replaywright.domain.common.text import EDGE
 from replaywright.errors import InputInvalid
 
 ITEM_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-"""What a parameter, and an item of a list, may be called."""
+"""Pattern of the names of parameters and list items."""
 _PLACE = re.compile(rf"\{{\{{\s*(?:(secret|totp):\s*)?({ITEM_NAME}(?:\.[^{{}}]*[^{{}}\s])?)\s*\}}\}}")
 
 _BRACES = re.compile(r"\{\{[^{}]*\}\}")
 
 _LONG = 3
-"""Characters from which on a value is hardly found in a text by chance."""
+"""Shortest value that is unlikely to occur in a text by chance."""
 
 Part: TypeAlias = str | Mapping[str, str]
 """A literal, or `{"secret": NAME}`, or `{"totp": NAME}`."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A `{{…}}` in a text: what it stands for, and its name (of an item's cell with the column: `invoice.State`)."""
+class Placeholder:
+    """A `{{…}}` in a text: its kind and name (of a cell with its column: `invoice.State`)."""
 
-    kind: Literal["parameter", "secret", "totp"]
+    kind: str
+    """`parameter`, `secret` or `totp`."""
     name: str
 
 
-def split(text: str) -> tuple[str | Place, ...]:
-    """`text` as its literals and places in their order, without empty literals."""
-    parts: list[str | Place] = []
+def split(text: str) -> tuple[str | Placeholder, ...]:
+    """Split `text` into literals and placeholders, without empty literals."""
+    parts: list[str | Placeholder] = []
     at = 0
     for match in _PLACE.finditer(text):
-        kind: Literal["parameter", "secret", "totp"] = (
-            "secret" if match[1] == "secret" else "totp" if match[1] == "totp" else "parameter"
-        )
-        parts += [text[at : match.start()], Place(kind, match[2])]
+        parts += [text[at : match.start()], Placeholder(match[1] or "parameter", match[2])]
         at = match.end()
     return tuple(part for part in (*parts, text[at:]) if part)
 
 
 def parameters_in(text: str) -> frozenset[str]:
-    """Names of the parameters that `text` uses."""
+    """Return the names of the parameters in `text`."""
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is None)
 
 
 def secrets_in(text: str) -> frozenset[str]:
-    """Names of the secrets that `text` uses, also of those that one-time passwords are made of."""
+    """Return the names of the secrets in `text`, including those of one-time passwords."""
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is not None)
 
 
 def totps_in(text: str) -> frozenset[str]:
-    """Names of the secrets whose one-time passwords `text` uses."""
+    """Return the names of the secrets whose one-time passwords `text` uses."""
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] == "totp")
 
 
 def lone_parameter(text: str) -> str | None:
-    """The parameter that is all of `text`; None for any other text."""
+    """Return the parameter that is the whole `text`; None for any other text."""
     found = _PLACE.fullmatch(text.strip())
     return None if found is None or found[1] is not None else found[2]
 
 
 def with_secrets(value: Any, secret: Callable[[str], str]) -> Any:
-    """JSON-like data with the values of the secrets that it names; parameters stay as they are."""
+    """Fill the secrets in JSON-like data; parameters stay templates."""
     match value:
         case str():
             return _PLACE.sub(lambda found: secret(found[2]) if found[1] == "secret" else found[0], value)
@@ -81,12 +79,12 @@ def with_secrets(value: Any, secret: Callable[[str], str]) -> Any:
 
 
 def malformed_in(text: str) -> str | None:
-    """The first `{{…}}` in `text` that names neither a parameter nor a secret, such as `{{to-name}}`; None without."""
+    """Return the first `{{…}}` that names no parameter or secret, such as `{{to-name}}`; None without one."""
     return next((match[0] for match in _BRACES.finditer(text) if not _PLACE.fullmatch(match[0])), None)
 
 
 def texts_of(value: Any) -> Iterable[str]:
-    """All strings inside JSON-like data."""
+    """Yield all strings inside JSON-like data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -103,9 +101,9 @@ def fill(
     secret: Callable[[str], str] | None = None,
     totp: Callable[[str], str] | None = None,
 ) -> str:
-    """`text` with its parameters' values; secrets through `secret`, or left as they are without one.
+    """Fill the parameters' values, and secrets through `secret`; without it they stay templates.
 
-    One-time passwords come from `totp`, or are left in the same way.
+    The same holds for one-time passwords and `totp`.
 
     Raises:
         InputInvalid: `text` uses a parameter that has no value.
@@ -124,7 +122,7 @@ def fill(
 
 
 def fill_wanted(text: str, values: Mapping[str, str]) -> str:
-    """Like `fill`, for a text that is looked for in others: each value is found as whole words only (`text.contains`).
+    """Like `fill`, for a text to search for: each value matches whole words only (`text.contains`).
 
     Raises:
         InputInvalid: `text` uses a parameter that has no value.
@@ -133,9 +131,9 @@ def fill_wanted(text: str, values: Mapping[str, str]) -> str:
 
 
 def fill_canonical(text: str, values: Mapping[str, str]) -> str | list[Part]:
-    """Like `fill`, in a form where a secret's reference cannot be confused with text that looks like one.
+    """Like `fill`, in a form that distinguishes a secret from text that looks like one.
 
-    A plain string when no secret is used, else the list of its parts: what a fingerprint is made of.
+    It returns a plain string without secrets, else the list of parts. Fingerprints are made of it.
     """
     parts: list[Part] = []
     at = 0
@@ -150,10 +148,10 @@ def fill_canonical(text: str, values: Mapping[str, str]) -> str | list[Part]:
 
 
 def generalise(text: str, values: Mapping[str, str], names: Iterable[str], naming: Iterable[str] = ()) -> str:
-    """`text` with the values of the parameters `names` replaced by their names, longest value first.
+    """Replace the values of the parameters `names` by their names, longest value first.
 
-    Values shorter than three characters are left alone, as they occur everywhere by chance; those of the parameters
-    `naming`, which say what `text` is about, are replaced where they stand as a word of their own.
+    Values shorter than three characters occur by chance, so they are replaced only for the parameters `naming`, which
+    identify the subject of `text`, and only as whole words.
     """
     named = frozenset(naming)
     found = {
@@ -163,7 +161,7 @@ def generalise(text: str, values: Mapping[str, str], names: Iterable[str], namin
     }
     if not found:
         return text
-    # One pass: a name that was put in is not searched for the next value.
+    # One pass: inserted names are not searched for further values.
     longest_first = sorted(found, key=lambda value: (-len(value), value))
     places = "|".join(re.escape(value) if len(value) >= _LONG else _as_word(value) for value in longest_first)
     return re.sub(places, lambda match: "{{" + found[match[0]] + "}}", text)

@@ -1,4 +1,4 @@
-"""How visible text is compared: what a reader sees as the same must compare equal."""
+"""Comparison and presentation of visible text: what looks the same compares equal."""
 
 import re
 import unicodedata
@@ -7,16 +7,16 @@ _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": 
 _INVISIBLE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\u00ad\u200b-\u200f\u2060\ufeff]")
 _SPACE = re.compile(r"\s+")
 EDGE = "\u2060"
-"""Word joiner around a parameter's value in a text that is looked for: there only whole words match. `normalise` drops
-it, so that texts which must be equal are compared without it."""
+"""Word joiner around a parameter's value in a text to search for: there only whole words match. `normalise` drops it,
+so it does not affect equality."""
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
-"""Scripts that put no blanks between words or before particles, as Unicode's character names begin."""
+"""Scripts without spaces between words or before particles, as Unicode's character names begin."""
 _LIVE = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)|(?<=\])(?=[(\[])|(?<=<)(?=[a-z/!?])", re.IGNORECASE)
 _LINKED = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
 
 def normalise(text: str) -> str:
-    """NFKC, icon-font glyphs and invisible characters dropped, quotes made equal, spaces collapsed, case folded.
+    """Apply NFKC, drop icon glyphs and invisible characters, unify quotes and spaces, fold case.
 
     The page script has the same function (`normalise` in `browser/page/text.js`); a test compares the two.
     """
@@ -27,7 +27,7 @@ def normalise(text: str) -> str:
 
 
 def contains(haystack: str, needle: str) -> bool:
-    """Say if `needle` stands in `haystack` after normalisation; where it has an `EDGE`, only as whole words.
+    """Return True if `haystack` has `needle` after normalisation; with an `EDGE`, only as whole words.
 
     The page script has the same function (`contains` in `browser/page/text.js`); a test compares the two.
     """
@@ -35,7 +35,7 @@ def contains(haystack: str, needle: str) -> bool:
 
 
 def found_whole(haystack: str, needle: str, marked: str) -> bool:
-    """Say if `needle` stands in `haystack` as it is; `marked` is the needle with its edges."""
+    """Return True if `haystack` has `needle` literally; `marked` is the needle with its edges."""
     opens, closes = marked.strip().startswith(EDGE), marked.strip().endswith(EDGE)
     at = haystack.find(needle)
     while needle and at >= 0:
@@ -48,7 +48,7 @@ def found_whole(haystack: str, needle: str, marked: str) -> bool:
 
 
 def is_word_edge(before: str, after: str) -> bool:
-    """Say if a word may end between two characters; "" stands for the end of the text."""
+    """Return True if a word may end between two characters; "" stands for the end of the text."""
     return not (before and after) or any(
         not (c.isalnum() or c == "_" or unicodedata.category(c)[0] == "M")
         or unicodedata.name(c, "").startswith(_UNSPACED)
@@ -57,40 +57,39 @@ def is_word_edge(before: str, after: str) -> bool:
 
 
 def unmarked(text: str) -> str:
-    """`text` without edges of values."""
+    """Remove the edges of values."""
     return text.replace(EDGE, "")
 
 
 def tokens(text: str) -> frozenset[str]:
-    """The words of a normalised text; for scripts without spaces, its single characters."""
+    """Return the words of the normalised text; in scripts without spaces, its characters."""
     return frozenset(re.findall(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W_]+", normalise(text)))
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """At most `limit` characters, with an ellipsis when something was cut."""
+    """Cut the text to `limit` characters, with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def inert(text: str) -> str:
-    """`text` on one line, without what Markdown or HTML would act on.
+    """Return `text` on one line with Markdown and HTML escaped.
 
-    What Temporal's UI makes a link of without any markup, addresses of pages and of people, has an invisible word
-    joiner in it that breaks it.
+    An invisible word joiner breaks addresses of pages and people, which Temporal's UI would turn into links.
     """
     escaped = re.sub(r"([\\`*_\[\]<>#|~!&])", r"\\\1", " ".join(text.split()))
     return _LINKED.sub("\u2060", escaped)
 
 
 def unlinked(text: str) -> str:
-    """`text` on one line and as it reads: for what is shown as plain text in one place and as Markdown in another.
+    """Return `text` on one line, readable both as plain text and as Markdown.
 
-    Where Markdown would make a link, a picture or a tag of it, an invisible word joiner breaks it.
+    An invisible word joiner breaks links, pictures and tags.
     """
     return _LIVE.sub("\u2060", " ".join(text.split()))
 
 
 def code_span(text: str) -> str:
-    """`text` on one line as Markdown code, whatever it holds: nothing acts on it there."""
+    """Return `text` on one line as Markdown code."""
     line = " ".join(text.split())
     if not line:
         return ""
@@ -102,12 +101,12 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def plain(text: str) -> str:
-    """`text` on one line, without control and direction characters."""
+    """Return `text` on one line, without control and direction characters."""
     return still(" ".join(text.split()))
 
 
 def still(line: str) -> str:
-    """A line whose spaces and tabs stay, without other control and direction characters."""
+    """Replace control and direction characters of a line, except tabs."""
     return "".join(
         "�" if c != "\t" and (unicodedata.category(c) in {"Cc", "Cs"} or c in _DIRECTIONS) else c for c in line
     )

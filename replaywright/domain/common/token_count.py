@@ -1,14 +1,12 @@
-"""An estimate of how many tokens a text costs a language model.
+"""Estimate of the tokens that a text costs a language model.
 
-No model's own vocabulary is used: the vocabularies are downloads or add tens of megabytes, differ between providers,
-and the count serves only to bound texts and to compare them. The estimate follows what the byte-pair tokenisers of
-the providers have in common, the splitting before any pair is merged: a word takes the space before it along and is
-divided where capitals begin, digits go in threes, punctuation in runs, and white space before a word's own space is
-one piece. What a piece costs depends on its script and length; the steps below were read off the o200k vocabulary.
+Vocabularies of models are large, differ between providers, and the count only bounds and compares texts. So the
+estimate follows the pre-tokenisation that byte-pair tokenisers share: a word takes the space before it and is divided
+at capitals, digits go in threes, punctuation in runs, other white space is one piece. The cost of a piece depends on
+its script and length, fitted to the o200k vocabulary.
 
-Beside that vocabulary the estimate is within five in a hundred on HTML, scripts, English and snapshots. For other
-languages the vocabularies themselves differ by up to two; the estimate mostly falls between o200k and the older
-cl100k. Random letters, such as images in base64, cost about a third more than estimated.
+The estimate is within 5 % of o200k on HTML, scripts, English and snapshots. In other languages, where vocabularies
+differ by a factor of two, it mostly falls between o200k and cl100k. Base64 costs about a third more than estimated.
 """
 
 import re
@@ -27,18 +25,18 @@ _PIECE: Final = re.compile(
     r"|(?P<other> ?[^\s\w]+)"
     r"|\s"
 )
-"""The pieces of a text; those without a name cost one token each."""
+"""Pieces of a text; those without a name cost one token each."""
 
 _SPACED_ONE: Final = 12
 _JOINED_ONE: Final = 8
 _LETTERS_PER_MORE: Final = 6
-"""An English word costs one token up to this many letters with a space, or without one, then one for each six more."""
+"""An English word costs one token up to this many letters (with or without a space), then one for each six."""
 _FOREIGN_LETTERS: Final = 4
-"""Letters for one token in other languages than English, of which a vocabulary holds fewer whole words."""
+"""Letters for one token in other languages, whose words are rarely in a vocabulary."""
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens `text` costs: an estimate, the same for every model."""
+    """Estimate the tokens of `text`, the same for every model."""
     return sum(_cost(match.lastgroup, match) for match in _PIECE.finditer(text))
 
 

@@ -1,6 +1,6 @@
 """Time-based one-time passwords after RFC 6238, from the secret that a site gives for an authenticator app.
 
-Written out here, as the usual library refuses secrets of 80 bits, which many sites still give.
+Own code, as the usual library refuses secrets of 80 bits, which many sites still give.
 """
 
 import base64
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from replaywright.errors import SecretMissing
 
 FRESH_S = 5.0
-"""A code that is good for less is not entered: the next one is waited for."""
+"""A code that expires sooner is not entered; the next one is awaited."""
 _DIGESTS = {"SHA1": hashlib.sha1, "SHA256": hashlib.sha256, "SHA512": hashlib.sha512}
 _DIGITS = range(6, 11)
 _PERIODS = range(10, 301)
@@ -23,7 +23,7 @@ _SEPARATORS = re.compile(r"[\s-]+")
 
 @dataclass(frozen=True)
 class Totp:
-    """What codes are made of."""
+    """Key and parameters of one-time passwords."""
 
     key: bytes = field(repr=False)
     digits: int = 6
@@ -31,24 +31,24 @@ class Totp:
     algorithm: str = "SHA1"
 
     def at(self, moment: float) -> str:
-        """The code at `moment`, in seconds since 1970."""
+        """Return the code at `moment`, in seconds since 1970."""
         counter = int(moment // self.period_s).to_bytes(8, "big")
-        told = hmac.new(self.key, counter, _DIGESTS[self.algorithm]).digest()
-        begin = told[-1] & 15
-        number = int.from_bytes(told[begin : begin + 4], "big") & 0x7FFFFFFF
+        digest = hmac.new(self.key, counter, _DIGESTS[self.algorithm]).digest()
+        begin = digest[-1] & 15
+        number = int.from_bytes(digest[begin : begin + 4], "big") & 0x7FFFFFFF
         return str(number % 10**self.digits).zfill(self.digits)
 
     def wait_s(self, moment: float) -> float:
-        """How long to wait at `moment` for a code that is good for `FRESH_S`; 0 if there is one."""
+        """Return the seconds to wait at `moment` until a code is valid for `FRESH_S`."""
         left = self.period_s - moment % self.period_s
         return 0.0 if left >= FRESH_S else left
 
 
 def totp_of(name: str, value: str) -> Totp:
-    """What the secret `name` says: Base32 as sites show it, or an `otpauth://totp/…` address as their QR codes hold.
+    """Parse the secret `name`: Base32 as sites show it, or an `otpauth://totp/…` address from a QR code.
 
     Raises:
-        SecretMissing: it is neither; the message names the secret and never its value.
+        SecretMissing: it is neither; the message has the name, never the value.
     """
     if not value.strip().lower().startswith("otpauth:"):
         return Totp(_key(name, value))

@@ -1,8 +1,7 @@
-"""Addresses of pages, read as browsers read them (WHATWG URL), and refused where two readers could differ.
+"""Addresses of pages as browsers read them (WHATWG URL); ambiguous ones are refused.
 
-Python's own parser and a browser disagree on the host of every other hostile address: what stands before a backslash
-and an `@` is user information to the one and a host to the other. What decides where a page may go reads addresses
-here.
+Python's parser and browsers disagree on the host of hostile addresses: text before a backslash and an `@` is user
+information to one and a host to the other. Every decision on where a page may go uses this module.
 """
 
 import unicodedata
@@ -17,20 +16,20 @@ from replaywright.errors import InputInvalid
 DEFAULT_PORTS = {"http": 80, "https": 443}
 _SHOWN = 200
 _NAME_LIMIT = 253
-"""Characters of a host's name (RFC 1035), without the dot at its end."""
+"""Characters of a host name (RFC 1035), without the trailing dot."""
 _DOTS = "\u3002\uff0e\uff61"
-"""Full stops of other scripts, which browsers take for dots."""
+"""Full stops of other scripts, which browsers read as dots."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebAddress:
-    """An http or https address that can be read in one way only."""
+    """An unambiguous http or https address."""
 
     url: str
-    """As a browser writes it."""
+    """Address as a browser writes it."""
     scheme: str
     host: str
-    """In lower case and Punycode, without brackets and without a dot at its end."""
+    """Host in lower case and Punycode, without brackets and trailing dot."""
     port: int
 
     @property
@@ -40,12 +39,12 @@ class WebAddress:
 
 
 def bracketed(host: str) -> str:
-    """The host as it stands in an address: IPv6 in brackets."""
+    """Return the host as an address writes it: IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def address_of(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that `host` is, without brackets and zone; None for a name."""
+    """Return the IP address that `host` is; None for a name."""
     try:
         return ip_address(host.strip("[]").partition("%")[0])
     except ValueError:
@@ -53,16 +52,16 @@ def address_of(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def web_address(url: str, field: str = "url") -> WebAddress:
-    """Read an address that a run is to open.
+    """Parse an address that a run is to open.
 
     Args:
         url: parameters filled in.
-        field: where it stands, for the message.
+        field: name of its field, for the message.
 
     Raises:
-        InputInvalid: it is no http or https address, or it could be read in two ways: user information, backslashes,
-            control characters, dots of other scripts, a host that is not written as it is compared, or numbers that are
-            no plain IPv4 address. The message names field, value and remedy; it never repeats a password.
+        InputInvalid: it is no http or https address, or it is ambiguous: user information, backslashes, control
+            characters, dots of other scripts, a host that is not in canonical form, or numbers that are no plain IPv4
+            address. The message names field, value and remedy, never a password.
     """
     text = url.strip(" ")
     fault = _fault_before_parsing(text)
@@ -80,12 +79,12 @@ def web_address(url: str, field: str = "url") -> WebAddress:
 
 
 def is_web(url: str) -> bool:
-    """Whether an address claims to be an http or https one."""
+    """Return True if the address has the scheme http or https."""
     return url.strip(" ").partition(":")[0].lower() in DEFAULT_PORTS
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port (always) of an address; empty for what `web_address` refuses."""
+    """Return scheme, host and port (always); empty for addresses that `web_address` refuses."""
     try:
         return web_address(url).origin
     except InputInvalid:
@@ -93,13 +92,13 @@ def origin_of(url: str) -> str:
 
 
 def without_usual_port(origin: str) -> str:
-    """An origin as browsers write it: without the port that its scheme has anyway."""
+    """Return an origin as browsers write it, without its scheme's default port."""
     scheme, _, _ = origin.partition(":")
     return origin.removesuffix(f":{DEFAULT_PORTS[scheme]}") if scheme in DEFAULT_PORTS else origin
 
 
 def canonical_name(host: str) -> str | None:
-    """A host's name in lower case and Punycode, without a dot at its end; None for what is no name."""
+    """Return a host name in lower case and Punycode, without trailing dot; None for anything else."""
     ascii_name = idna.encode(unicodedata.normalize("NFC", host).lower()).decode("ascii", "replace").rstrip(".")
     try:
         parsed = URL(f"http://{ascii_name}/")
@@ -114,7 +113,7 @@ def _port(parsed: URL) -> int:
 
 
 def _authority(text: str) -> str:
-    """What stands between `//` and the path, the query or the fragment."""
+    """Return the part between `//` and the path, query or fragment."""
     rest = text.partition("://")[2]
     return rest[: min((at for at in map(rest.find, "/?#") if at >= 0), default=len(rest))]
 
@@ -141,7 +140,7 @@ def _fault_before_parsing(text: str) -> str:
 
 
 def _fault_of_host(authority: str, parsed: URL) -> str:
-    """Why a host that browsers understand is refused all the same; empty when it is not."""
+    """Return why a host that browsers understand is refused; empty if it is not."""
     written = authority if authority.endswith("]") else authority.rpartition(":")[0] or authority
     host = parsed.hostname
     if parsed.port == "0":
@@ -166,7 +165,7 @@ def _fault_of_name(host: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """As much of an address as a message may repeat: no user information, no query."""
+    """Return the part of an address that a message may show: no user information, no query."""
     before = text.partition("?")[0].partition("#")[0]
     scheme, separator, rest = before.partition("//")
     at = rest.rfind("@")
@@ -175,5 +174,5 @@ def _shown(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def site_of(url: str) -> str:
-    """The site that skills and recalls are kept under: a URL's origin as browsers write it; empty for what is none."""
+    """Return the origin, as browsers write it, under which skills are stored; empty for invalid URLs."""
     return without_usual_port(origin_of(url))

@@ -1,1 +1,1 @@
-"""Finding the recorded element again: identity, likeness, wording, rows, and the decision. Above `step`."""
+"""Locating of the recorded element: identity, likeness, wording, rows, and the decision. Above `step`."""

@@ -21,7 +21,7 @@ _OWN = frozenset({"id", "name", "value", "href", *TEST_IDS})
 
 
 def filled_step(step: Step, values: Mapping[str, str]) -> Step:
-    """The step with its parameters' values; what fill, type and paste enter is left a template (see `ports.Work`).
+    """Fill the parameters of the step, except the values that fill, type and paste enter (see `ports.Work`).
 
     Raises:
         InputInvalid: a parameter has no value, or nothing is left of a query because its parameters are all empty.
@@ -49,7 +49,7 @@ def filled_step(step: Step, values: Mapping[str, str]) -> Step:
 
 
 def filled_target(target: Target, values: Mapping[str, str]) -> Target:
-    """A recorded target with today's values; its hash is only kept when no value is part of the element."""
+    """Fill a recorded target; its hash is kept only if no value is part of the element."""
 
     def today(text: str) -> str:
         return fill(text, values) if parameters_in(text) <= values.keys() else text
@@ -68,7 +68,7 @@ def general_target(
     naming: frozenset[str] = frozenset(),
     entered: frozenset[str] = frozenset(),
 ) -> Target:
-    """A target as it is recorded: the values of the parameters `names` become their names again.
+    """Replace the values of the parameters `names` in a target by their names.
 
     Not so those of the parameters `entered`, which the step only puts into the element: a field that is called "email"
     is called so whatever is entered. Where such a value is what the element holds, it is left out.
@@ -99,7 +99,7 @@ def general_target(
 
 
 def _without_content(general: Target, target: Target, holds: Callable[[str], bool]) -> Target:
-    """`general` without what `target` held of a value entered; `holds` says whether such a value is in a text."""
+    """Drop from `general` the parts of `target` with an entered value; `holds` recognises such texts."""
     changes: dict[str, Any] = {}
     if holds(target.text):
         # An element that is called by what it holds is not called so with another value.
@@ -112,7 +112,7 @@ def _without_content(general: Target, target: Target, holds: Callable[[str], boo
 
 
 def unseen_parameters(general: Target, naming: frozenset[str]) -> frozenset[str]:
-    """Those of the parameters that say which element is meant of which its recording shows nothing.
+    """Return the parameters that identify the element although its recording does not show them.
 
     With another value another element is meant ("the {{nth}} field"), and this recording does not say which.
     """
@@ -122,7 +122,7 @@ def unseen_parameters(general: Target, naming: frozenset[str]) -> frozenset[str]
 
 
 def changed_target(target: Target, change: Callable[[str], str]) -> Target:
-    """The target with `change` applied to every text that may hold a value."""
+    """Apply `change` to every text of the target that may hold a value."""
     return target.model_copy(
         update={
             "name": change(target.name),

@@ -20,34 +20,34 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Identity:
-    """Which identifiers of a recording and an element agree, and which both have and differ in."""
+    """Identifiers that agree between a recording and an element, and those that differ."""
 
     agreeing: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
 
     @property
     def speaks_for(self) -> bool:
-        """Whether something agrees and nothing differs. An address alone does not speak: several links lead there."""
+        """True if one agrees and none differs. An address alone is not enough: several links lead there."""
         return bool(set(self.agreeing) - {"href"}) and not self.differing
 
     @property
     def is_made_for_it(self) -> bool:
-        """Whether what agrees is what programs know the element by, whatever people call it."""
+        """True if an identifier for programs agrees, whatever the element is called."""
         return self.speaks_for and bool(set(self.agreeing) & {*TEST_IDS, "name"})
 
     @property
     def speaks_against(self) -> bool:
-        """Whether something differs and nothing agrees."""
+        """True if one differs and none agrees."""
         return bool(self.differing) and not self.agreeing
 
 
 def looks_generated(identifier: str) -> bool:
-    """Whether a program made it: it will be another after the next build or visit. As the page script judges ids."""
+    """Return True for a generated identifier, which changes with the build or visit; as in the page script."""
     return len(identifier) > _LONGEST or _GENERATED.search(identifier) is not None
 
 
 def identity_keys(target: Target) -> dict[str, str]:
-    """The identifiers of an element with their values.
+    """Return the element's identifiers with their values.
 
     A `name` identifies a field; buttons of a form often share one (`action`) and radio buttons must, so for them it
     takes the value too. An id counts when it has no number in it: numbered ones go by position.
@@ -69,7 +69,7 @@ def identity_keys(target: Target) -> dict[str, str]:
 
 
 def telling_keys(recorded: Target) -> tuple[str, ...]:
-    """Which identifiers told the element from its namesakes when it was recorded; all, where it had none.
+    """Return the identifiers that told the element from its namesakes when recorded; all, if it had none.
 
     Every row's "Edit" may have the test id `edit`. The recorded selector led to one element only: what is in it,
     without a path or a position, was this element's own.
@@ -82,7 +82,7 @@ def telling_keys(recorded: Target) -> tuple[str, ...]:
 
 
 def identities_of(recorded: Target, seen: Sequence[Target]) -> list[Identity]:
-    """How the identifiers of each element agree with the recording's; what several have or had speaks for none."""
+    """Compare the identifiers of each element with the recording; shared ones do not count."""
     own = identity_keys(recorded)
     if not own:
         return [Identity()] * len(seen)

@@ -1,4 +1,4 @@
-"""How alike two descriptions of elements are: by role, by wording, by place, and by everything together."""
+"""Likeness of two descriptions of elements: by role, wording, place, and all together."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -38,12 +38,12 @@ def name_similarity(recorded: str, seen: str) -> float:
 
 
 def roles_compatible(recorded: str, seen: str) -> bool:
-    """Whether one role may have become the other in a redesign."""
+    """Return True if a redesign may change one role into the other."""
     return recorded == seen or any(recorded in group and seen in group for group in _ROLE_GROUPS)
 
 
 def agrees(recorded: Target, seen: Target) -> bool:
-    """Whether role and name confirm that `seen` is what was recorded.
+    """Return True if role and name confirm the recorded element.
 
     For elements without a name, the stable attributes and the label speak instead.
     """
@@ -59,7 +59,7 @@ def agrees(recorded: Target, seen: Target) -> bool:
 
 
 def wording_of(recorded: Target, seen: Target) -> Wording:
-    """How far what the elements are called agrees; a field is called by its label and its placeholder too."""
+    """Return the agreement of the names; a field is also called by its label and placeholder."""
     if not recorded.name and not seen.name:
         return compare(recorded.label, seen.label) if recorded.label and seen.label else Wording.OTHER
     best = compare(recorded.name, seen.name)
@@ -85,7 +85,7 @@ def wording_of(recorded: Target, seen: Target) -> Wording:
 
 
 def _called(field: Target) -> list[str]:
-    """Its name or label, and its placeholder."""
+    """Return its name or label, and its placeholder."""
     texts = (field.name or field.label, field.attributes.get("placeholder", ""))
     return list(dict.fromkeys(text for text in texts if text))
 
@@ -104,14 +104,14 @@ def place(recorded: Target, seen: Target) -> float:
 
 
 def _overlap(left: Iterable[str], right: Iterable[str]) -> float:
-    """Share of words that both have. Signs and icons are no words; where there are no others, nothing differs."""
+    """Return the share of common words. Symbols are no words; without words, nothing differs."""
     a = frozenset().union(*(tokens(text) for text in left))
     b = frozenset().union(*(tokens(text) for text in right))
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
 def ratio(left: str, right: str) -> float:
-    """How much of two texts is the same in the same order, 0 to 1."""
+    """Return how much of two texts is equal in the same order, 0 to 1."""
     return fuzz.ratio(left, right) / 100
 
 

@@ -39,7 +39,7 @@ ACCEPT_SCORE = 0.60
 ACCEPT_MARGIN = 0.20
 """The best must lead the second by this much."""
 TWIN_LEAD = 0.08
-"""Of several elements that identifiers led to, all of the recorded role and name, the best must lead by this much."""
+"""Required lead of the best among several elements found by identifiers with the recorded role and name."""
 IDENTIFIED_SCORE = 0.45
 """A candidate found by an identifier and confirmed by role and name needs only this."""
 SAME_PLACE = 0.30
@@ -66,28 +66,28 @@ _DISTINCT_KINDS = frozenset({"password", "checkbox", "radio", "file"})
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What the last tier asks of the best element."""
+    """Thresholds of the last tier for the best element."""
 
     score: float = ACCEPT_SCORE
     margin: float = ACCEPT_MARGIN
 
 
-class Candidate(Record):
+class ElementCandidate(Record):
     """One element that a tier of the page script led to."""
 
     index: int
-    """How the page script knows it."""
+    """Index in the page script."""
     tier: str
     """The first tier that found it."""
     target: Target
 
 
 @dataclass(frozen=True)
-class Decision:
+class MatchDecision:
     """The element to act on, or a miss with its reason."""
 
     lookup: Lookup
-    chosen: Candidate | None = None
+    chosen: ElementCandidate | None = None
 
 
 @dataclass(frozen=True)
@@ -98,23 +98,23 @@ class _Sight:
     wording: Wording
     identity: Identity
     namesakes: int
-    """How many elements are there now that are called as the recorded one at least as surely, itself included."""
+    """Number of current elements with a name at least as similar, itself included."""
     is_alone: bool = False
-    """Whether it is the only one that it could be by role and name, and the recorded one had no namesake either."""
+    """True if role and name identify it, now and when it was recorded."""
     is_parent_left_empty: bool = False
-    """Whether nothing of the recorded role, or of one like it, stands any more in what the recorded one stood in."""
+    """True if its recorded container has no element of its role or a similar one any more."""
 
 
 @dataclass(frozen=True)
 class _Scored:
-    candidate: Candidate
+    candidate: ElementCandidate
     score: float
     wording: Wording
     identity: Identity
 
 
 def _never(recorded: Target, seen: Target) -> bool:
-    """Whether `seen` is of another kind, or stands in another frame or row."""
+    """Return True if `seen` has another kind, frame or row."""
     if not roles_compatible(recorded.role, seen.role) or len(recorded.frame) != len(seen.frame):
         return True
     kinds = {recorded.attributes.get("type", "text"), seen.attributes.get("type", "text")}
@@ -124,14 +124,14 @@ def _never(recorded: Target, seen: Target) -> bool:
 
 
 def _has_telling_row(recorded: Target) -> bool:
-    """Whether the recorded row says which one of several is meant; a field beside its label is a line of a form."""
+    """Return True if the recorded row identifies the element; a field beside its label is a line of a form."""
     own = {normalise(recorded.name), normalise(recorded.label)}
     is_line = recorded.role in FIELDS and bool(recorded.row) and normalise(recorded.row[0]) in own
     return bool(recorded.row) and not is_line
 
 
 def _other_row(recorded: Target, seen: Target) -> bool:
-    """Whether both stand in rows, and these are about different things; the element's own words do not count."""
+    """Return True if both are in rows with different subjects; the element's own words do not count."""
     if not _has_telling_row(recorded):
         return False
     return not same_row(recorded.row, seen.row, tokens(recorded.name) | tokens(seen.name), seen.neighbours)
@@ -140,7 +140,7 @@ def _other_row(recorded: Target, seen: Target) -> bool:
 def _contradicts(
     recorded: Target, sight: _Sight, is_reworded: Callable[[], bool], is_rebuilt_around: Callable[[Target], bool]
 ) -> bool:
-    """Whether what is seen is visibly something else, however alike its surroundings are.
+    """Return True if the element is visibly another one, however similar its surroundings.
 
     `is_reworded` says whether hardly a text of the recorded surroundings is left on the page: it may be in another
     language; `is_rebuilt_around`, whether the recorded place is nowhere and the element about where it was: then what
@@ -157,7 +157,7 @@ def _contradicts(
 
 
 def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool]) -> bool:
-    """Whether wording, identifiers and place together do not make what is seen the recorded element."""
+    """Return True if wording, identifiers and place together do not confirm the element."""
     seen, known = sight.seen, sight.identity
     match sight.wording:
         case Wording.SAME:
@@ -181,7 +181,7 @@ def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool])
 
 
 def _may_be_longer(recorded: Target, sight: _Sight) -> bool:
-    """Whether an element of a longer or shorter name may be the recorded one.
+    """Return True if an element with a longer or shorter name may be the recorded one.
 
     "Link" and "Still a link" may have been there side by side: without an identifier, only what stands where it stood
     is the one, or what is alone when everything has left the place where it stood.
@@ -192,7 +192,7 @@ def _may_be_longer(recorded: Target, sight: _Sight) -> bool:
 
 
 def _stays(recorded: Target, seen: Target) -> bool:
-    """Whether an element stands where the recorded one stood, beside the same texts."""
+    """Return True if the element has the recorded place and the same texts beside it."""
     return recorded.xpath == seen.xpath and recorded.neighbours[:3] == seen.neighbours[:3]
 
 
@@ -205,7 +205,7 @@ def _parent(xpath: str) -> str:
 
 
 def _elsewhere(recorded: Target, sight: _Sight, least: float) -> bool:
-    """Whether neither an identifier nor the place says that an element of the right name is the recorded one.
+    """Return True if neither an identifier nor the place confirms an element with the right name.
 
     When there were more of its name, the recorded one may be gone, or another have left its row: then only the same
     row, or the very same place, says that this is not another.
@@ -223,15 +223,17 @@ def _elsewhere(recorded: Target, sight: _Sight, least: float) -> bool:
 
 
 def _was_beside(recorded: Target, seen: Target) -> bool:
-    """Whether `seen` bears the name of something that stood next to the recorded element: then it is that."""
+    """Return True if `seen` has the name of a recorded neighbour, and so is that neighbour."""
     own = (recorded.name, recorded.label, recorded.text)
     if any(compare(text, seen.name) is Wording.SAME for text in own if text):
         return False
     return any(compare(text, seen.name) is Wording.SAME for text in recorded.neighbours)
 
 
-def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_version: int = 0) -> Decision:
-    """The verdict on what the tiers xpath to hash found: exactly one confirmed element, or a miss."""
+def decide_identified(
+    recorded: Target, candidates: Sequence[ElementCandidate], entry_version: int = 0
+) -> MatchDecision:
+    """Decide on the elements of the tiers xpath to hash: exactly one confirmed element, or a miss."""
 
     def lookup(**fields: object) -> Lookup:
         return Lookup.model_validate({"candidates": len(candidates), "entry_version": entry_version, **fields})
@@ -242,7 +244,7 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
         c for c in agreeing if not _other_row(recorded, c.target) and not _is_stranger(recorded, c.target, alike)
     ]
     if not confirmed:
-        return Decision(lookup(reason="disagrees" if candidates else "not_found"))
+        return MatchDecision(lookup(reason="disagrees" if candidates else "not_found"))
     confirmed = _one_of_nested(recorded, confirmed)
     identities = identities_of(recorded, [c.target for c in confirmed])
     scored = sorted(
@@ -257,13 +259,13 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
     runner_up = scored[1].score if len(scored) > 1 else 0.0
     conflict = _points_elsewhere(recorded, candidates, confirmed) and not any(known.speaks_for for known in identities)
     if conflict or (len(confirmed) > 1 and not _stands_out(recorded, scored)):
-        return Decision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
+        return MatchDecision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
     moved = _kind_of(recorded.container) != _kind_of(seen.container) and not best.identity.speaks_for
     # What moved into another kind of container may be a namesake: it is compared with all others first.
     sight = _Sight(seen, Wording.SAME, best.identity, alike)
     if best.score < IDENTIFIED_SCORE or moved or _elsewhere(recorded, sight, SAME_PLACE):
         tier = best.candidate.tier
-        return Decision(lookup(reason="low_score", tier=tier, score=best.score, runner_up=runner_up))
+        return MatchDecision(lookup(reason="low_score", tier=tier, score=best.score, runner_up=runner_up))
     healed = bool(recorded.element_hash) and seen.element_hash != recorded.element_hash
     found = lookup(
         hit=True,
@@ -273,11 +275,11 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
         runner_up=runner_up,
         evidence=_evidence(recorded, best),
     )
-    return Decision(found, best.candidate)
+    return MatchDecision(found, best.candidate)
 
 
-def _one_of_nested(recorded: Target, confirmed: list[Candidate]) -> list[Candidate]:
-    """Of elements that lie in each other, and so are called the same, the one that is all that was recorded."""
+def _one_of_nested(recorded: Target, confirmed: list[ElementCandidate]) -> list[ElementCandidate]:
+    """Return the exact element among nested ones with the same name."""
     paths = sorted((c.target.xpath for c in confirmed), key=len)
     if len(confirmed) < 2 or any(not inner.startswith(f"{outer}/") for outer, inner in pairwise(paths)):
         return confirmed
@@ -294,7 +296,7 @@ def _kind_of(container: str) -> str:
 
 
 def _evidence(recorded: Target, chosen: _Scored) -> tuple[str, ...]:
-    """What speaks for the element, in words for a report."""
+    """Return the evidence for the element in words for a report."""
     seen = chosen.candidate.target
     names = {Wording.SAME: "same name", Wording.ALIKE: "name of the same meaning", Wording.LONGER: "longer name"}
     told = [names[chosen.wording]] if chosen.wording in names and (recorded.name or recorded.label) else []
@@ -304,8 +306,10 @@ def _evidence(recorded: Target, chosen: _Scored) -> tuple[str, ...]:
     return (*told, f"place {place(recorded, seen):.2f}")
 
 
-def _points_elsewhere(recorded: Target, candidates: Sequence[Candidate], confirmed: Sequence[Candidate]) -> bool:
-    """Whether an identifier of the recording is on another element than those that bear its name.
+def _points_elsewhere(
+    recorded: Target, candidates: Sequence[ElementCandidate], confirmed: Sequence[ElementCandidate]
+) -> bool:
+    """Return True if an identifier of the recording is on another element than those with its name.
 
     An id with a number in it counts where that other element is called nearly the same; where there were namesakes, so
     does an element that has not changed at all.
@@ -324,7 +328,7 @@ def _points_elsewhere(recorded: Target, candidates: Sequence[Candidate], confirm
 
 
 def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
-    """Whether two elements that nobody gave a role or a name are told apart by what a person would go by.
+    """Return True if two elements without role and name differ for a person.
 
     Without a role, that is how they look. Without a name, it is what is read on them, where there are or were others
     (`alike` are there now), or else the nearest text; the text of a field is what was typed into it.
@@ -357,7 +361,7 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
 
 
 def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
-    """Whether the best of several elements with equal role and name is told apart by more than its position."""
+    """Return True if the best of several elements with equal role and name differs by more than position."""
     best, second = scored[0].candidate.target, scored[1].candidate.target
     if any(one.candidate.target.attributes == recorded.attributes != best.attributes for one in scored[1:]):
         return False  # the other has not changed in itself: both may have changed places
@@ -380,11 +384,11 @@ def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
 
 def decide_similar(
     recorded: Target,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[ElementCandidate],
     entry_version: int = 0,
     thresholds: Thresholds = Thresholds(),
-) -> Decision:
-    """The verdict of the last tier, over all elements of the page: score, margin and no contradiction, or a miss."""
+) -> MatchDecision:
+    """Decide over all elements of the page by score, margin and contradictions: one element, or a miss."""
 
     def lookup(**fields: object) -> Lookup:
         counted = {"candidates": len(candidates), "entry_version": entry_version, "tier": "similarity"}
@@ -392,11 +396,11 @@ def decide_similar(
 
     possible, refused = _possible(recorded, candidates)
     if not possible:
-        return Decision(lookup(reason="not_found"))
+        return MatchDecision(lookup(reason="not_found"))
     best = possible[0]
     runner_up = possible[1].score if len(possible) > 1 else 0.0
     if best.score < thresholds.score:
-        return Decision(lookup(reason="low_score", score=best.score, runner_up=runner_up))
+        return MatchDecision(lookup(reason="low_score", score=best.score, runner_up=runner_up))
     # What bears the recorded name elsewhere is no less likely the one than what is only called alike.
     # Of several of one name, one that is refused for its place may still be the one: the other only stands nearer.
     is_one_of_several = recorded.namesakes > 1 and not _stays(recorded, best.candidate.target)
@@ -408,21 +412,21 @@ def decide_similar(
         for one in possible[1:]
     )
     if is_outdone or best.score - runner_up < thresholds.margin:
-        return Decision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
+        return MatchDecision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
     evidence = _evidence(recorded, best)
     found = lookup(hit=True, healed=True, score=best.score, runner_up=runner_up, evidence=evidence)
-    return Decision(found, best.candidate)
+    return MatchDecision(found, best.candidate)
 
 
 def _stands_nearer(recorded: Target, one: _Scored, best: _Scored) -> bool:
-    """Whether a namesake of the best stands where the recorded one stood, and the best only looks more like it."""
+    """Return True if a namesake has the recorded place, and the best only looks more similar."""
     if best.identity.speaks_for or one.wording < best.wording:
         return False
     return place(recorded, one.candidate.target) > place(recorded, best.candidate.target)
 
 
-def _possible(recorded: Target, candidates: Sequence[Candidate]) -> tuple[list[_Scored], Wording]:
-    """The elements that nothing contradicts, the most similar first; and the best wording of those that something does.
+def _possible(recorded: Target, candidates: Sequence[ElementCandidate]) -> tuple[list[_Scored], Wording]:
+    """Return the uncontradicted elements, most similar first, and the best wording of the others.
 
     Elements of other rows do not count among the latter: each row has its own "Edit".
     """
@@ -452,8 +456,8 @@ def _possible(recorded: Target, candidates: Sequence[Candidate]) -> tuple[list[_
     return sorted(found, key=lambda one: -one.score), refused
 
 
-def _is_alone(recorded: Target, seen: Target, kin: Sequence[Candidate], wordings: Sequence[Wording]) -> bool:
-    """Whether nothing else on the page could be the recorded element by role and name; a longer name needs the role."""
+def _is_alone(recorded: Target, seen: Target, kin: Sequence[ElementCandidate], wordings: Sequence[Wording]) -> bool:
+    """Return True if role and name fit no other element; a longer name requires the role."""
     called = [
         c.target
         for c, wording in zip(kin, wordings, strict=True)
@@ -464,7 +468,7 @@ def _is_alone(recorded: Target, seen: Target, kin: Sequence[Candidate], wordings
     return recorded.namesakes <= 1 and not is_told_by_row and called == [seen]
 
 
-def _is_reworded(recorded: Target, candidates: Sequence[Candidate]) -> bool:
+def _is_reworded(recorded: Target, candidates: Sequence[ElementCandidate]) -> bool:
     if not recorded.neighbours:
         return False
     texts = {normalise(text) for c in candidates for text in (c.target.name, c.target.text, *c.target.neighbours)}
@@ -472,15 +476,15 @@ def _is_reworded(recorded: Target, candidates: Sequence[Candidate]) -> bool:
     return left <= len(recorded.neighbours) * STILL_WORDED
 
 
-def comparable(elements: Sequence[Element], *, needs_input: bool) -> list[Candidate]:
-    """The elements of a snapshot that the last tier compares: what cannot be acted on is nobody's target for input."""
+def comparable(elements: Sequence[Element], *, needs_input: bool) -> list[ElementCandidate]:
+    """Return the elements that the last tier compares; inactive ones are no targets for input."""
     return [
-        Candidate(index=index, tier="similarity", target=element.target)
+        ElementCandidate(index=index, tier="similarity", target=element.target)
         for index, element in enumerate(elements)
         if (element.actionable and element.visible) or not needs_input
     ]
 
 
 def may_compare(identified: Lookup) -> bool:
-    """Whether the last tier may speak: comparing cannot tell apart what the identifying descriptions did not."""
+    """Return True if comparison may decide, as the identifying descriptions left no tie."""
     return not identified.hit and identified.reason != "ambiguous"

@@ -1,4 +1,4 @@
-"""Which of several elements a preference rule takes: the first, the last, or that of the row with the lowest number."""
+"""Preference rules: choose the first, the last, or the lowest-numbered row of several elements."""
 
 import re
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Overruling(Record):
 
 
 def overruled(rules: Sequence[OverrideRule], snapshot: Snapshot, picked_id: str) -> Overruling | None:
-    """What the first preference about the element `picked_id` takes instead; None when it stays.
+    """Return the element that the first applicable preference chooses instead of `picked_id`; None if it stays.
 
     A rule by numbers abstains when they cannot be compared: a row with several, or two currencies.
     """
@@ -55,7 +55,7 @@ def overruled(rules: Sequence[OverrideRule], snapshot: Snapshot, picked_id: str)
 
 
 def number_in(text: str) -> Decimal | None:
-    """The number that `text` writes, with either mark for decimals: `1.234,56`, `1,234.56`, `1 234`; None if unclear.
+    """Parse the number in `text` with either decimal mark: `1.234,56`, `1,234.56`, `1 234`; None if unclear.
 
     One mark alone before three digits groups them (`1.234` is a thousand and more), unless a zero stands before it.
     """
@@ -106,7 +106,7 @@ def _preferred(prefer: Preference, snapshot: Snapshot, picked: Element) -> Eleme
 
 
 def _amounts(row: str, by: str | None) -> list[tuple[Decimal, str]]:
-    """Numbers of a row that may be meant, each with its currency."""
+    """Return the candidate numbers of a row with their currencies."""
     if by is not None:
         text = expressions.part_found(by, row) or ""
         amounts = _money(text) or _numbers(text)
@@ -130,7 +130,7 @@ def _numbers(text: str) -> list[tuple[Decimal, str]]:
 
 
 def _row_text(element: Element, snapshot: Snapshot) -> str:
-    """What the row or repeated item of an element says; without either, the element itself."""
+    """Return the text of the element's row or repeated item, else of the element itself."""
     target = element.target
     if target.row:
         return "\n".join(target.row)

@@ -1,4 +1,4 @@
-"""Whether two elements stand in the same row of a table or list: told by what the rows say, never by their places."""
+"""Comparison of rows of tables and lists by their texts, never by position."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _MOMENT = re.compile(
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b",
     re.IGNORECASE,
 )
-"""What says when or how much: such a cell may change while its row stays what it is."""
+"""Times and amounts: such a cell may change within the same row."""
 _DECORATION = " :*›»→"
 """Signs before and behind a text that are not part of what it says."""
 
@@ -27,7 +27,7 @@ _DECORATION = " :*›»→"
 def same_row(
     recorded: Iterable[str], seen: Iterable[str], own: frozenset[str] = frozenset(), near: Iterable[str] = ()
 ) -> bool:
-    """Whether a row that is seen is the recorded one; the words `own` of the elements themselves do not count.
+    """Return True if the row is the recorded one; the words `own` of the elements themselves do not count.
 
     Cells may stand in another order, and there may be more of them. The first cell that was recorded and is no
     number or moment is what the row is called by: it must be there as a whole. No other cell may have become one in
@@ -53,13 +53,13 @@ def same_row(
 
 
 def _is_in(cell: str, row: Iterable[str]) -> bool:
-    """Whether a row has the cell, letter by letter or in other words that are known to mean the same."""
+    """Return True if the row has the cell, literally or in words with the same meaning."""
     meaning, known = meaning_of(cell)
     return any(cell == other or (known and meaning_of(other) == (meaning, True)) for other in row)
 
 
 def _cells(row: Iterable[str], own: frozenset[str]) -> list[str]:
-    """The normalised cells that say something of their own, undecorated; what was cut off is more than a cell."""
+    """Return the normalised, distinctive cells without decoration; truncated ones are more than a cell."""
     cells = []
     for cell in row:
         text = normalise(cell).strip(_DECORATION)

@@ -1,4 +1,4 @@
-"""Whether two wordings on controls mean the same: how a reader would take "Log in", "Sign in" and "Anmelden".
+"""Meaning of wordings on controls: "Log in", "Sign in" and "Anmelden" are the same to a reader.
 
 Words are compared without accents, signs and counters, and then by what they mean, as far as the list of common words
 on controls goes. The list is general knowledge about interfaces, not about any site; what is not in it is compared
@@ -19,7 +19,7 @@ SAME_SPELLING = 0.86
 """Words spelt at least this alike are one word: plural and singular, a typing error, "e-mail" and "email"."""
 
 LEAST_LEFT = 1 / 3
-"""Of the longer wording, at least so much is the shorter one: "Title" is not "Title for want of a label"."""
+"""Minimum share of the shorter wording in the longer one: "Title" is not "Title for want of a label"."""
 
 _LATIN = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "ħ": "h"}
@@ -35,7 +35,7 @@ _ADDITIONS = ("un", "dis", "de")
 
 
 class Wording(IntEnum):
-    """How far two wordings agree, the better the higher."""
+    """Agreement of two wordings; higher is better."""
 
     OPPOSED = 0
     """One says the opposite of the other, or they are known to mean different things."""
@@ -51,7 +51,7 @@ class Wording(IntEnum):
 
 @lru_cache(maxsize=32768)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in order, folded to plain letters; without a counter at its end; CJK sign by sign."""
+    """Return the words in order, folded to plain letters, without a final counter; CJK by character."""
     plain = _COUNTER.sub("", normalise(text))
     if not plain.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
@@ -75,7 +75,7 @@ _LONGEST = max(map(len, _KNOWN))
 
 @lru_cache(maxsize=32768)
 def meaning_of(text: str) -> tuple[tuple[str, ...], bool]:
-    """What the words mean, phrase by phrase, and whether all of them are known; filling words are left out."""
+    """Return the meanings phrase by phrase without filler words, and whether all are known."""
     words = words_of(text)
     found: list[str] = []
     complete = True
@@ -99,7 +99,7 @@ def meaning_of(text: str) -> tuple[tuple[str, ...], bool]:
 
 @lru_cache(maxsize=32768)
 def compare(recorded: str, seen: str) -> Wording:
-    """How far two wordings agree. Numbers are part of the wording: "Page 2" is not "Page 3"."""
+    """Return the agreement of two wordings. Numbers count: "Page 2" is not "Page 3"."""
     left, right = words_of(recorded), words_of(seen)
     if not left or not right:
         return Wording.SAME if normalise(recorded) == normalise(seen) else Wording.OTHER
@@ -122,7 +122,7 @@ def compare(recorded: str, seen: str) -> Wording:
 
 
 def _is_turned(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Whether only one of two wordings says "not", "all" or the like: "Send" and "Cancel send"."""
+    """Return True if only one wording has a negation, "all" or the like: "Send" and "Cancel send"."""
     if (left ^ right) & TURNING:
         return True
     pairs = [(a, b) for a in left - right for b in right - left if min(len(a), len(b)) > 2]

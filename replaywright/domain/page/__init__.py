@@ -1,1 +1,1 @@
-"""A page as it is read: targets, snapshots, their text and their differences, and what was observed. Above `common`."""
+"""Pages as read: targets, snapshots, their text and differences, and observations. Above `common`."""

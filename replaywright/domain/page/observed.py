@@ -1,4 +1,4 @@
-"""What was observed of a page and of a step: the only things that predicates are evaluated over."""
+"""Observations of a page and a step, over which predicates are evaluated."""
 
 from typing import Any, TypeAlias
 
@@ -12,99 +12,98 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class TextProbe(Record):
-    """Ask the page whether visible text contains something."""
+    """Question to the page: does visible text contain this?"""
 
     text: str
     within: ElementQuery | None = None
-    """Only inside elements that match; None means the whole page, frames included."""
+    """Only inside matching elements; None for the whole page with its frames."""
 
 
 class ElementProbe(Record):
-    """Ask the page which elements match a query."""
+    """Question to the page: which elements match?"""
 
     query: ElementQuery
     view: bool = False
-    """Whether to count those in view, too."""
+    """True to count the matches in view, too."""
 
 
 Probe: TypeAlias = TextProbe | ElementProbe
 
 
 class ElementState(Record):
-    """What was seen of one matching element."""
+    """Observed state of a matching element."""
 
     role: str = ""
     name: str = ""
     text: str = ""
     """At most 2,000 characters."""
     value: str = ""
-    """Empty for password fields, always."""
+    """Always empty for password fields."""
     visible: bool = True
     focused: bool = False
-    """Whether the keys go to it: it has the focus, or is the active descendant of what has."""
+    """True if it receives keys: it is focused, or the active descendant of the focused element."""
     checked: bool | None = None
-    """Ticked, chosen or pressed; None for what knows no such thing."""
+    """Ticked, chosen or pressed; None if it has no such state."""
     enabled: bool = True
 
 
 class ProbeResult(Record):
-    """What the page answered to one probe, over all its frames."""
+    """Answer of the page to a probe, over all frames."""
 
     count: int = 0
     """Visible matches."""
     in_view: int = 0
-    """Of the first fifty matches those of which something lies in the window, uncovered; 0 when not asked for."""
+    """Number of the first fifty matches that are partly in the viewport and uncovered; 0 if not requested."""
     elements: tuple[ElementState, ...] = ()
     """The first three visible matches in document order."""
     nearest: tuple[str, ...] = ()
-    """With no match: the three most alike, such as `button "Send message"`."""
+    """Without a match: the three most similar, such as `button "Send message"`."""
 
 
 class Response(Record):
-    """An answer of a server to a request that a step set off."""
+    """A response to a request of a step."""
 
     method: str
     url: str
-    """Origin and path; no query."""
+    """Origin and path, without query."""
     status: int
     document: bool = False
-    """Whether the request was for a document, not by a script."""
+    """True if the request was for a document."""
 
 
 class AssertionContext(Record):
-    """What a predicate is evaluated over."""
+    """Observations for the evaluation of predicates."""
 
     url: str
     title: str = ""
     probes: tuple[tuple[Probe, ProbeResult], ...] = ()
     responses: tuple[Response, ...] = ()
-    """To documents, scripts' requests and whatever else the step sent, in the order of the answers."""
+    """To all requests of the step, in order of the responses."""
     downloads: tuple[str, ...] = ()
-    """Names of the files that the step downloaded completely."""
+    """Names of completely downloaded files."""
     dialogs: tuple[str, ...] = ()
-    """Kind, text and answer of the dialogs that the step caused."""
+    """Kind, text and answer of the dialogs of the step."""
 
     def answer(self, probe: Probe) -> ProbeResult:
-        """The page's answer to `probe`; an empty one when it was not asked."""
+        """Return the answer to `probe`; empty if it was not asked."""
         return next((result for asked, result in self.probes if asked == probe), ProbeResult())
 
 
 class PredicateResult(Record):
-    """The verdict on one predicate."""
+    """Verdict on a predicate."""
 
     passed: bool
-    """Whether it holds."""
     reason: str
-    """`holds`, or a code for why not: `url_differs`, `none_found`, `still_there`, `text_missing`, `value_differs`, …"""
+    """`holds`, or the code of a failure: `url_differs`, `none_found`, `still_there`, `text_missing`, `value_differs`, …
+    """
     details: dict[str, Any] = Field(default_factory=dict)
-    """What was expected and found: counts, nearest matches, the beginning of the address."""
+    """Expected and found values: counts, nearest matches, start of the address."""
     required: bool = True
-    """False: that it does not hold is a warning only."""
+    """False: an unmet predicate is only a warning."""
     decided: bool = True
-    """False when it could not be told: its element is not there, or not the only one. Then its opposite does not hold
-    either."""
+    """False if its element is missing or ambiguous; then its negation does not hold either."""
 
     @property
     def fails(self) -> bool:
-        """Whether the step or task fails because of it."""
+        """True if it fails the step or task."""
         return self.required and not self.passed

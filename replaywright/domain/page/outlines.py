@@ -1,4 +1,4 @@
-"""What a page shows, as far as it tells whether it is the same page again."""
+"""Outlines of pages, for recognising a restored page."""
 
 from collections import Counter
 
@@ -6,23 +6,23 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import normalise
 
 ALIKE = 0.6
-"""The part of a page's named elements that a restored page has to show again."""
+"""Share of a page's named elements that a restored page must show."""
 
 
 class Outline(Record):
-    """The elements of a page and its frames that have a name or a value."""
+    """Elements of a page and its frames with a name or a value."""
 
     elements: tuple[tuple[str, str, str | None], ...] = ()
-    """Role, name, and what it holds: None of what cannot be acted on."""
+    """Role, name and value; None as value of an element that is not actionable."""
 
 
 def unlike(before: Outline, after: Outline) -> str:
-    """What shows that a page is not as it was; empty when it is.
+    """Return the difference of a restored page; empty if it is alike.
 
-    Fields have to hold what they held, and most of what had a name has to be there again.
+    Fields must have the same values, and most named elements must be there.
     """
-    told, shown = _fields(before), _fields(after)
-    for (role, name), value in told.items():
+    held, shown = _fields(before), _fields(after)
+    for (role, name), value in held.items():
         if value and shown.get((role, name)) != value:
             return f"{role} {name!r} does not hold what it held"
     named, seen = _named(before), _named(after)

@@ -1,44 +1,34 @@
-"""Pictures of what the screen showed around a step, and where the step's element was in them."""
+"""Pictures of the screen around a step, and the place of the step's element in them."""
 
 from enum import StrEnum
 
-from pydantic import Field
-
 from replaywright.domain.common.base import Record
+from replaywright.domain.page.targets import Box
 
 
 class Pictures(StrEnum):
-    """Of which steps a run keeps pictures. Of a step that fails it always keeps one."""
+    """Steps whose pictures a run keeps, beside failed ones."""
 
     FAILURES = "failures"
-    """Of no others."""
+    """No others."""
     AUTO = "auto"
-    """Of those that are learned or healed, too: these take long anyway."""
+    """Also learned and healed ones, which take long anyway."""
     STEPS = "steps"
-    """Of all, and of the page that the run begins on."""
-
-
-class Box(Record):
-    """A place on a page, in CSS pixels from the top left corner of its top document, wherever that is scrolled to."""
-
-    x: float
-    y: float
-    width: float = Field(ge=0)
-    height: float = Field(ge=0)
+    """All, and the start page."""
 
 
 class StepPicture(Record):
-    """What the screen showed once a step had ended, everything that shows a secret hidden."""
+    """The screen at the end of a step, with secrets hidden."""
 
     digest: str = ""
-    """Of the JPEG in the artifact store; empty when there is none."""
+    """Digest of the JPEG in the artifact store; empty without one."""
     missing: str = ""
-    """Why there is none."""
+    """Reason for a missing picture."""
     view: Box | None = None
-    """Which part of the page it shows."""
+    """Visible part of the page."""
 
     def placed(self, box: Box) -> Box | None:
-        """Where `box` is in the picture, in shares of its width and height; None where it does not show it."""
+        """Return `box` as fractions of the picture; None if it is not in it."""
         if self.view is None or not self.view.width or not self.view.height:
             return None
         left, top = max(0.0, box.x - self.view.x), max(0.0, box.y - self.view.y)

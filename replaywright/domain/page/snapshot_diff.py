@@ -1,15 +1,16 @@
-"""What changed between two snapshots: appeared, vanished, changed, moved.
+"""Differences between two snapshots: appeared, vanished, changed and moved elements.
 
-Element ids are valid for one snapshot only, and an absolute path changes for every row below an inserted one. So
-first the items of repetitions are paired, by their words: the row that took the place of a deleted one is another
-row. Then elements are paired in passes, the strictest first, each over what the passes before it left: equal in
-everything, equal wherever it stands, and so on to what only stands at the same place.
+Element ids are valid for one snapshot only, and an inserted row changes the absolute paths of all rows below. So items
+of repetitions are paired first, by their words: a row in the place of a deleted one is another row. Then elements are
+paired in passes over the remaining ones, from the strictest criterion (equal in everything) to the weakest (same
+place).
 """
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import log
 from typing import Final, Literal
 
@@ -23,44 +24,39 @@ Field = Literal["value", "states", "name", "text", "options"]
 _FIELDS: Final[tuple[Field, ...]] = ("value", "states", "name", "text", "options")
 _STABLE: Final = ("data-testid", "data-test", "data-test-id", "data-qa", "data-cy", "id", "name")
 _SAME_ITEM: Final = 0.3
-"""Share of an item's words, weighted by their rarity, that must stay for it to be the same item."""
+"""Share of an item's words, weighted by rarity, that the same item must keep."""
 _RARE: Final = 8
-"""Items are compared only if they share a word that at most so many items hold: all with all would take too long."""
+"""Items are compared only if they share a word that at most so many items have, to bound the time."""
 
 _Key = Callable[[Element], Hashable | None]
 
 
 class ElementChange(Record):
-    """One element that is in both snapshots and says something else."""
+    """An element in both snapshots that has changed."""
 
     before: Element
     after: Element
     fields: tuple[Field, ...]
-    """Which of its fields differ, at least one."""
+    """Changed fields, at least one."""
 
 
 class SnapshotDiff(Record):
-    """What is different; elements that appeared, changed or moved have the ids of the later snapshot."""
+    """Differences; appeared, changed and moved elements have the ids of the later snapshot."""
 
     url: tuple[str, str] | None = None
-    """Before and after, if they differ."""
+    """Before and after, if changed."""
     title: tuple[str, str] | None = None
     appeared: tuple[Element, ...] = ()
     vanished: tuple[Element, ...] = ()
     changed: tuple[ElementChange, ...] = ()
     moved: tuple[Element, ...] = ()
-    """In another order among those that stayed: as few as explain the new order."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the two snapshots show the same."""
-        return not (self.url or self.title or self.appeared or self.vanished or self.changed or self.moved)
+    """Smallest set of remaining elements that explains the new order."""
 
     def as_text(self, limit: int = 40) -> str:
-        """At most about `limit` lines for people and models: `+` appeared, `-` vanished, `~` changed, `>` moved.
+        """Return about `limit` lines: `+` appeared, `-` vanished, `~` changed, `>` moved.
 
-        What can be acted on comes first within each sign. Texts of the page stand in double quotes, as in
-        `replaywright.domain.page.snapshot_text`. Empty when nothing changed.
+        Actionable elements come first in each kind. Texts of the page stand in double quotes, as in
+        `replaywright.domain.page.snapshot_text`. Empty without changes.
         """
         lines = []
         for what, pair in (("url", self.url), ("title", self.title)):
@@ -72,23 +68,23 @@ class SnapshotDiff(Record):
             ("-", "vanished", [_element_line(element) for element in _actionable_first(self.vanished)]),
             (">", "moved", [_element_line(element) for element in _actionable_first(self.moved)]),
         )
-        left, kinds = max(0, limit - len(lines)), sum(1 for *_, told in signs if told)
-        for sign, happened, told in signs:
-            if not told:
+        left, kinds = max(0, limit - len(lines)), sum(1 for *_, found in signs if found)
+        for sign, happened, found in signs:
+            if not found:
                 continue
             # Each kind has its share, so that a thousand new rows do not hide the one message that vanished.
             share = max(1, left // kinds)
             kinds -= 1
-            kept = told if len(told) <= share else told[: share - 1]
+            kept = found if len(found) <= share else found[: share - 1]
             lines += [f"{sign} {line}" for line in kept]
-            if len(kept) < len(told):
-                lines.append(f"{sign} {len(told) - len(kept)} more {happened}")
-            left -= min(share, len(told))
+            if len(kept) < len(found):
+                lines.append(f"{sign} {len(found) - len(kept)} more {happened}")
+            left -= min(share, len(found))
         return "\n".join(lines)
 
 
 def diff(before: Snapshot, after: Snapshot) -> SnapshotDiff:
-    """What changed from `before` to `after`; elements that are not visible count as not there."""
+    """Return the differences from `before` to `after`; invisible elements are ignored."""
     old = [element for element in before.elements if element.visible]
     new = [element for element in after.elements if element.visible]
     pairs = _paired(old, new)
@@ -116,13 +112,13 @@ class _Side:
 
     elements: Sequence[Element]
     items: dict[Hashable, list[int]]
-    """Places of the elements of each repeated item, such as a table row, in order."""
+    """Indexes of the elements of each repeated item, such as a table row, in order."""
     repeated: frozenset[int]
-    """Places of all elements that stand in an item."""
+    """Indexes of all elements in items."""
 
 
 def _paired(old: Sequence[Element], new: Sequence[Element]) -> dict[int, int]:
-    """Places in `new` by places in `old`."""
+    """Map indexes in `old` to indexes in `new`."""
     was, now = _side(old), _side(new)
     pairs: dict[int, int] = {}
     for left, right in _paired_items(was, now):
@@ -162,7 +158,7 @@ def _item(element: Element) -> Hashable | None:
 
 
 def _paired_items(was: _Side, now: _Side) -> list[tuple[Hashable, Hashable]]:
-    """Items that are equal in all their words, then those whose rare words mostly stayed."""
+    """Pair items with equal words, then those that kept most of their rare words."""
     pairs: list[tuple[Hashable, Hashable]] = []
     alike: dict[Hashable, list[Hashable]] = defaultdict(list)
     for item, places in now.items.items():
@@ -181,15 +177,15 @@ def _paired_items(was: _Side, now: _Side) -> list[tuple[Hashable, Hashable]]:
 def _likely_items(
     was: _Side, left: Sequence[Hashable], now: _Side, right: Sequence[Hashable]
 ) -> list[tuple[Hashable, Hashable]]:
-    """Pairs of items of which each is the other's likeliest: the row of which a cell changed."""
+    """Pair items that are each other's most likely match: rows with a changed cell."""
     old = {item: _words(was, places) for item, places in was.items.items()}
     new = {item: _words(now, places) for item, places in now.items.items()}
     held = Counter(word for words in (*old.values(), *new.values()) for word in words)
     total = len(old) + len(new)
     holders: dict[str, list[Hashable]] = defaultdict(list)
     for item in right:
-        for told in new[item]:
-            holders[told].append(item)
+        for token in new[item]:
+            holders[token].append(item)
 
     def weight(words: frozenset[str]) -> float:
         return sum(log(total / held[word]) for word in words)
@@ -211,17 +207,15 @@ def _likely_items(
 
 
 def _words(side: _Side, places: Sequence[int]) -> frozenset[str]:
-    said = []
-    for at in places:
-        target = side.elements[at].target
-        said += [target.name, target.text, *target.row, target.attributes.get("href", "")]
-    return tokens(" ".join(said))
+    targets = [side.elements[at].target for at in places]
+    texts = ((each.name, each.text, *each.row, each.attributes.get("href", "")) for each in targets)
+    return tokens(" ".join(chain.from_iterable(texts)))
 
 
 def _pair_within(
     left: Sequence[int], right: Sequence[int], old: Sequence[Element], new: Sequence[Element], pairs: dict[int, int]
 ) -> None:
-    """Pair the elements of one item: equal ones, then those of a kind if there are as many of it as before."""
+    """Pair the elements of one item: equal ones, then those of a kind if their number is the same."""
     were, are = [old[at] for at in left], [new[at] for at in right]
     found: dict[int, int] = {}
     for key in (_content_and_state, _content, _identity):
@@ -243,7 +237,7 @@ def _pair_by(
     agree: Callable[[int, int], bool] = lambda _was, _now: True,
     alone: bool = False,
 ) -> None:
-    """Pair what `key` says is equal, in order; with `alone` only where it is the only one on both sides."""
+    """Pair elements with equal `key`, in order; with `alone`, only unique ones."""
     was, now = _by_key(key, old, pairs), _by_key(key, new, pairs.values())
     for value, places in was.items():
         others = now.get(value, [])
@@ -310,18 +304,18 @@ def _by_attribute(attribute: str) -> _Key:
 
 
 def _different(was: Element, now: Element) -> tuple[Field, ...]:
-    told = (
+    differences = (
         was.value != now.value,
         was.states != now.states,
         normalise(was.target.name) != normalise(now.target.name),
         normalise(was.target.text) != normalise(now.target.text),
         was.options != now.options,
     )
-    return tuple(field for field, differs in zip(_FIELDS, told, strict=True) if differs)
+    return tuple(field for field, differs in zip(_FIELDS, differences, strict=True) if differs)
 
 
 def _out_of_order(places: Sequence[int]) -> list[int]:
-    """The places outside one longest increasing run of `places` (after Schensted), in order."""
+    """Return the places outside one longest increasing run (after Schensted), in order."""
     tails: list[int] = []
     tops: list[int] = []
     before: list[int] = []
@@ -357,7 +351,7 @@ def _element_line(element: Element) -> str:
 
 def _change_line(change: ElementChange) -> str:
     was, now = change.before, change.after
-    said: dict[Field, tuple[str, str]] = {
+    values: dict[Field, tuple[str, str]] = {
         "value": (quoted(was.value), quoted(now.value)),
         "states": (_states(was), _states(now)),
         "name": (quoted(was.target.name), quoted(now.target.name)),
@@ -365,12 +359,12 @@ def _change_line(change: ElementChange) -> str:
         "options": (quoted("|".join(was.options)), quoted("|".join(now.options))),
     }
     fields = [field for field in change.fields if field != "text" or "name" not in change.fields]
-    told = ", ".join(f"{field} {said[field][0]} → {said[field][1]}" for field in fields)
+    changes = ", ".join(f"{field} {values[field][0]} → {values[field][1]}" for field in fields)
     called = word(now.target.role or now.target.tag) or "text"
     if now.actionable:
         called = f"[{word(now.id)}] {called}"
     name = "" if "name" in fields or not now.target.name else f" {quoted(now.target.name)}"
-    return f"{called}{name}: {told}"
+    return f"{called}{name}: {changes}"
 
 
 def _states(element: Element) -> str:

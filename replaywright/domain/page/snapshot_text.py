@@ -1,4 +1,4 @@
-"""A snapshot as the text that a model reads: few tokens, and nothing in it can be forged by the page.
+"""Snapshots as text for a model: few tokens, and the page cannot forge its structure.
 
     page "Orders"
      [e1] link "Home"
@@ -11,9 +11,9 @@
       [e331] link "Edit"
     (12 more not shown: e340–e345, 6 texts)
 
-A line without indentation begins a section: the nearest landmark, form, dialog, table or list of what follows, with
-its frame if it is in one. Of a long repetition the first items, the last, and those that the instruction names are
-shown. Everything that a page can choose stands in double quotes, on one line, without double quotes in it.
+A line without indentation begins a section: the nearest landmark, form, dialog, table or list, after its frame. A long
+repetition shows its first and last items and those that the instruction names. Every text of the page stands in double
+quotes, on one line, without double quotes in it.
 """
 
 import re
@@ -34,10 +34,10 @@ TOKEN_LIMIT: Final = 6000
 
 _WHOLE_ITEMS: Final = 8
 _WHOLE_TOKENS: Final = 300
-"""A repetition of at most so many items, or costing at most so many tokens, is shown whole."""
+"""A repetition with at most so many items, or tokens, is shown whole."""
 _FIRST_ITEMS: Final = 3
 _NAMED_ITEMS: Final = 8
-"""At most so many items are shown because the instruction names them: the ones that it names best."""
+"""Maximum items shown because the instruction names them, best matches first."""
 
 _NAME_LIMIT: Final = 80
 _CELL_LIMIT: Final = 60
@@ -46,14 +46,14 @@ _OPTIONS_LIMIT: Final = 160
 _TELLING_TYPES: Final = frozenset(
     {"password", "file", "date", "time", "datetime-local", "month", "week", "color", "email", "tel", "url"}
 )
-"""Types of <input> that the role does not say."""
+"""Types of <input> that the role does not imply."""
 _SPOKEN_ROLES: Final = frozenset(
     {"heading", "alert", "status", "alertdialog", "dialog", "img", "progressbar", "meter", "tooltip", "log", "caption"}
 )
-"""Roles of texts that are worth their token; of a paragraph or a cell its words say enough."""
+"""Roles of texts that are worth a token; other texts appear without one."""
 _CELL_ROLES: Final = frozenset({"cell", "gridcell", "rowheader", "paragraph", ""})
 _ROW_REACH: Final = 10
-"""How far after its cells the first element of a row may stand: a row tells at most eight cells."""
+"""Distance between a row's cells and its first element: a row has at most eight cells."""
 _URGENT_ROLES: Final = frozenset({"alert", "status", "alertdialog", "dialog"})
 
 _LISTED: Final = re.compile(r"^ *\[([^\]\s]+)\] ", re.MULTILINE)
@@ -61,40 +61,40 @@ _LISTED: Final = re.compile(r"^ *\[([^\]\s]+)\] ", re.MULTILINE)
 _Key = tuple[tuple[FrameStep, ...], str]
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _SELECTORS: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""What takes no room although it counts as a letter or a mark: as many bits as anybody wants can be told by it."""
+"""Invisible characters that count as letters or marks, which could carry hidden text."""
 
 
 @dataclass
 class _Entry:
-    """What is shown or left out as one: an element, a run of texts, or the note of what a repetition holds more."""
+    """A unit that is shown or left out: an element, a run of texts, or the note for omitted items."""
 
     line: str
     section: str
     rank: int
-    """What is left out last comes first: 0 is the most important."""
+    """Importance; 0 is left out last."""
     header: str = ""
-    """The line of the repeated item, printed before the first entry of the item that is shown."""
+    """Line of the repeated item, printed before its first shown entry."""
     ids: tuple[str, ...] = ()
-    """Of what can be acted on."""
+    """Ids of its actionable elements."""
     texts: int = 0
 
 
 @dataclass
 class _Item:
-    """One item of a repetition: a table row, a list item, a card."""
+    """An item of a repetition: a table row, a list item, a card."""
 
     number: int
     at: list[int] = field(default_factory=list)
-    """Places in the list of elements, those nested in the item included."""
+    """Indexes of its elements, including nested ones."""
 
 
 def snapshot_text(
     snapshot: Snapshot, limit: int = LINE_LIMIT, *, about: str = "", max_tokens: int = TOKEN_LIMIT
 ) -> str:
-    """At most `limit` lines of about `max_tokens` tokens: the form described above.
+    """Return at most `limit` lines of about `max_tokens` tokens in the form above.
 
-    What can be acted on, what `about` (an instruction with its values) names and what is in the viewport goes first
-    when something must be left out; the last line then says what was.
+    Actionable elements, those that `about` (an instruction with its values) names and those in the viewport come first;
+    the last line describes the omissions.
     """
     shown = [element for element in snapshot.elements if element.visible]
     wanted = tokens(about)
@@ -120,32 +120,32 @@ def snapshot_text(
 
 
 def listed_ids(text: str) -> tuple[str, ...]:
-    """Ids of the elements that the text form of a snapshot lists; what a page says stands in quotes and is none."""
+    """Return the ids of the elements that the text lists; quoted texts of the page do not count."""
     return tuple(_LISTED.findall(text))
 
 
 def element_line(element: Element, *, more: Iterable[str] = ()) -> str:
-    """`[e12] button "Send"` and what tells it apart; `more` are details that are only shown between twins.
+    """Return `[e12] button "Send"` with distinguishing details; `more` are those for twins only.
 
-    What cannot be acted on has no id: `heading "Orders"`, or its words alone.
+    Other elements have no id: `heading "Orders"`, or the words alone.
     """
     if not element.actionable:
         return _context_line(element) or quoted("")
     target = element.target
     name = target.name or target.text
     parts = [f"[{word(element.id)}] {word(target.role or target.tag) or 'element'}", quoted(name)]
-    said = tokens(name)
+    shown = tokens(name)
     attributes = target.attributes
-    # A label of what has a name is a guess from where texts stand; the name has what the page itself gives as label.
+    # For a named element the label is only a guess from positions; the name includes the declared label.
     label = "" if target.name else target.label
     for key, text in (
         ("label", label),
         ("placeholder", attributes.get("placeholder", "")),
         ("title", attributes.get("title", "")),
     ):
-        if not tokens(text) <= said:
+        if not tokens(text) <= shown:
             parts.append(f"{key}={quoted(text)}")
-            said |= tokens(text)
+            shown |= tokens(text)
     kind = attributes.get("type", "").lower()
     if kind in _TELLING_TYPES:
         parts.append(f"type={kind}")
@@ -164,7 +164,7 @@ def element_line(element: Element, *, more: Iterable[str] = ()) -> str:
 def _folded(
     shown: Sequence[Element], wanted: frozenset[str], repeated: Mapping[str, int]
 ) -> tuple[frozenset[int], dict[int, _Entry]]:
-    """Places of the elements that a repetition leaves out, and what stands for them, by place."""
+    """Return the indexes of elements that repetitions leave out, and the notes for them, by index."""
     groups: dict[_Key, dict[int, _Item]] = defaultdict(dict)
     for at, element in enumerate(shown):
         if element.group:
@@ -187,12 +187,12 @@ def _folded(
             where = f" ({_range(ids)})" if ids and not unread else ""
             place = (left or items[-1:])[0].at[0]
             folds[place] = key, _Entry(f"… {len(left) + unread} more like these{where}", "", 2, ids=ids)
-    told = {
+    notes = {
         at: entry
         for at, (key, entry) in folds.items()
         if not any(at in places for other, places in hidden.items() if other != key)
     }
-    return frozenset[int]().union(*hidden.values()), told
+    return frozenset[int]().union(*hidden.values()), notes
 
 
 def _costs_little(items: Sequence[_Item], shown: Sequence[Element]) -> bool:
@@ -205,7 +205,7 @@ def _costs_little(items: Sequence[_Item], shown: Sequence[Element]) -> bool:
 
 
 def _named(items: Sequence[_Item], shown: Sequence[Element], wanted: frozenset[str]) -> list[int]:
-    """Places of the items that hold words of the instruction which few others hold, the best first."""
+    """Return the indexes of the items with rare words of the instruction, best first."""
     if not wanted:
         return []
     words = [wanted & frozenset[str]().union(*(_words(shown[at]) for at in item.at)) for item in items]
@@ -263,7 +263,7 @@ def _entries(
 
 
 def _items(shown: Sequence[Element]) -> list[tuple[int, ...]]:
-    """For each element the places of all that stand in the same item; empty when it stands in none."""
+    """Return for each element the indexes of all elements in its item; empty without one."""
     keys: list[object] = []
     for element in shown:
         target = element.target
@@ -292,23 +292,24 @@ def _headers(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> list
 
 
 def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
-    """`17: "Anna" | "12 May"`: the cells of an item that its elements do not say themselves.
+    """Return `17: "Anna" | "12 May"`: the cells of an item that its elements do not repeat.
 
-    Outside of repetitions a row may be part of a layout: a cell that is cut off holds half a page, and one alone
-    stands for no row.
+    Outside of repetitions a row may be layout: a truncated cell or a single one is ignored.
     """
     row = next((shown[at].target.row for at in item if shown[at].target.row), ())
     acting = [shown[at].target for at in item if shown[at].actionable]
-    said = tokens(" ".join(f"{target.name or target.text} {'' if target.name else target.label}" for target in acting))
+    acted_on = tokens(
+        " ".join(f"{target.name or target.text} {'' if target.name else target.label}" for target in acting)
+    )
     number = shown[item[0]].group_item
-    own = [cell for cell in row if not tokens(cell) <= said and (number or not cell.endswith("…"))]
+    own = [cell for cell in row if not tokens(cell) <= acted_on and (number or not cell.endswith("…"))]
     if not own or (not number and len(own) < 2):
         return ""
     return (f"{number}: " if number else "row: ") + " | ".join(quoted(cell, _CELL_LIMIT) for cell in own)
 
 
 def _twins(shown: Sequence[Element], items: Sequence[tuple[int, ...]]) -> set[int]:
-    """Places of the elements that role, name, section and row do not tell apart."""
+    """Return the indexes of elements with equal role, name, section and row."""
     seen: dict[object, list[int]] = defaultdict(list)
     for at, element in enumerate(shown):
         if element.actionable:
@@ -332,7 +333,7 @@ def _differences(element: Element) -> list[str]:
 
 
 def _said_already(at: int, shown: Sequence[Element], headers: Sequence[str]) -> bool:
-    """Whether a text only repeats what stands beside it: a section's name, a field's label, a cell of a row."""
+    """Return True if the text repeats a neighbour: a section's name, a field's label, a cell of a row."""
     target = shown[at].target
     words = target.name or target.text
     text = normalise(words)
@@ -351,7 +352,7 @@ def _said_already(at: int, shown: Sequence[Element], headers: Sequence[str]) -> 
     row = next((near for near in following if shown[near].actionable), at)
     if row != at and quoted(words, _CELL_LIMIT) in headers[row]:
         return True
-    # The cell of a layout: all that it says is said again by what is in it.
+    # A layout cell repeats the texts inside it.
     inside = (normalise(shown[near].target.name or shown[near].target.text) for near in following)
     return target.role in ("cell", "gridcell") and sum(1 for one in inside if one and one in text) > 1
 
@@ -377,7 +378,7 @@ def _joinable(before: str, line: str) -> bool:
 
 
 def _named_elements(shown: Sequence[Element], wanted: frozenset[str]) -> set[int]:
-    """Places of the elements to act on that hold a word of the instruction which few others hold."""
+    """Return the indexes of actionable elements with a rare word of the instruction."""
     if not wanted:
         return set()
     words = {at: wanted & _words(element) for at, element in enumerate(shown) if element.actionable}
@@ -399,7 +400,7 @@ def _rank(element: Element, is_named: bool) -> int:
 
 
 def section_of(target: Target) -> str:
-    """`frame "inner" form "Compose"`: where an element stands; `page` when it stands in nothing that has a role."""
+    """Return the section of an element, `frame "inner" form "Compose"`, or `page`."""
     hops = [hop.name or hop.title or hop.url or str(hop.index) for hop in target.frame]
     frame = " ".join(f"frame {quoted(hop, 60)}" for hop in hops)
     role, name = _container(target)
@@ -408,7 +409,7 @@ def section_of(target: Target) -> str:
 
 
 def _container(target: Target) -> tuple[str, str]:
-    """Role and name of a container that is told as `form "Compose"`."""
+    """Return role and name of a container such as `form "Compose"`."""
     role, _, name = target.container.partition(" ")
     return word(role), name.strip().removeprefix('"').removesuffix('"')
 
@@ -436,7 +437,7 @@ def _left_out(entries: Sequence[_Entry]) -> str:
 
 
 def _plain(text: str) -> str:
-    """On one line, without what does not show and without double quotes."""
+    """Return the text on one line, without invisible characters and double quotes."""
     seen = text
     if not text.isascii():
         seen = "".join(" " if unicodedata.category(char) in _UNSEEN else char for char in _SELECTORS.sub("", text))
@@ -444,10 +445,10 @@ def _plain(text: str) -> str:
 
 
 def quoted(text: str, limit: int = _NAME_LIMIT) -> str:
-    """A text of the page in double quotes, on one line, at most `limit` characters."""
+    """Return a text of the page in double quotes, on one line of at most `limit` characters."""
     return f'"{shorten(_plain(text[: 4 * limit]), limit)}"'
 
 
 def word(text: str) -> str:
-    """A role, tag or id: what HTML lets a tag name hold beside letters could imitate the form."""
+    """Return a role, tag or id without characters that could imitate the form."""
     return re.sub(r"[^\w-]", "", text)[:40]

@@ -1,4 +1,4 @@
-"""The pruned, structured reading of a page."""
+"""Snapshots: the pruned, structured reading of a page."""
 
 from pydantic import Field
 
@@ -7,13 +7,13 @@ from replaywright.domain.page.targets import Target
 
 
 class Element(Record):
-    """One element of a snapshot that can be acted on or read."""
+    """A snapshot element that can be acted on or read."""
 
     id: str
-    """`e1`, `e2`, …: valid for this snapshot only."""
+    """`e1`, `e2`, …: valid in this snapshot only."""
     target: Target
     actionable: bool = True
-    """False for plain text, headings and the like, which only give context."""
+    """False for plain text, headings and the like, which give context."""
     visible: bool = True
     in_viewport: bool = True
     value: str = ""
@@ -24,23 +24,23 @@ class Element(Record):
     options: tuple[str, ...] = ()
     """Labels of a <select>'s options, at most 30."""
     group: str = ""
-    """`g1`, `g2`, …: equal for all elements of one repetition, such as all rows of one table; empty outside of any."""
+    """`g1`, `g2`, …: equal for all elements of one repetition, such as the rows of a table; empty outside."""
     group_item: int = 0
-    """The repeated item this element stands in, counted from 1; 0 outside of any repetition."""
+    """Number of the repeated item, from 1; 0 outside of repetitions."""
 
 
 class Snapshot(Record):
-    """A page as the model and the similarity search see it, frames and open shadow roots included."""
+    """A page as the model and the similarity search see it, with frames and open shadow roots."""
 
     url: str
     title: str = ""
     elements: tuple[Element, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was left out and why: too many elements, a closed shadow root, a frame that did not answer."""
+    """Omissions with reasons: too many elements, a closed shadow root, a frame that did not answer."""
     node_count: int = 0
     repeated: dict[str, int] = Field(default_factory=dict)
-    """How many items a repetition has in all, by its `group`, where not all of them were read."""
+    """Total items of each repetition, by `group`, if not all were read."""
 
     def element(self, element_id: str) -> Element | None:
-        """The element with this id, if it is in the snapshot."""
+        """Return the element with this id; None without one."""
         return next((element for element in self.elements if element.id == element_id), None)

@@ -1,1 +1,1 @@
-"""Plans: loops written out, plans of models, and the limits of a model that has read a page. Above `skill`."""
+"""Plans: expanded loops, plans of models, and limits of a model that has read a page. Above `skill`."""

@@ -1,8 +1,7 @@
-"""What a model plans for a goal becomes steps of templates here, or is refused.
+"""Conversion of a model's plan for a goal into template steps, or its refusal.
 
-Values of the goal stand in the planner's answer as they are, or as `{{name}}`. A skill needs the name, so values are
-replaced by code; where two parameters have the same value, the field's own words decide, and where these do not either,
-the planner is asked which it meant.
+The planner writes values of the goal literally or as `{{name}}`. A skill needs names, so code replaces the values. If
+two parameters have the same value, the words of the field decide, else the planner is asked.
 """
 
 import re
@@ -29,20 +28,20 @@ _AS_WRITTEN = frozenset(
         *("item", "on_more", "on_failure"),
     }
 )
-"""Fields that name a kind of thing, not a thing of the goal."""
+"""Fields that never contain a value of the goal."""
 _WHOLE = frozenset({"value", "values", "value_equals", "text_equals", "equals", "one_of", "none_of"})
-"""Fields that may be a parameter's value from end to end, however short that is."""
+"""Fields whose whole text may be a parameter's value, however short."""
 
 _ENTERED = ("value", "values")
 _NOT_DONE: Any = dict.fromkeys(("expect", "when", "reconcile"), True)
 _NOT_DONE["steps"] = {"__all__": dict(_NOT_DONE)}
-"""Parts of a step with which nothing is done."""
+"""Parts of a step that perform nothing."""
 _LONG = 3
-"""Characters from which on `generalise` replaces a value inside a text."""
+"""Minimum length of a value that `generalise` replaces inside a text."""
 
 
 class GoalPlan(Record):
-    """A part of a plan that may be carried out."""
+    """An accepted part of a plan."""
 
     steps: tuple[Step, ...] = ()
     complete: bool = False
@@ -57,14 +56,14 @@ def checked_goal_plan(
     verify: Sequence[Mapping[str, Any]],
     last: bool,
 ) -> GoalPlan:
-    """The plan as steps of templates.
+    """Return the plan as template steps.
 
     Args:
         items: Steps as the planner wrote them.
-        plan: What the plan is checked against.
-        complete: Whether the goal is reached after them.
-        verify: What shall hold at the end, as the planner wrote it.
-        last: The planner will not be asked again: what is only wanted for a later skill is done without.
+        plan: Rules for the plan.
+        complete: True if the steps reach the goal.
+        verify: Final verification as the planner wrote it.
+        last: The planner will not be asked again: requirements of a later skill are waived.
 
     Raises:
         PlanRefused: it breaks a rule.
@@ -87,10 +86,10 @@ def checked_goal_plan(
 
 
 def _uses_values_first(steps: Sequence[Step], rules: PlanRules, *, last: bool) -> None:
-    """See that all values of the goal are used before a step that cannot be taken back.
+    """Require that all values of the goal are used before a step that cannot be undone.
 
     Raises:
-        PlanRefused: one is not.
+        PlanRefused: one is unused.
     """
     for index, step, until in _each(steps):
         used_until = (*rules.plan[: rules.position], *steps[:index], until)
@@ -104,7 +103,7 @@ def _uses_values_first(steps: Sequence[Step], rules: PlanRules, *, last: bool) -
 
 
 def _each(steps: Sequence[Step]) -> Iterable[tuple[int, Step, Step]]:
-    """Each step with its index, and what the step of the plan that it belongs to does until it is done."""
+    """Yield each step with its index, and the part of its planned step up to and including it."""
     for index, step in enumerate(steps):
         yield index, step, step
         if isinstance(step, ForEach):
@@ -113,7 +112,7 @@ def _each(steps: Sequence[Step]) -> Iterable[tuple[int, Step, Step]]:
 
 
 def _enters_something_else(steps: Iterable[Step], rules: PlanRules) -> bool:
-    """Whether something is entered that does not stand in the goal: it may be there in the place of what does."""
+    """Return True if a step enters text that is not in the goal, possibly instead of a value."""
     goal = normalise(fill(rules.task.goal, rules.values)).casefold()
     every = (step for _, step, _ in _each(tuple(steps)))
     entered = (text for step in every for key in _ENTERED for text in texts_of(getattr(step, key, None)))
@@ -122,9 +121,9 @@ def _enters_something_else(steps: Iterable[Step], rules: PlanRules) -> bool:
 
 
 def _unused(steps: Iterable[Step], rules: PlanRules, *, last: bool) -> list[str]:
-    """Parameters that no step uses, in what it does; at last, plain text that nobody needed is let go.
+    """Return the parameters that no step uses; with `last`, plain texts may stay unused.
 
-    What a step expects, and when it is done, is no use of a value: nothing is done with it.
+    Expectations and conditions of a step do not count as uses.
     """
     done = (step.model_dump(mode="json", exclude=_NOT_DONE) for step in steps)
     used = frozenset().union(*(parameters_in(text) for data in done for text in texts_of(data)))
@@ -147,7 +146,7 @@ def _verified(verify: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Pr
 
 
 def _templated(place: str, item: Mapping[str, Any], rules: PlanRules) -> dict[str, Any]:
-    """What the planner wrote with names in the place of values."""
+    """Replace the values in the planner's answer by parameter names."""
     about = str(item.get("instruction") or "")
 
     def replaced(value: Any, key: str) -> Any:
@@ -174,7 +173,7 @@ def _templated(place: str, item: Mapping[str, Any], rules: PlanRules) -> dict[st
 
 
 def _lists_of(texts: Sequence[str], rules: PlanRules) -> list[str]:
-    """The parameters that are just this list."""
+    """Return the list parameters with exactly these texts."""
     lists = [name for name, one in rules.task.parameters.items() if one.type == "list" and rules.values.get(name)]
     return [name for name in lists if list_parameter(rules.values[name]) == tuple(texts)]
 
@@ -189,7 +188,7 @@ def _named(place: str, text: str, about: str, rules: PlanRules, *, whole: bool) 
 
 
 def _in_part(place: str, part: str, about: str, values: Mapping[str, str]) -> str:
-    """`part` with names for the values in it; of several with one value, the one that is meant."""
+    """Replace the values in `part` by names; equal values need the meant parameter."""
     names: dict[str, list[str]] = {}
     for name, value in values.items():
         if value in part:
@@ -202,11 +201,11 @@ def _in_part(place: str, part: str, about: str, values: Mapping[str, str]) -> st
 
 
 def _meant(place: str, value: str, names: Sequence[str], about: str) -> str:
-    """The one of the parameters with this value that the field's words speak of."""
+    """Return the parameter with this value that the field's words refer to."""
     if len(names) == 1:
         return names[0]
-    said = frozenset(meaning_of(about)[0])
-    shared = {name: len(said & frozenset(meaning_of(name.replace("_", " "))[0])) for name in names}
+    words = frozenset(meaning_of(about)[0])
+    shared = {name: len(words & frozenset(meaning_of(name.replace("_", " "))[0])) for name in names}
     best = max(shared.values())
     ranked = [name for name in names if shared[name] == best]
     if best == 0 or len(ranked) > 1:

@@ -1,4 +1,4 @@
-"""A run that begins from a goal in words: what it decides on the way, and what crosses to its activities."""
+"""State and messages of a run that begins from a goal in words."""
 
 from typing import Literal, TypeAlias
 
@@ -19,93 +19,94 @@ from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import Task
 
 ROUNDS = 12
-"""How often the planner is asked for the next part of the plan of one run."""
+"""Maximum planner rounds of one run."""
 STEPS = 60
-"""Steps that a goal may take; a plan that wants more is endless."""
+"""Maximum steps for a goal; a longer plan is endless."""
 CLAIM_S = 900.0
-"""How long a run may learn before another one begins to learn the same."""
+"""Validity of a learning claim."""
 LOOK_S = 2.0
-"""How often a run that waits for another looks whether that one has learned."""
+"""Interval at which a run that waits for another checks for its skill."""
 WAIT_S = 600.0
-"""How long a run waits for another at most before it learns by itself."""
+"""Longest wait for another run before a run learns by itself."""
 
 How: TypeAlias = Literal["recalled", "learned", "relearned"]
-"""The run was one of the skill; it learned it; it was one of it, failed, and learned a new version."""
+"""recalled: the run was one of the skill; learned: it learned it; relearned: the skill failed and it learned a new
+version."""
 
 
 class SkillUse(SkillRef):
-    """The skill of a run, and what the run had to do with it."""
+    """A run's skill and how the run used it."""
 
     how: How
 
 
 class GoalParameter(Record):
-    """One value that the labeller found in the goal."""
+    """A value that the labeller found in the goal."""
 
     name: str
     type: Literal["text", "email", "number", "date", "list"] = "text"
     value: str
-    """As a parameter's value is; of a list the JSON of its texts."""
+    """The parameter's value; for a list the JSON of its texts."""
     said: str = ""
-    """Of a list: the words of the goal in which its texts stand."""
+    """Words of the goal that list the texts."""
 
     @property
     def words(self) -> str:
-        """The words of the goal that are this value."""
+        """Words of the goal that are this value."""
         return self.said or self.value
 
 
 class Labels(Record):
-    """What a goal is about, in the labeller's words; checked by code."""
+    """The labeller's description of a goal, checked by code."""
 
     name: str = ""
-    """Short, lower case with dashes; empty when there are no labels, and then nothing is learned from the run."""
+    """Short, lower case with dashes; empty without labels, and then the run learns nothing."""
     label: str = ""
     description: str = ""
     parameters: tuple[GoalParameter, ...] = ()
     patterns: tuple[str, ...] = ()
-    """Other sentences that mean the same, with `{{parameter}}` for each value."""
+    """Other sentences with the same meaning, with `{{parameter}}` for each value."""
     near_misses: tuple[str, ...] = ()
-    """Sentences that sound like it and do not mean it."""
+    """Similar sentences with another meaning."""
     refused: tuple[str, ...] = ()
-    """What the labeller said and code did not accept, and why."""
+    """Parts of the answer that code refused, with reasons."""
 
 
 class GoalState(Record):
-    """How a run from a goal goes on, once that is decided."""
+    """State of a run from a goal."""
 
     sentence: str = ""
-    """The goal as it was given, values in it."""
+    """The goal as given, with its values."""
     labels: Labels = Labels()
     learning: bool = False
-    """The planner has yet to say the rest of the plan."""
+    """True while the planner has yet to give the rest of the plan."""
     rounds: int = 0
-    """How often it was asked."""
+    """Planner rounds so far."""
     verify: tuple[Predicate, ...] = ()
-    """What it says must hold at the end, templates."""
+    """The planner's final verification, templates."""
     first: Target | None = None
-    """The first element that the run acted on."""
+    """First element that the run acted on."""
     claim: str = ""
-    """Key of what this run learns; empty if it does not, or the claim is another run's."""
+    """Key of this run's learning claim; empty without one."""
     helped: bool = False
-    """A person did a part of it."""
+    """True if a person did a part of it."""
     failed: str = ""
-    """Where and why the recalled skill failed; empty as long as it did not."""
+    """Place and reason of the failure of the recalled skill; empty without one."""
     begins: RecalledFor | None = None
-    """Of a recalled skill that has yet to be held against its start page."""
+    """Recalled skill that has not been compared with its start page yet."""
     context: SkillContext = SkillContext()
-    """What the planner's first page told of the circumstances."""
+    """Context seen on the planner's first page."""
     notes: tuple[str, ...] = ()
-    """What was decided, for people."""
+    """Decisions, for people."""
 
 
 class Mended(Record):
-    """What a run of a skill by its name knows of a step that failed, and of who did the rest."""
+    """State of a run of a named skill after a failed step."""
 
     failed: str = ""
-    """Kind of change, step and reason of the first; empty as long as none did."""
+    """Kind of change, step and reason of the first failure; empty without one."""
     helped: bool = False
-    """A person did a part of it."""
+    """True if a person did a part of it."""
 
 
 class LabelRequest(Record):
@@ -127,32 +128,32 @@ class ClaimRequest(Record):
 
 
 class LookRequest(Record):
-    """Input of `look`: which session's page to read."""
+    """Input of `look`: the session whose page is read."""
 
     session: SessionRef
     epoch: int
     about: str = ""
-    """The goal with its values: elements that are listed for it are marked on a picture, where one is taken."""
+    """The goal with its values: elements listed for it are marked on a picture, if one is taken."""
 
 
 class Looked(Record):
-    """A page that was read: digests in the artifact store."""
+    """Digests, in the artifact store, of a page."""
 
     snapshot: str
     dom: str = ""
-    """Empty when it could not be had."""
+    """Empty when unavailable."""
     place: str = ""
     """Origin and path."""
     signed_in: bool | None = None
-    """Whether the site takes the browser for signed in; None when that cannot be told."""
+    """None if unknown."""
     picture: str = ""
-    """With numbered marks; empty where none is wanted or could be had."""
+    """With numbered marks; empty if not wanted or not available."""
     picture_missing: str = ""
-    """Why one that was wanted is not there."""
+    """Reason for a missing picture."""
 
 
 class PlanRequest(Record):
-    """Input of `plan_goal`: how to reach the goal from the page as it is."""
+    """Input of `plan_goal`: plan from the current page to the goal."""
 
     run_id: str
     lineage: str
@@ -161,64 +162,64 @@ class PlanRequest(Record):
     """With the parameters; its goal is a template."""
     values: dict[str, str] = Field(default_factory=dict)
     plan: tuple[Step, ...] = ()
-    """Steps done, and those that remain where one failed."""
+    """Done steps, and the remaining ones after a failure."""
     position: int = 0
-    """How many of them are done."""
+    """Number of done steps."""
     commits: tuple[int, ...] = ()
-    """Indexes of the steps done that must not be done again."""
+    """Indexes of done steps that must not be repeated."""
     failed: str = ""
-    """Why the step at `position` failed; empty where none did."""
+    """Failure of the step at `position`; empty without one."""
     tried: tuple[str, ...] = ()
     answers: tuple[UserAnswer, ...] = ()
-    """What the user has said to the planner's questions."""
+    """The user's answers to the planner."""
     snapshot: str
     """Digest in the artifact store."""
     dom: str = ""
-    """Digest of the document as it was before it was pruned; empty when it is not known."""
+    """Digest of the document before pruning; empty if unknown."""
     picture: str = ""
-    """Digest of the snapshot's picture with numbered marks; empty when there is none."""
+    """Digest of the snapshot's picture with numbered marks; empty without one."""
     picture_missing: str = ""
-    """Why one that was wanted is not there."""
+    """Reason for a missing picture."""
 
 
 class JudgeRequest(Record):
-    """Input of `judge_recall`: what became of the recall that a run began with."""
+    """Input of `judge_recall`: the outcome of a recall."""
 
     run_id: str
     tenant: str
     outcome: Literal["succeeded", "failed", "refused", "rejected"]
-    """`refused`: the skill was not begun. `rejected`: a person said that it is not the one that was meant."""
+    """`refused`: the skill was not begun. `rejected`: a person said that it is the wrong one."""
     reason: str = ""
-    """Why it was refused; takes the place of `accepted` in the recall's record."""
+    """Reason of a refusal; replaces `accepted` in the record."""
 
 
 class LearnRequest(Record):
-    """Input of `learn_skill`: write down what a verified run did."""
+    """Input of `learn_skill`: save a verified run as a skill."""
 
     run_id: str
     tenant: str
     task: Task
-    """As it is run: parameters, steps that were really done, final verification; templates."""
+    """The task as run: parameters, performed steps, final verification; templates."""
     values: dict[str, str] = Field(default_factory=dict)
     labels: Labels = Labels()
     sentence: str = ""
     first: Target | None = None
     replaces: SkillRef | None = None
-    """The version that had failed in this run."""
+    """Version that failed in this run."""
     keeps_start: bool = False
-    """The replaced version's first step was done as it is: what it begins with holds for the new one."""
+    """True if the replaced version's first step was performed unchanged, so its precondition holds for the new one."""
     reason: str = ""
     context: SkillContext = SkillContext()
 
 
 class Learned(Record):
-    """What came of writing down a run."""
+    """Output of `learn_skill`."""
 
     skill: SkillUse | None = None
     refused: str = ""
-    """Why it is no skill."""
+    """Reason why the run is no skill."""
 
 
 def claim_key(url: str, goal: str) -> str:
-    """Digest the site and the goal without its values: two runs must not learn the same twice."""
+    """Digest the site and the goal without values: two runs must not learn the same twice."""
     return digest({"site": origin_of(url), "goal": normalise(masked(goal)).casefold()})

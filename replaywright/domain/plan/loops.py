@@ -1,7 +1,7 @@
-"""Steps for each item of a list: which items there are, and the plan with the steps of each written out.
+"""Loops: the items of a `for_each`, and the plan with the steps of each item expanded.
 
-The items come out of a step of their own, `for_each`, whose outcome is recorded like any other: whoever has the
-outcomes of a plan's steps writes the same plan out of it, in the workflow, after continue-as-new and on a resume.
+The items are the outcome of the `for_each` step, recorded like any other. So the outcomes of a plan's steps always give
+the same expansion: in the workflow, after continue-as-new and on a resume.
 """
 
 import json
@@ -20,24 +20,24 @@ from replaywright.domain.task.steps import ITEMS_FIELD, CellTest, ForEach, Step
 from replaywright.errors import ActionFailed
 
 ITEMS_BYTES = 128 * 1024
-"""Bytes of all items of a `for_each` together: they are kept in the history and in the ledger."""
+"""Maximum bytes of all items of a `for_each`: history and ledger keep them."""
 _NAMES_SHOWN = 12
 """Columns that a message names."""
 
 Item: TypeAlias = str | dict[str, str]
-"""A text, or a row: column to text."""
+"""A text, or a row as column to text."""
 
 
 class ItemLine(Record):
     """An item that was left before all its steps were done."""
 
     item: str
-    """What items are called in the task."""
+    """Name of the items in the task."""
     number: int
     """From 1."""
     value: Item
     step: int
-    """Index of the step that failed, in the plan as it is written out."""
+    """Index of the failed step in the expanded plan."""
     reason: str = ""
     message: str = ""
 
@@ -46,17 +46,17 @@ class Loop(Record):
     """A `for_each` whose items are known."""
 
     at: int
-    """Its index in the plan as it is written out."""
+    """Its index in the expanded plan."""
     items: tuple[Item, ...]
 
 
 class Iteration(Record):
-    """Where a step belongs to an item."""
+    """Position of a step in a loop."""
 
     loop: int
-    """Number of the loop in the plan, from 0."""
+    """Index of the loop in the plan."""
     number: int
-    """Of the item, from 0."""
+    """Index of the item."""
     begins: int
     """Index of the item's first step."""
     ends: int
@@ -66,15 +66,15 @@ class Iteration(Record):
 # ----------------------------------------------------------------------------------------------- items
 
 
-def items_of(step: ForEach, told: Mapping[str, Any]) -> tuple[Item, ...]:
-    """The items of a `for_each` with its parameters' values: those given, else those that the page `told`.
+def items_of(step: ForEach, read: Mapping[str, Any]) -> tuple[Item, ...]:
+    """Return the items of a `for_each` with filled parameters: the given ones, else those `read` from the page.
 
-    Each is there once, in the order of the list or page.
+    Duplicates are dropped; the order is that of the list or page.
 
     Raises:
-        ActionFailed: `too_many_items`, `items_too_large`, `no_column`: nothing was done with any of them.
+        ActionFailed: `too_many_items`, `items_too_large` or `no_column`, before any item is begun.
     """
-    found: Sequence[Any] = step.values if isinstance(step.values, tuple) else told[ITEMS_FIELD]
+    found: Sequence[Any] = step.values if isinstance(step.values, tuple) else read[ITEMS_FIELD]
     if step.is_table:
         _require_columns(step, found)
         tests = {column: _tester(test) for column, test in step.where.items()}
@@ -100,7 +100,7 @@ def items_of(step: ForEach, told: Mapping[str, Any]) -> tuple[Item, ...]:
 
 
 def _require_columns(step: ForEach, rows: Sequence[Mapping[str, str]]) -> None:
-    """See that every column that is named is one of the table's.
+    """Require that the table has every named column.
 
     Raises:
         ActionFailed: `no_column`.
@@ -115,13 +115,13 @@ def _require_columns(step: ForEach, rows: Sequence[Mapping[str, str]]) -> None:
 
 
 def columns_in(step: ForEach) -> tuple[str, ...]:
-    """The columns that its steps name, as written."""
+    """Return the columns that its steps name, as written."""
     prefix = f"{step.item}."
     return tuple(sorted(name.removeprefix(prefix) for name in parameters_of(step.steps) if name.startswith(prefix)))
 
 
 def parameters_of(steps: Sequence[Step]) -> frozenset[str]:
-    """All parameters that steps name, items and their columns included."""
+    """Return all parameters in the steps, including items and their columns."""
     texts = (text for step in steps for text in texts_of(step.model_dump(mode="json")))
     return frozenset().union(*map(parameters_in, texts))
 
@@ -137,7 +137,7 @@ def _tester(test: CellTest) -> Callable[[str], bool]:
         return lambda text: contains(text, wanted)
     if test.matches is not None:
         pattern = test.matches
-        try:  # with the values of its parameters it may be larger than RE2 takes
+        try:  # filled parameters may exceed the limits of RE2
             expressions.found_in(pattern, "")
         except expressions.Unusable as exc:
             raise ActionFailed("pattern_unusable", f"where: {exc}", dispatched=False) from exc
@@ -147,7 +147,7 @@ def _tester(test: CellTest) -> Callable[[str], bool]:
 
 
 def bindings(step: ForEach, item: Item, columns: Sequence[str]) -> dict[str, str]:
-    """What an item puts in the place of `{{item}}` and, for each of `columns`, of `{{item.Column}}`."""
+    """Return the values of `{{item}}` and of `{{item.Column}}` for each of `columns`."""
     if isinstance(item, str):
         return {step.item: item}
     cells = {f"{step.item}.{column}": _cell(item, column) for column in columns}
@@ -158,21 +158,21 @@ def bindings(step: ForEach, item: Item, columns: Sequence[str]) -> dict[str, str
 
 
 class _Listed:
-    """A loop with its `for_each`, and what each item means to its steps."""
+    """A loop with its `for_each` and the values of its items."""
 
     def __init__(self, loop: Loop, step: ForEach, before: int) -> None:
         self.loop = loop
         self.step = step
         self.columns = columns_in(step)
         self._before = before
-        """How many lists before it in the plan call their items the same."""
+        """Number of earlier lists in the plan with the same item name."""
 
     def bound(self, number: int) -> dict[str, str]:
         return bindings(self.step, self.loop.items[number], self.columns)
 
     @cached_property
     def meanings(self) -> tuple[str, ...]:
-        """What its steps use of each item, with which occurrence of this it is."""
+        """Digest of the used values of each item, with the number of its occurrence."""
         used = parameters_of(self.step.steps)
         seen: Counter[str] = Counter()
         meanings = []
@@ -186,19 +186,19 @@ class _Listed:
 
 
 class Course:
-    """A plan in which the steps of every `for_each` whose items are known are written out, with the values of each.
+    """An immutable plan in which every `for_each` with known items is expanded.
 
-    It never changes; `after` gives the next one.
+    `after` returns the next one.
     """
 
     def __init__(self, rolled: Sequence[Step], values: Mapping[str, str], loops: Sequence[Loop] = ()) -> None:
-        """`rolled` is the plan as it was written, `loops` what is known of its lists, in the order of the plan."""
+        """Expand `rolled`, the plan as written, by `loops`, its known lists in plan order."""
         self.rolled = tuple(rolled)
         self.loops = tuple(loops)
         self._values = values
         plan: list[Step] = []
         self._places: dict[int, int] = {}
-        """Index in the written-out plan to index in `rolled`, for all steps outside of iterations."""
+        """Index in the expanded plan to index in `rolled`, for all steps outside iterations."""
         self._lists: list[_Listed] = []
         for index, step in enumerate(self.rolled):
             self._places[len(plan)] = index
@@ -210,34 +210,34 @@ class Course:
                 plan += step.steps * len(loop.items)
         self._places[len(plan)] = len(self.rolled)
         self.plan = tuple(plan)
-        """All steps, as they are performed one after the other."""
+        """All steps in the order in which they are performed."""
         self._item_acts: tuple[Iteration | None, tuple[str, ...]] = (None, ())
 
     def after(self, position: int, outcome: StepOutcome) -> "Course":
-        """The course once the step at `position` is done: a `for_each` has its items now."""
+        """Return the course after the step at `position`: a `for_each` now has its items."""
         if not isinstance(self.plan[position], ForEach) or ITEMS_FIELD not in outcome.extracted:
             return self
         loop = Loop(at=position, items=tuple(outcome.extracted[ITEMS_FIELD]))
         return Course(self.rolled, self._values, (*self.loops, loop))
 
     def revised(self, position: int, steps: Sequence[Step]) -> "Course":
-        """The course in which these steps take the place of all from `position` on, which is in no iteration."""
+        """Replace all steps from `position` on, which is in no iteration."""
         return Course((*self.rolled[: self.written(position)], *steps), self._values, self.loops)
 
     def written(self, position: int) -> int:
-        """Where the step at `position`, which is in no iteration, stands in the plan as it was written."""
+        """Return the index in the plan as written of a step outside iterations."""
         return self._places[position]
 
     def place_of(self, position: int) -> int:
-        """Where the step at `position` stands in the plan as it was written; of a step of an item, its `for_each`."""
+        """Return the step's index in the plan as written; for a step of an item, that of its `for_each`."""
         return self._places[max(at for at in self._places if at <= position)]
 
     def commits_written(self, commits: Sequence[int]) -> tuple[int, ...]:
-        """Where the commits at these positions stand in the plan as it was written; those of items with their list."""
+        """Return the indexes of these commits in the plan as written."""
         return tuple(dict.fromkeys(map(self.place_of, commits)))
 
     def iteration_at(self, position: int) -> Iteration | None:
-        """The item that the step at `position` is done for; None outside of lists."""
+        """Return the iteration of the step; None outside of lists."""
         for number, listed in enumerate(self._lists):
             size = len(listed.step.steps)
             done, into = divmod(position - listed.loop.at - 1, size)
@@ -246,17 +246,17 @@ class Course:
         return None
 
     def loop_at(self, position: int) -> ForEach | None:
-        """The `for_each` that the step at `position` is one of the steps of; None outside of lists."""
+        """Return the `for_each` of the step; None outside of lists."""
         iteration = self.iteration_at(position)
         return None if iteration is None else self._lists[iteration.loop].step
 
     def item_at(self, position: int) -> Item | None:
-        """The item itself."""
+        """Return the item of the step; None outside of lists."""
         iteration = self.iteration_at(position)
         return None if iteration is None else self.loops[iteration.loop].items[iteration.number]
 
     def said_at(self, position: int) -> str:
-        """Which item that is, without its value: `invoice 2/5`; empty outside of lists."""
+        """Return the item's label without its value, such as `invoice 2/5`; empty outside of lists."""
         iteration = self.iteration_at(position)
         if iteration is None:
             return ""
@@ -264,14 +264,14 @@ class Course:
         return f"{listed.step.item} {iteration.number + 1}/{len(listed.loop.items)}"
 
     def values_at(self, position: int) -> Mapping[str, str]:
-        """The values of the parameters for the step at `position`, those of its item included."""
+        """Return the parameter values for the step, including its item."""
         iteration = self.iteration_at(position)
         if iteration is None:
             return self._values
         return {**self._values, **self._lists[iteration.loop].bound(iteration.number)}
 
     def following(self, position: int) -> Step | None:
-        """The step after this one if it is known by now and has the same values."""
+        """Return the next step if it is known and has the same values."""
         if position + 1 >= len(self.plan) or isinstance(self.plan[position], ForEach):
             return None
         if self.iteration_at(position) != self.iteration_at(position + 1):
@@ -279,10 +279,10 @@ class Course:
         return self.plan[position + 1]
 
     def act_at(self, position: int) -> str:
-        """What the step at `position` does, wherever it stands; see `fingerprints.acts_of`.
+        """Return the digest of the step's action, independent of its place; see `fingerprints.acts_of`.
 
-        A step of an item is told by what its list's steps use of the item, so that it is known again where the items
-        were read anew and are others, or in another order.
+        A step of an item is identified by the used values of the item, so it is recognised when the items are read
+        again and have changed or another order.
         """
         iteration = self.iteration_at(position)
         if iteration is None:
@@ -300,11 +300,11 @@ class Course:
 
 
 ITEM_FIELD = "item"
-"""Under which the entries of a list in a run's result have the item itself."""
+"""Field of the item itself in the entries of a list in a run's result."""
 
 
 def collected(so_far: Mapping[str, Any], course: Course, position: int, extracted: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run has read, with what the step at `position` read: for each item of a list, an entry in its list."""
+    """Merge the step's extracted values into the run's; items of a list have entries."""
     if isinstance(course.plan[position], ForEach):
         return dict(so_far)
     loop, item = course.loop_at(position), course.item_at(position)
@@ -319,7 +319,7 @@ def collected(so_far: Mapping[str, Any], course: Course, position: int, extracte
 
 
 def skipped_items(course: Course, position: int, outcome: StepOutcome) -> tuple[ItemLine, ...]:
-    """The item that is left with this outcome of its step, if it is."""
+    """Return the item that this outcome skips, if any."""
     iteration, loop, item = course.iteration_at(position), course.loop_at(position), course.item_at(position)
     if outcome.reason != ITEM_SKIPPED or iteration is None or loop is None or item is None:
         return ()

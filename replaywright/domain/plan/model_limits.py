@@ -1,7 +1,7 @@
-"""Limits of what a model that has read a page may plan, enter and choose.
+"""Limits on what a model that has read a page may plan, enter and choose.
 
-Such a model may do what the page says. Where it may lead, what it may enter and where it may enter secrets is decided
-here, by words that no page has written; what its presses may send is decided by `press_grants`.
+Such a model may follow instructions of the page. This module limits its addresses, its entered texts and the fields for
+secrets, by words that no page has written; `press_grants` limits the requests of its presses.
 """
 
 import re
@@ -22,23 +22,23 @@ from replaywright.domain.task.steps import ForEach, Goto, SelectOption, Step
 _ENTERED: Final = ("value", "values")
 _PLACES: Final = re.compile(r"\{\{[^{}]*\}\}")
 _QUOTED: Final = re.compile(r"(?<!\w)['\"][^'\"]*['\"](?!\w)|[“„«‘「『][^”“»’」』]*[”“»’」』]")
-"""A quotation, in the signs of several languages; not the apostrophe within a word."""
+"""A quotation in the quotes of several languages; not an apostrophe within a word."""
 _ADDRESS: Final = re.compile(r"[^\s@]+@[^\s@]+\.\w+|\w+://|\bwww\.")
 _NUMBER: Final = re.compile(r"\d(?:[\s./-]?\d){5,}")
-"""Six digits or more, grouped or not: an account, a telephone number, an amount worth a thought."""
+"""Six digits or more, grouped or not: an account, a telephone number, a large amount."""
 _DATE: Final = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?")
 _TOLD: Final = 8
-"""Characters from which on a text that stands on the page as well was hardly made up by the planner."""
+"""Minimum length of a text that a planner copied from the page and did not write itself."""
 
 
 def trusted_context(step: Step, *, own: Sequence[Step], goal: str, origins: Iterable[str] = ()) -> TrustedContext:
-    """Collect what is known of a step that no page has written.
+    """Return the facts about a step that no page has written.
 
     Args:
         step: The step.
-        own: Those that the task's author wrote; of lists also their steps.
-        goal: A template of what the run is for.
-        origins: Where steps of a planner may lead.
+        own: Steps of the task's author; lists include their steps.
+        goal: The run's goal as a template.
+        origins: Origins that a planner's steps may lead to.
     """
     is_own = is_among(step, own)
     return TrustedContext(
@@ -50,22 +50,22 @@ def trusted_context(step: Step, *, own: Sequence[Step], goal: str, origins: Iter
 
 
 def is_among(step: Step, own: Sequence[Step]) -> bool:
-    """Say if a step is one of these, or of a list among them."""
+    """Return True if the step is one of these, or in a list among them."""
     return step in own or any(step in each.steps for each in own if isinstance(each, ForEach))
 
 
 def own_words(step: Step) -> str:
-    """The instruction of a step without its parameters."""
+    """Return the instruction without its parameters."""
     return _PLACES.sub(" | ", step.instruction)
 
 
 def goal_words(goal: str) -> str:
-    """The goal without its parameters and its quotations: what is entered asks for nothing."""
+    """Return the goal without parameters and quotations: entered values ask for nothing."""
     return _QUOTED.sub(" | ", _PLACES.sub(" | ", goal))
 
 
 def refuses(element: Element, action: str, trusted: TrustedContext, *, page: Snapshot) -> str:
-    """Say why a step is not done with an element of the page that a model chose; empty when it may be."""
+    """Return why the element that a model chose is refused; empty if it is not."""
     target = element.target
     attributes = target.attributes
     if ACTIONS[Action(action)].can_trigger:
@@ -90,10 +90,10 @@ def _meaning(text: str) -> tuple[str, ...]:
 
 
 def goes_out(step: Step, *, known: Iterable[str], values: Mapping[str, str]) -> str:
-    """Which value of the run a planned step puts into an address; empty for none.
+    """Return the value of the run that a planned step puts into an address; empty for none.
 
-    A form is where values go. An address that a page proposes may lead them anywhere on the site, such as to a page
-    that sends its visitors on; one that the task itself has, or that is open, is none of that.
+    Values belong into forms. An address that a page proposes may carry them to a redirecting page; addresses of the
+    task itself and the open one are exempt.
     """
     if not isinstance(step, Goto) or step.url in known:
         return ""
@@ -101,22 +101,22 @@ def goes_out(step: Step, *, known: Iterable[str], values: Mapping[str, str]) -> 
 
 
 def sends_on(step: Step, *, known: Iterable[str]) -> bool:
-    """Whether a planned step opens a page with another address in its own: such pages send their visitors there."""
+    """Return True if a planned step opens an address with another one in it, as redirecting pages have."""
     if not isinstance(step, Goto) or step.url in known:
         return False
     try:
         parts = urlsplit(step.url)
     except ValueError:
         return True
-    said = unquote(unquote(f"{parts.path[1:]}?{parts.query}#{parts.fragment}"))
-    return any(sign in said for sign in ("//", "\\\\", ":/", ":\\")) or _ADDRESS.search(said) is not None
+    address = unquote(unquote(f"{parts.path[1:]}?{parts.query}#{parts.fragment}"))
+    return any(part in address for part in ("//", "\\\\", ":/", ":\\")) or _ADDRESS.search(address) is not None
 
 
 def made_up(step: Step, *, goal: str, values: Mapping[str, str], own: Sequence[Step], page: str) -> str:
-    """What a planned step enters that nobody has asked for: an address, a long number, or words of the page.
+    """Return text that a planned step enters unasked: an address, a long number, or the page's words.
 
-    Everything else that a planner writes of its own, such as a country's name or a date in another form, is let pass.
-    Options of a list are the page's in any case, and are not looked at.
+    Other texts of the planner, such as a country's name or a reformatted date, are allowed. Options of a list always
+    come from the page and are not checked.
     """
     if isinstance(step, SelectOption):
         return ""
@@ -135,5 +135,5 @@ def made_up(step: Step, *, goal: str, values: Mapping[str, str], own: Sequence[S
 
 
 def _folded(text: str) -> str:
-    """For comparing what is entered: without what does not show, without quotes and gaps."""
+    """Fold entered text for comparison: no invisible characters, quotes and gaps."""
     return re.sub(r"[\s'\"“”‘’«»]+", "", normalise(seen(text)))

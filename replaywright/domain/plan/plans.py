@@ -1,4 +1,4 @@
-"""A model's plan is checked before any of it is done: what it may contain, and what it must not lose."""
+"""Checks of a model's plan before any of it is performed."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,37 +25,37 @@ _FIELDS = frozenset(
         *("url", "value", "values", "keys", "to", "tab", "url_contains", "title_contains"),
     }
 )
-"""What a planned step may say. It describes its element in words: a model writes no selectors."""
+"""Fields of a planned step. A model describes elements in words and writes no selectors."""
 _LIST_FIELDS = frozenset({"item", "target", "elements", "where", "limit", "on_more", "on_failure", "steps"})
-"""What a planned `for_each` may say beside that. Its table is named by a query: tables are not chosen by an id."""
+"""Further fields of a planned `for_each`. A query names its table: tables have no id to choose."""
 _QUERY_FIELDS = frozenset({"role", "name", "name_contains", "name_in", "text", "text_in", "label", "within"})
-"""What a planned query may say: what a person sees of elements."""
+"""Fields of a planned query: the visible properties of elements."""
 _CELL_TESTS = frozenset({"equals", "contains", "one_of", "none_of"})
-"""How a plan may test a cell: a model writes no regular expressions."""
+"""Cell tests of a plan: a model writes no regular expressions."""
 _PROBES: Final = ("x", "@x.invalid/")
-"""Put in the place of an item: an address that these lead to another site is left to the page to choose."""
+"""Test values for an item in an address: if they lead to another site, the page could choose the site."""
 _WEIGHTY = (Effect.COMMIT, Effect.IRREVERSIBLE)
 _IDLE_WORDS = frozenset(["a", "an", "the", "button", "link", "field", "icon", "this", "that", "please"])
 
 
 class PlanRules(Record):
-    """What a revised plan is checked against."""
+    """Rules for a plan."""
 
     task: Task
     values: dict[str, str]
     plan: tuple[Step, ...]
     position: int
-    """Index of the step that failed: the revised plan replaces this one and all after it."""
+    """Index of the failed step: the revised plan replaces it and all after it."""
     commits: tuple[int, ...] = ()
-    """Indexes of the steps done that must not be done again."""
+    """Indexes of done steps that must not be repeated."""
     url: str = ""
-    """Of the page that the plan goes on from."""
+    """Address of the page that the plan begins on."""
     page: str = ""
-    """What the planner was shown of it."""
+    """The page as shown to the planner."""
 
 
 def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
-    """The steps of a revised plan, in which `{"keep": 3}` stands for the third step of the old plan, as it is.
+    """Return the steps of a revised plan; `{"keep": 3}` stands for the third step of the old plan.
 
     Raises:
         PlanRefused: it breaks a rule.
@@ -66,12 +66,12 @@ def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[
 
 
 def kept_in(items: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Indexes of the old plan's steps that a plan keeps."""
+    """Return the indexes of the old steps that a plan keeps."""
     return [item["keep"] - 1 for item in items if item.get("keep") is not None]
 
 
 def checked_steps(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
-    """The steps of any plan: allowed actions, the own site, only what is declared, no commit again.
+    """Return the steps of any plan: allowed actions, own site, declared parameters, no repeated commit.
 
     Raises:
         PlanRefused: it breaks a rule.
@@ -95,10 +95,10 @@ def checked_steps(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple
 
 
 def _is_of_the_task(place: str, step: Step, rules: PlanRules) -> None:
-    """See that a planner's step does, enters and tells nothing that the page wants and the task does not.
+    """Require that a planned step follows the task, not the page, in what it opens and enters.
 
     Raises:
-        PlanRefused: it does.
+        PlanRefused: it does not.
     """
     task = rules.task
     known = (task.url, rules.url, *_first_urls(rules.plan))
@@ -120,7 +120,7 @@ def _step(number: int, item: Mapping[str, Any], rules: PlanRules) -> Step:
                 f"step {number}: keep {keep} is none of the remaining steps {rules.position + 1} to {len(rules.plan)}"
             )
         return rules.plan[keep - 1]
-    step = _parsed(number, _said(f"step {number}", item), rules)
+    step = _parsed(number, _fields(f"step {number}", item), rules)
     if isinstance(step, Goto):
         _stays_on_the_site(f"step {number}", step, rules)
     if isinstance(step, ForEach):
@@ -131,16 +131,16 @@ def _step(number: int, item: Mapping[str, Any], rules: PlanRules) -> Step:
     return step
 
 
-def _said(place: str, item: Mapping[str, Any], *, within: bool = False) -> dict[str, Any]:
-    """What a planned step says, as far as it counts: an effect is only raised.
+def _fields(place: str, item: Mapping[str, Any], *, within: bool = False) -> dict[str, Any]:
+    """Return the effective fields of a planned step: an effect is only ever raised.
 
     Args:
-        place: Where it stands in the plan.
-        item: As the model wrote it.
-        within: It is a step of a list.
+        place: Place in the plan.
+        item: The step as the model wrote it.
+        within: True for a step of a list.
 
     Raises:
-        PlanRefused: it says what a planned step has not.
+        PlanRefused: it has a field that planned steps do not have.
     """
     action = item.get("action")
     allowed = [each for each in PLANNED_ACTIONS if not (within and each is Action.FOR_EACH)]
@@ -160,7 +160,7 @@ def _said(place: str, item: Mapping[str, Any], *, within: bool = False) -> dict[
             )
         if not isinstance(steps := data.get("steps"), list | tuple) or not all(isinstance(s, Mapping) for s in steps):
             raise PlanRefused(f"{place}: a for_each has steps, which are done for each item")
-        data["steps"] = [_said(f"{place}, steps[{index}]", inner, within=True) for index, inner in enumerate(steps)]
+        data["steps"] = [_fields(f"{place}, steps[{index}]", inner, within=True) for index, inner in enumerate(steps)]
     return data
 
 
@@ -172,10 +172,10 @@ def _is_in_words(place: str, query: Any) -> None:
 
 
 def _lists_what_it_may(number: int, step: ForEach, rules: PlanRules) -> None:
-    """See that items which are given are the goal's, and that their name is free.
+    """Require that given items come from the goal, and that their name is free.
 
     Raises:
-        PlanRefused: they are not, or it is not.
+        PlanRefused: one of the conditions is not met.
     """
     if any(isinstance(other, Extract) and step.item in other.fields for other in rules.plan):
         raise PlanRefused(f"step {number} calls its items {step.item!r}, which is a field that is read; rename them")
@@ -189,7 +189,7 @@ def _lists_what_it_may(number: int, step: ForEach, rules: PlanRules) -> None:
 
 
 def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
-    """The step, checked as one of a task file is: its fields, and that it uses what is declared, where it may."""
+    """Parse the step with the rules of task files."""
     declared = {
         "task": rules.task.task,
         "url": "about:blank",
@@ -203,10 +203,10 @@ def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
 
 
 def _stays_on_the_site(place: str, step: Goto, rules: PlanRules) -> None:
-    """See that the page is the own site's, whatever an item in its address is.
+    """Require an address of the own site for every possible item.
 
     Raises:
-        PlanRefused: it is not.
+        PlanRefused: it leads elsewhere.
     """
     known = (rules.task.url, rules.url, *_first_urls(rules.plan))
     own = {origin for url in known if (origin := origin_of(fill(url, rules.values)))}
@@ -221,7 +221,7 @@ def _first_urls(plan: Sequence[Step]) -> Iterable[str]:
 
 
 def _loses_nothing(kept: Sequence[int], rules: PlanRules) -> None:
-    """What only the plan can show must stay in it: data to read, and all of it if nothing is verified at the end."""
+    """Require steps that only the plan can prove: extracts, or all without a final verification."""
     for index in range(rules.position, len(rules.plan)):
         step = rules.plan[index]
         if index in kept or (rules.task.verify and not isinstance(step, Extract | ForEach | PersonStep)):
@@ -243,9 +243,9 @@ def _repeats_no_commit(steps: Sequence[Step], rules: PlanRules) -> None:
 
 
 def _meanings(step: Step, values: Mapping[str, str]) -> Iterable[tuple[str, frozenset[str], str]]:
-    """What a step means; of a list also what its steps do that may not be repeated, whatever its items are called."""
-    action, said, arguments = _meaning(step, values)
-    yield action, said, f"{arguments}{step.target!r}" if isinstance(step, ForEach) else arguments
+    """Yield the meanings of a step; a list adds its unrepeatable steps, independent of item names."""
+    action, words, arguments = _meaning(step, values)
+    yield action, words, f"{arguments}{step.target!r}" if isinstance(step, ForEach) else arguments
     if isinstance(step, ForEach):
         names = parameters_of(step.steps) - set(values)
         items = {name: " ".join(("item", *name.split(".")[1:])) for name in names}
@@ -255,10 +255,10 @@ def _meanings(step: Step, values: Mapping[str, str]) -> Iterable[tuple[str, froz
 
 
 def _meaning(step: Step, values: Mapping[str, str]) -> tuple[str, frozenset[str], str]:
-    """The same for the same act, however its instruction is put."""
-    said = re.findall(r"\w+", normalise(_filled(step.instruction, values)).casefold())
+    """Return a key that is equal for equal actions, whatever their wording."""
+    words = re.findall(r"\w+", normalise(_filled(step.instruction, values)).casefold())
     arguments = repr([_filled(text, values) for text in texts_of(arguments_of(step))])
-    return step.action, frozenset(said) - _IDLE_WORDS, arguments
+    return step.action, frozenset(words) - _IDLE_WORDS, arguments
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

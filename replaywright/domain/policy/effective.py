@@ -1,8 +1,8 @@
-"""The policy that holds for a run: it may do only what the operator's file and its own task allow.
+"""Effective policy of a run: the intersection of the operator's file and the task's own policy.
 
-What an operator leaves out is left to the task, and what a task leaves out to the operator. Of two numbers the smaller
-one counts. Every refusal has the name of the rule that decides: `policy 'back-office': actions.deny`, or `task: …`.
-Where connections may go is decided in `replaywright.domain.session.network_policy`, of the same two authors.
+An omission of one author leaves the decision to the other; of two numbers the smaller one counts. Every refusal names
+its rule: `policy 'back-office': actions.deny`, or `task: …`. `replaywright.domain.session.network_policy` decides on
+connections, with the same two authors.
 """
 
 import posixpath
@@ -12,36 +12,36 @@ from typing import Final, TypeAlias, TypeVar
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import fill, parameters_in
-from replaywright.domain.session.guard import FileTypes, Guard, Most, Refusal, UploadRoots
+from replaywright.domain.session.guard import FileTypes, Most, Refusal, StepGuard, UploadRoots
 from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Cause
-from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.policy import Policy, Traffic, Wishes
 from replaywright.domain.task.steps import ForEach, Goto, ProbeStep, Step, Upload, action_of
 
 TASK: Final = "task"
-"""Who wrote a rule that is in the task file."""
+"""Author of the rules in the task file."""
 _MB = 1024 * 1024
 _COUNTED: Final = ("navigations", "popups", "dialogs")
 _UNITS: Final[Mapping[str, str]] = {"steps": "steps", "seconds": "seconds", **{name: name for name in _COUNTED}}
 _Author: TypeAlias = tuple[str, Wishes]
-_Limits = TypeVar("_Limits", Budget, Limits)
+_Limits = TypeVar("_Limits", Budget, RunLimits)
 
 
 class Used(Record):
-    """What a run has done by now of all that `amounts` limits."""
+    """A run's consumption of the `amounts`."""
 
     navigations: int = 0
     """Steps that led to another document."""
     popups: int = 0
     dialogs: int = 0
     steps: int = 0
-    """Performed, those of override rules among them; not those that the ledger answered or that were left out."""
+    """Performed steps, including those of override rules; not those answered by the ledger or skipped."""
     seconds: float = 0.0
-    """Since the run began, without the time that it waited for a person or a browser."""
+    """Since the run began, without waiting for people or a browser."""
 
     def after(self, outcome: StepOutcome) -> "Used":
-        """With what one performance of a step did."""
+        """Add one performance of a step."""
         if outcome.from_ledger:
             return self
         seen = outcome.evidence
@@ -58,14 +58,14 @@ class Used(Record):
 
 
 class Caps(Record):
-    """The most that a run's budget for models may allow, each with its rule; None is without limit."""
+    """Upper limits for a run's model budget, each with its rule; None is no limit."""
 
     calls: Most | None = None
     tokens: Most | None = None
     money: Most | None = None
 
     def over(self, limits: _Limits) -> _Limits:
-        """The limits, none above these."""
+        """Lower the limits to these."""
         lower: dict[str, float] = {}
         for name in Caps.model_fields:
             most: Most | None = getattr(self, name)
@@ -74,33 +74,29 @@ class Caps(Record):
                 lower[name] = most.value if name == "money" else int(most.value)
         return limits.model_copy(update=lower)
 
-    def rule_of(self, limits: Limits, name: str) -> str:
-        """The rule that this limit of a run comes from; empty if it is not one of these."""
+    def rule_of(self, limits: RunLimits, name: str) -> str:
+        """Return the rule that sets this limit of a run; empty if none of these does."""
         most: Most | None = getattr(self, name, None)
         return most.rule if most is not None and getattr(limits, name) == most.value else ""
 
 
 @dataclass(frozen=True)
 class Effective:
-    """What both an operator and a task allow."""
+    """The policy that an operator and a task both allow."""
 
     operator: Policy | None = None
     task: Wishes | None = None
 
     @property
     def authors(self) -> tuple[_Author, ...]:
-        """Who wrote rules, and which; the operator first."""
-        found: list[_Author] = []
-        if self.operator is not None:
-            found.append((name_of(self.operator), self.operator))
-        if self.task is not None:
-            found.append((TASK, self.task))
-        return tuple(found)
+        """Authors of rules with their rules, the operator first."""
+        operator = () if self.operator is None else ((name_of(self.operator), self.operator),)
+        return operator if self.task is None else (*operator, (TASK, self.task))
 
     # ------------------------------------------------------------------------------------------- actions
 
     def on_action(self, action: Action) -> Refusal | None:
-        """Why steps may not have this action."""
+        """Return the refusal of an action."""
         for who, rules in self.authors:
             allowed, denied = rules.actions.allow, rules.actions.deny
             if action in denied:
@@ -113,9 +109,9 @@ class Effective:
         return None
 
     def on_step(self, step: Step | ProbeStep, values: Mapping[str, str] | None = None) -> Refusal | None:
-        """Why a step may not be performed, as far as that can be said without a page: those in it are part of it.
+        """Return the refusal of a step, with those inside it, as far as it does not depend on a page.
 
-        With `values` also where its files are; what depends on a link or on an item is decided when it is performed.
+        With `values` it also checks the files; parts that depend on a link or an item are checked when it is performed.
         """
         if (refusal := self.on_action(action_of(step))) is not None:
             return refusal
@@ -142,7 +138,7 @@ class Effective:
 
     @property
     def upload_roots(self) -> tuple[UploadRoots, ...]:
-        """Folders that an uploaded file has to be in, beside those of the worker's settings."""
+        """Folders that an uploaded file must be in, beside those of the worker's settings."""
         return tuple(
             UploadRoots(rule=f"{who}: upload_roots", folders=rules.upload_roots)
             for who, rules in self.authors
@@ -151,19 +147,19 @@ class Effective:
 
     @property
     def file_types(self) -> tuple[FileTypes, ...]:
-        """Types that a downloaded file has to be of."""
+        """Allowed types of a download."""
         return tuple(
             FileTypes(rule=f"{who}: downloads.types", types=rules.downloads.types)
             for who, rules in self.authors
             if rules.downloads.types is not None
         )
 
-    def guard(self, used: Used) -> Guard:
-        """What the browser keeps to during the next step."""
+    def guard(self, used: Used) -> StepGuard:
+        """Return the rules for the browser during the next step."""
         size = self._least("downloads", "max_mb")
         popups = self._least("amounts", "popups")
         left = None if popups is None else popups.model_copy(update={"value": max(0, popups.value - used.popups)})
-        return Guard(
+        return StepGuard(
             uploads=self.upload_roots,
             types=self.file_types,
             bytes=None if size is None else size.model_copy(update={"value": size.value * _MB}),
@@ -172,7 +168,7 @@ class Effective:
 
     @property
     def traffic(self) -> Traffic:
-        """How many bytes a session may carry."""
+        """Byte limits of a session."""
         up, down = self._least("traffic", "up_mb"), self._least("traffic", "down_mb")
         return Traffic(up_mb=None if up is None else int(up.value), down_mb=None if down is None else int(down.value))
 
@@ -180,31 +176,27 @@ class Effective:
 
     @property
     def amounts(self) -> dict[str, Most]:
-        """The limits of what a run may do, by their names; what has none is left out."""
+        """Limits by name; unlimited amounts are left out."""
         found = {name: self._least("amounts", name) for name in _UNITS}
         return {name: most for name, most in found.items() if most is not None}
 
     def over(self, used: Used, step: Step | None = None) -> Refusal | None:
-        """Which amount a run is over, or would be with the next `step`; without one, at its end."""
+        """Return the amount that the run exceeds, or would with the next `step`."""
         for name, most in self.amounts.items():
             has = getattr(used, name)
             begins = name == "steps" and step is not None
             leads = name == "navigations" and isinstance(step, Goto)
-            is_over = (
-                has >= most.value if name == "seconds" and step is not None else has + (begins or leads) > most.value
-            )
-            if is_over:
-                limit = f"a run may have {most.value:g} {_UNITS[name]}"
-                said = f"{has:.0f} have passed" if name == "seconds" else f"this one has {has}"
-                return Refusal(
-                    rule=most.rule,
-                    reason=f"{limit}, and {said}" + (", without the next step" if leads or begins else ""),
-                )
+            is_spent = name == "seconds" and step is not None and has >= most.value
+            if is_spent or has + (begins or leads) > most.value:
+                count = f"{has:.0f} have passed" if name == "seconds" else f"this one has {has}"
+                without = ", without the next step" if leads or begins else ""
+                reason = f"a run may have {most.value:g} {_UNITS[name]}, and {count}{without}"
+                return Refusal(rule=most.rule, reason=reason)
         return None
 
     @property
     def caps(self) -> Caps:
-        """The most that the run's budget may allow."""
+        """Upper limits for the run's budget."""
         return Caps(
             calls=self._least("spending", "calls"),
             tokens=self._least("spending", "tokens"),
@@ -212,7 +204,7 @@ class Effective:
         )
 
     def _least(self, part: str, name: str) -> Most | None:
-        """The smaller one of both authors' numbers, with its rule."""
+        """Return the smaller limit of both authors, with its rule."""
         given = (
             Most(rule=f"{who}: {part}.{name}", value=value)
             for who, rules in self.authors
@@ -221,28 +213,23 @@ class Effective:
         return min(given, key=lambda most: most.value, default=None)
 
 
-def effective(operator: Policy | None, task: Wishes | None) -> Effective:
-    """What a run of a task with these wishes may do where an operator has written this."""
-    return Effective(operator, task)
-
-
 def name_of(operator: Policy) -> str:
-    """How an operator's rules are told."""
+    """Return the name of an operator's rules."""
     return f"policy {operator.name!r}"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One step of a plan, held against a policy."""
+    """A step of a plan with the verdict of a policy."""
 
     place: str
-    """Where it stands: `steps[2]`, `steps[3].steps[0]`."""
+    """Place in the file: `steps[2]`, `steps[3].steps[0]`."""
     step: Step
     refusal: Refusal | None
 
 
 def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str], within: str = "") -> Iterator[Judged]:
-    """Every step with those inside of it, each by itself, in their order."""
+    """Judge every step by itself, with those inside it, in order."""
     for index, step in enumerate(steps):
         place = f"{within}steps[{index}]"
         if isinstance(step, ForEach):
@@ -255,9 +242,9 @@ def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str], 
 def before_start(
     policy: Effective, steps: Iterable[Step], values: Mapping[str, str], used: Used | None = None
 ) -> tuple[int, Refusal] | None:
-    """The first step that a plan may not have, by its index, and why; None when it may begin.
+    """Return index and refusal of the first step that the plan may not have; None if it may begin.
 
-    More steps, or more gotos, that are always done than a run may have are found here, too: at the first one beyond.
+    It also finds unconditional steps and gotos beyond the limits of a run.
     """
     used = used or Used()
     for index, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""Network policy of a run: the hosts of its task's own addresses, and those that its author and its operator name."""
+"""Network policy of a run: the hosts of its task's addresses, and those that its author and its operator name."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -24,10 +24,10 @@ _MB = 1024 * 1024
 
 
 def host_rules(name: str, hosts: Hosts, field: str = "hosts", *, is_operators: bool = False) -> HostRules:
-    """Read all patterns of one author.
+    """Parse all patterns of one author.
 
     Raises:
-        InputInvalid: one of them is none.
+        InputInvalid: one of them is no pattern.
     """
     return HostRules(
         name=name,
@@ -38,11 +38,10 @@ def host_rules(name: str, hosts: Hosts, field: str = "hosts", *, is_operators: b
 
 
 def site_rules(task: Task, values: Mapping[str, str]) -> tuple[HostRule, ...]:
-    """What a task may reach because it says so by its own addresses: that of its start, and those of its gotos.
+    """Return rules for the task's own addresses: the start page and the gotos.
 
-    Each gives its host and port; without a port in it, 80 and 443, because sites lead from the one to the other. A name
-    also gives the one with `www.` before it, or without. Whether an address that is not public may be reached is the
-    operator's to say. What cannot be read gives nothing.
+    Each gives its host and port; without a port, 80 and 443, because sites redirect between them. A name also gives its
+    variant with or without `www.`. The operator decides on addresses that are not public. Unreadable ones are skipped.
     """
     found: dict[tuple[str, int | None], HostRule] = {}
     for address in _addresses(task, values):
@@ -56,32 +55,30 @@ def network_policy(
     values: Mapping[str, str],
     *,
     hosts: Hosts | None = None,
-    limit: HostRules | None = None,
     traffic: Traffic | None = None,
 ) -> NetworkPolicy:
-    """What holds for the sessions of a run.
+    """Return the network policy for the sessions of a run.
 
     Args:
-        task: what the run does.
-        values: of its parameters.
-        hosts: what the task asks for beside its own site.
-        limit: what an operator allows: the run reaches what both allow.
-        traffic: how much may be sent and received.
+        task: the task of the run.
+        values: values of its parameters.
+        hosts: hosts that the task asks for beside its own site.
+        traffic: byte limits.
 
     Raises:
-        InputInvalid: a pattern is none.
+        InputInvalid: one of the patterns is no pattern.
     """
     wanted = HostRules(name=SITE) if hosts is None else host_rules("task", hosts, "policy.hosts")
     own = wanted.model_copy(update={"allow": (*site_rules(task, values), *wanted.allow)})
     return NetworkPolicy(
-        rules=(own,) if limit is None else (limit, own),
+        rules=(own,),
         up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * _MB,
         down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * _MB,
     )
 
 
 def unrestricted() -> NetworkPolicy:
-    """Every public host: what a session has whose workflow is older than policies."""
+    """Return a policy that allows every public host."""
     return NetworkPolicy(rules=(ANYWHERE,))
 
 
@@ -104,12 +101,12 @@ def _rules_of(address: WebAddress) -> Iterator[HostRule]:
 def _addresses(task: Task, values: Mapping[str, str]) -> Iterator[WebAddress]:
     for url in (task.url, *_gotos(task.steps)):
         if url and not parameters_in(url) - values.keys():
-            with contextlib.suppress(InputInvalid):  # it is refused when it is to be opened
+            with contextlib.suppress(InputInvalid):  # refused when it is opened
                 yield web_address(fill(url, values))
 
 
 def _gotos(value: object) -> Iterator[str]:
-    """Addresses of all gotos in steps, those of lists and of `reconcile` among them."""
+    """Yield the addresses of all gotos, including those of lists and of `reconcile`."""
     if isinstance(value, Goto):
         yield value.url
     elif isinstance(value, BaseModel):

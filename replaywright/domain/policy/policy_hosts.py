@@ -1,4 +1,4 @@
-"""The part of an operator's and a task's policy that is about hosts, joined: both have to allow a connection."""
+"""Host rules of the operator's and the task's policy, joined: both must allow a connection."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from replaywright.errors import InputInvalid
 
 _MB = 1024 * 1024
 _LEFT_TO_THE_TASK = HostRule(text="*", kind="any", ports="all")
-"""What an operator allows who says only what is denied: every public address that the task names."""
+"""Rule of an operator who only denies: every public address that the task names."""
 
 
 def limit_of(operator: Policy | None) -> HostRules | None:
-    """What an operator says of hosts; None if that is nothing."""
+    """Return the operator's host rules; None without any."""
     if operator is None or operator.hosts is None:
         return None
     rules = host_rules(name_of(operator), operator.hosts, is_operators=True)
@@ -31,11 +31,11 @@ def limit_of(operator: Policy | None) -> HostRules | None:
 
 
 def narrowed(policy: NetworkPolicy, operator: Policy | None, granted: Sequence[HostRule]) -> NetworkPolicy:
-    """Return what a run asks for, as far as an operator allows it; what it says in the operator's name does not count.
+    """Limit the requested policy by the operator; claims in the operator's name do not count.
 
     Args:
-        policy: what the run asks for.
-        operator: who limits it.
+        policy: the policy that the run asks for.
+        operator: the policy that limits it.
         granted: addresses that are not public and that the operator granted on this machine.
     """
     asked = NetworkPolicy(
@@ -57,7 +57,7 @@ def narrowed(policy: NetworkPolicy, operator: Policy | None, granted: Sequence[H
 
 
 def wanted(task: Task, values: Mapping[str, str]) -> NetworkPolicy:
-    """Where a run of the task asks to go, before an operator is asked."""
+    """Return the network policy that a run of the task asks for."""
     wishes = task.policy
     if wishes is None:
         return network_policy(task, values)
@@ -69,17 +69,17 @@ class Named:
     """An address that a task names."""
 
     place: str
-    """Where it stands: `url`, `steps[2]`."""
+    """Place in the file: `url`, `steps[2]`."""
     url: str
     host: str = ""
-    """With its port; empty if that depends on a parameter without a value."""
+    """Host with port; empty if it depends on a parameter without a value."""
     refusal: Refusal | None = None
 
 
 def named(
     policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str], granted: Sequence[HostRule]
 ) -> Iterator[Named]:
-    """Hold what a task names against the policy: the pages that it opens, and addresses that it asks for."""
+    """Check the pages that a task opens and the addresses that it asks for against the policy."""
     network = narrowed(wanted(task, values), policy.operator, granted)
     hosts = None if task.policy is None else task.policy.hosts
     refused = None if hosts is None else not_granted(host_rules("task", hosts, "policy.hosts").allow, network)
@@ -103,7 +103,7 @@ def named(
 def on_goto(
     operator: Policy | None, step: Step, values: Mapping[str, str], granted: Callable[[], Sequence[HostRule]]
 ) -> Refusal | None:
-    """Why an operator does not let a page be opened; whether the task lets it is the session's to decide."""
+    """Return the operator's refusal to open a page; the session checks the task's own rules."""
     limit = limit_of(operator)
     if limit is None or not isinstance(step, Goto):
         return None
@@ -116,7 +116,7 @@ def on_goto(
 
 
 def trusting(operator: Policy | None, origin: str) -> str:
-    """The operator's rule by which what a model's presses send to this origin needs no grant; empty for none."""
+    """Return the operator's rule that exempts this origin from grants; empty for none."""
     if operator is None or not operator.learning.trust:
         return ""
     rules = (host_rule(each, "learning.trust") for each in operator.learning.trust)
@@ -130,7 +130,7 @@ def trusting(operator: Policy | None, origin: str) -> str:
 
 
 def _reaching(rule: HostRule) -> HostRule:
-    """The rule wherever its name leads to: what may be connected to at all is decided elsewhere."""
+    """Widen the rule to all addresses of its name, which are checked elsewhere."""
     return rule if rule.kind == "network" else rule.model_copy(update={"addresses": _LEFT_TO_THE_TASK.addresses})
 
 

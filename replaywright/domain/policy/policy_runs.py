@@ -1,4 +1,4 @@
-"""What is asked of the worker's policy before a run begins."""
+"""Messages of the policy check before a run begins."""
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from replaywright.domain.task.tasks import Task
 
 
 class CheckPolicy(Record):
-    """Input of `policy.check`: may this run begin, or go on?"""
+    """Input of `policy.check`, which lets a run begin or continue."""
 
     run_id: str
     lineage: str
@@ -18,17 +18,17 @@ class CheckPolicy(Record):
     task: Task
     values: dict[str, str] = Field(default_factory=dict)
     plan: tuple[Step, ...] = ()
-    """What is to be done from now on, as written; empty where a planner has yet to say."""
+    """Remaining steps as written; empty while there is no plan."""
     used: Used = Used()
 
 
 class Granted(Record):
-    """It may; this is what it has to keep to beside what is decided at every step."""
+    """Output of `policy.check`: the run may begin within these limits."""
 
     caps: Caps = Caps()
     start: StartMark = ""
-    """How the run was started: with a MAC, without one, or nobody looked."""
+    """Kind of start: with a MAC, without one, or unchecked."""
     fault: str = ""
-    """Why its start is not signed."""
+    """Reason for an unsigned start."""
     admitted: str = ""
-    """Proof of a signed start for the executions that continue this one as new."""
+    """Proof of a signed start for executions that continue this one as new."""

@@ -1,1 +1,1 @@
-"""Predicates: conditions as data, their evaluation, and the time they are given. Above `page`."""
+"""Predicates: conditions as data, their evaluation, and their patience. Above `page`."""

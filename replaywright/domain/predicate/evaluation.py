@@ -1,7 +1,7 @@
-"""The verdict on a predicate: pure functions over what was observed.
+"""Verdicts on predicates: pure functions of observations.
 
-A verdict is one of three: it holds, it does not, or it cannot be told (no element answers to what it is about, or
-several do). What cannot be told does not pass, and neither does its opposite.
+A predicate holds, does not hold, or is undecided (no element or several match its query). An undecided predicate does
+not pass, and neither does its negation.
 """
 
 import json
@@ -47,20 +47,20 @@ from replaywright.domain.predicate.predicates import (
 )
 
 URL_LIMIT = 200
-"""Characters of a URL, and of a text, that go into details."""
+"""Characters of a URL or text in the details."""
 _LISTED = 3
-"""Items of a list that go into details."""
+"""Items of a list in the details."""
 
 CustomPredicate: TypeAlias = Callable[[AssertionContext, ProbeResult, Mapping[str, Any]], "PredicateResult | bool"]
-"""A condition of the user's own, pure: the context, the elements that its `of` names, and its arguments."""
+"""A user's own pure condition: context, the elements that `of` names, arguments."""
 
 
 def evaluate(
     predicate: Predicate, context: AssertionContext, custom: Mapping[str, CustomPredicate] | None = None
 ) -> PredicateResult:
-    """The verdict on `predicate` over `context`; never raises for what a page contains.
+    """Return the verdict on `predicate` in `context`; the content of a page never raises.
 
-    `custom` are the functions that predicates of the kind `custom` may name.
+    `custom` has the functions for predicates of the kind `custom`, by name.
     """
     result = _evaluated(predicate, context, custom or {})
     details = {**result.details, "url": context.url[:URL_LIMIT]}
@@ -155,7 +155,7 @@ def _of_page(predicate: Predicate, seen: ProbeResult) -> PredicateResult:  # noq
 def _of_one(
     query: ElementQuery, seen: ProbeResult, judge: Callable[[ElementState], PredicateResult]
 ) -> PredicateResult:
-    """The verdict on the one element that matches; none can be told when it is not exactly one."""
+    """Return the verdict on the one matching element; undecided unless exactly one matches."""
     if seen.count == 1 and seen.elements:
         return judge(seen.elements[0])
     return _verdict(False, "ambiguous" if seen.count else "none_found", decided=False, **_searched(query, seen))
@@ -190,7 +190,7 @@ def _lines(value: str) -> str:
     return value.replace("\r\n", "\n")
 
 
-# ------------------------------------------------------------------------------------------ of what the step did
+# ------------------------------------------------------------------------------------------ the step
 
 
 def _of_step(predicate: Downloaded | ResponseStatus | DialogSeen, context: AssertionContext) -> PredicateResult:
@@ -222,7 +222,7 @@ def _response_status(predicate: ResponseStatus, context: AssertionContext) -> Pr
     return _verdict(bool(asked) and not others, why, expected=predicate.response_status, actual=shown)
 
 
-# ------------------------------------------------------------------------------------------------- the user's own
+# ------------------------------------------------------------------------------------------------- user functions
 
 
 def _custom(predicate: Custom, context: AssertionContext, custom: Mapping[str, CustomPredicate]) -> PredicateResult:
@@ -233,13 +233,13 @@ def _custom(predicate: Custom, context: AssertionContext, custom: Mapping[str, C
         return _verdict(False, "custom_unknown", decided=False, custom=predicate.custom, installed=known, remedy=remedy)
     seen = ProbeResult() if predicate.of is None else context.answer(ElementProbe(query=predicate.of))
     try:
-        told = judge(context, seen, predicate.arguments)
-    except Exception as exc:  # noqa: BLE001 - the user's code: whatever goes wrong in it is its verdict
-        said = f"{type(exc).__name__}: {exc}"
-        return _verdict(False, "custom_failed", decided=False, custom=predicate.custom, error=shorten(said, URL_LIMIT))
-    if isinstance(told, PredicateResult):
-        return told
-    return _verdict(told is True, "custom_differs", custom=predicate.custom)
+        verdict = judge(context, seen, predicate.arguments)
+    except Exception as exc:  # noqa: BLE001 - user code: its failure is its verdict
+        error = shorten(f"{type(exc).__name__}: {exc}", URL_LIMIT)
+        return _verdict(False, "custom_failed", decided=False, custom=predicate.custom, error=error)
+    if isinstance(verdict, PredicateResult):
+        return verdict
+    return _verdict(verdict is True, "custom_differs", custom=predicate.custom)
 
 
 # ----------------------------------------------------------------------------------------------------- verdicts
@@ -264,5 +264,5 @@ def _brief(result: PredicateResult) -> dict[str, Any]:
 
 
 def failing(results: Sequence[PredicateResult]) -> PredicateResult | None:
-    """The first verdict because of which a step or task fails; None when it does not."""
+    """Return the first verdict that fails a step or task; None if all pass."""
     return next((result for result in results if result.fails), None)

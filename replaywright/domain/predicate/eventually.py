@@ -1,8 +1,7 @@
-"""How long predicates are given to come true.
+"""Patience of predicates: the time in which they may come true.
 
-What is expected of a page need not hold at once. Each predicate has a patience, which is spent only while the page is
-at rest: while a document is loading, or a request that the step caused has no answer yet, the end is not known. Nothing
-here waits or reads a clock; whoever waits tells the time.
+A predicate spends its patience only while the page is at rest: not while a document loads or a request of the step has
+no response. This module neither waits nor reads a clock; its caller passes the time.
 """
 
 from collections.abc import Sequence
@@ -15,12 +14,12 @@ NAVIGATION_MS = 3_000
 FIRST_PAUSE_MS = 500
 TRIES = 5
 EXISTENCE_MS = sum(FIRST_PAUSE_MS * 2**pause for pause in range(TRIES - 1))
-"""Patience for everything else: five looks with pauses of 500 ms, doubled each time, would end here. Nobody looks at
-those times only: the page tells when it changes."""
+"""Patience for everything else: the span of five looks with pauses of 500 ms, doubled each time. The page reports its
+changes, so looks happen at other times, too."""
 
 
 def patience_ms(predicate: Predicate) -> int:
-    """How long the predicate may take to come true, in milliseconds: as it says itself, else as its kind is given."""
+    """Return the predicate's own patience in milliseconds, else that of its kind."""
     if predicate.within_ms is not None:
         return predicate.within_ms
     if isinstance(predicate, OfPlace | ResponseStatus):
@@ -29,10 +28,10 @@ def patience_ms(predicate: Predicate) -> int:
 
 
 class Eventually:
-    """When to give up on several predicates that are evaluated again and again; the last verdicts are what counts."""
+    """Deadline of several predicates that are evaluated repeatedly; the last verdicts count."""
 
     def __init__(self, predicates: Sequence[Predicate], now: float, *, patient: bool = False) -> None:
-        """`now` in seconds; `patient` gives those that do not say `within_ms` themselves all the time there is."""
+        """Start at `now` in seconds; `patient` gives predicates without `within_ms` unlimited time."""
         self._patience = [
             float("inf") if patient and predicate.within_ms is None else patience_ms(predicate) / 1000
             for predicate in predicates
@@ -41,18 +40,18 @@ class Eventually:
         self._at = now
 
     def tick(self, now: float, *, resting: bool) -> None:
-        """The time since the last call has passed; it counts if the page is `resting`."""
+        """Advance to `now`; the time counts if the page is `resting`."""
         if resting:
             self._spent += max(0.0, now - self._at)
         self._at = now
 
     def is_over(self, verdicts: Sequence[PredicateResult]) -> bool:
-        """Whether waiting on can change nothing: a required one has had its time, or all that do not hold have."""
+        """Return True if a required predicate has used its time, or all unmet ones have."""
         waiting = [(verdict, left) for verdict, left in self._left(verdicts) if not verdict.passed]
         return any(verdict.required and left <= 0 for verdict, left in waiting) or all(left <= 0 for _, left in waiting)
 
     def left(self, verdicts: Sequence[PredicateResult]) -> float:
-        """Seconds after which another look is due although nothing has happened, if the page rests until then."""
+        """Return the seconds until the next look is due if the page rests until then."""
         return min((left for verdict, left in self._left(verdicts) if not verdict.passed and left > 0), default=0.0)
 
     def _left(self, verdicts: Sequence[PredicateResult]) -> list[tuple[PredicateResult, float]]:

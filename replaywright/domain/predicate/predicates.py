@@ -1,6 +1,6 @@
-"""Conditions on a page and on what a step did, as data.
+"""Predicates: conditions on a page and on the evidence of a step, as data.
 
-In a task file a predicate is a mapping with one key that says which it is, and whatever else that one takes:
+In a task file a predicate is a mapping with one key for its kind, and further fields of that kind:
 `{url_contains: /inbox}`, `{exists: {role: button, name: Send}}`, `{count: {role: row}, at_least: 3, within_ms: 8000}`.
 """
 
@@ -19,16 +19,16 @@ from replaywright.domain.page.targets import ElementQuery
 from replaywright.errors import InputInvalid
 
 TEXT_LIMIT = 2_000
-"""Characters of an element's text that are compared."""
+"""Compared characters of an element's text."""
 
 
 class PredicateBase(Authored):
-    """What every predicate may say, unless it stands inside another one."""
+    """Fields of every outermost predicate."""
 
     required: bool | None = None
-    """False: that it does not hold is recorded and warned of, and nothing fails."""
+    """False: an unmet predicate is a warning, not a failure."""
     within_ms: int | None = Field(None, ge=0, le=300_000)
-    """How long it may take to come true while the page is at rest; without it, what its kind is usually given."""
+    """Time to come true while the page is at rest; None for the patience of its kind."""
 
     # The same condition must have the same digest, however it is written.
     @field_validator("required")
@@ -38,7 +38,7 @@ class PredicateBase(Authored):
 
     @property
     def is_required(self) -> bool:
-        """Whether something fails when it does not hold."""
+        """True if the step or task fails when it does not hold."""
         return self.required is not False
 
     @property
@@ -73,10 +73,10 @@ class OfElement(PredicateBase):
 
 
 class Containing(PredicateBase):
-    """A condition on a text that stands in another one."""
+    """A condition on a substring."""
 
     substring: bool | None = None
-    """True: values of parameters are found inside of words, too, as `12` in `123`."""
+    """True: values of parameters also match inside words, as `12` in `123`."""
 
     @field_validator("substring")
     @classmethod
@@ -90,7 +90,7 @@ class UrlContains(Containing, OfPlace):
 
 class UrlMatches(OfPlace):
     url_matches: str
-    """A regular expression (RE2), searched for anywhere in the URL."""
+    """A regular expression (RE2), searched anywhere in the URL."""
 
     @field_validator("url_matches")
     @classmethod
@@ -101,12 +101,12 @@ class UrlMatches(OfPlace):
 
 class TitleContains(Containing, OfPlace):
     title_contains: str = Field(min_length=1)
-    """Contained in the document's title, after normalisation."""
+    """Part of the document's title, after normalisation."""
 
 
 class Exists(OfElement):
     exists: ElementQuery
-    """Shown somewhere on the page, scrolled into the window or not."""
+    """Shown somewhere on the page, in the viewport or not."""
 
 
 class NotExists(OfElement):
@@ -116,7 +116,7 @@ class NotExists(OfElement):
 class Visible(OfElement):
     _view: ClassVar[bool] = True
     visible: ElementQuery
-    """At least one match lies in the window, and nothing covers it."""
+    """At least one match is in the viewport and not covered."""
 
 
 class Count(OfElement):
@@ -165,7 +165,7 @@ class Checked(OfElement):
 
 class Enabled(OfElement):
     enabled: ElementQuery
-    """Exactly one element must match, and take input."""
+    """Exactly one element must match and accept input."""
 
 
 class Focused(OfElement):
@@ -175,15 +175,15 @@ class Focused(OfElement):
 
 class Downloaded(OfStep):
     downloaded: str = Field(min_length=1)
-    """The name of a file that the step downloaded completely; `*` stands for any letters."""
+    """Name of a file that the step downloaded completely; `*` stands for any characters."""
 
 
 class ResponseStatus(OfStep):
     response_status: str
-    """`200`, or a class such as `2xx`. Every answer to the step's requests must have it: to those that may change
-    something and to documents, or to those that `of` and `method` name; and there must be one."""
+    """`200`, or a class such as `2xx`. At least one response must exist and all must have it: the responses to
+    documents and to unsafe requests of the step, or those that `of` and `method` select."""
     of: str | None = Field(None, min_length=1)
-    """Contained in the request's address (origin and path)."""
+    """Part of the request's address (origin and path)."""
     method: str | None = None
 
     @field_validator("response_status", mode="before")
@@ -204,17 +204,17 @@ class ResponseStatus(OfStep):
 
 class DialogSeen(Containing, OfStep):
     dialog_seen: str = Field(min_length=1)
-    """Contained in the kind or text of a dialog that the step caused, after normalisation."""
+    """Part of the kind or text of a dialog that the step caused, after normalisation."""
 
 
 class Custom(PredicateBase):
-    """A condition of your own: a function that an installed distribution offers as an entry point."""
+    """A user's own condition: a function that an installed distribution offers as an entry point."""
 
     custom: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")
     """Its name in the group `replaywright.predicates`."""
     arguments: dict[str, Any] = Field(default_factory=dict)
     of: ElementQuery | None = None
-    """Elements that the function is told about."""
+    """Elements that are passed to the function."""
 
     @property
     def probe(self) -> Probe | None:
@@ -226,9 +226,7 @@ def _stand_alone(parts: "Iterable[Predicate]") -> None:
     for part in parts:
         for field in ("required", "within_ms"):
             if getattr(part, field) is not None:
-                raise ValueError(
-                    f"{field} belongs to the outermost predicate: what stands inside has no say of its own"
-                )
+                raise ValueError(f"{field} belongs to the outermost predicate: leave it out inside another predicate")
 
 
 class AllOf(PredicateBase):
@@ -299,7 +297,7 @@ _Any: TypeAlias = (
 )
 _CLASSES: dict[str, type[PredicateBase]] = {tag.tag: model for model, tag in map(get_args, get_args(_Any))}
 KINDS = tuple(_CLASSES)
-"""The keys that say which predicate it is."""
+"""Keys that identify the kind of a predicate."""
 
 
 def _kind(value: Any) -> str | None:
@@ -321,12 +319,12 @@ Predicate = TypeAliasType(
 )
 
 _CONTAINED = frozenset({"name_contains", "text", "text_in"})
-"""Fields of a query whose text stands in another one."""
+"""Fields of a query that match substrings."""
 _AnyPredicate = TypeVar("_AnyPredicate", bound=PredicateBase)
 
 
 def kind_of(predicate: Predicate) -> str:
-    """The key that says which predicate it is, such as `exists`."""
+    """Return the key of its kind, such as `exists`."""
     kind = _kind(predicate)
     assert kind is not None
     return kind
@@ -340,27 +338,27 @@ def flattened(predicate: Predicate) -> "Iterator[Predicate]":
 
 
 def meaning_of(predicate: Predicate) -> dict[str, Any]:
-    """The predicate as JSON, without how long it is waited for: part of a step's digests."""
+    """Return the predicate as JSON without its patience: part of a step's digests."""
     return predicate.model_dump(mode="json", exclude_none=True, exclude={"within_ms"})
 
 
 def named_parameters(predicate: Predicate) -> frozenset[str]:
-    """Parameters whose values the predicate asks for."""
+    """Return the parameters that the predicate uses."""
     return frozenset().union(*(parameters_in(text) for text in texts_of(meaning_of(predicate))))
 
 
 def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
-    """The query with its parameters' values.
+    """Fill the parameters of the query.
 
     Raises:
-        InputInvalid: nothing is left of it: every parameter in it is empty.
+        InputInvalid: it is empty because every parameter in it is.
     """
-    told = query.model_dump(exclude_none=True, exclude={"within", "substring"})
+    fields = query.model_dump(exclude_none=True, exclude={"within", "substring"})
     filled: dict[str, Any] = {
         key: _filled_texts(value, values, is_contained=key in _CONTAINED and not query.substring)
-        for key, value in told.items()
+        for key, value in fields.items()
     }
-    if not any(filled.values()) and (told or query.within is None):
+    if not any(filled.values()) and (fields or query.within is None):
         raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
     if query.within is not None:
         filled["within"] = fill_query(query.within, values)
@@ -373,7 +371,7 @@ def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str], *, is
 
 
 def fill_predicate(predicate: _AnyPredicate, values: Mapping[str, str]) -> _AnyPredicate:
-    """The predicate with its parameters' values. Secrets stay references: what is checked is never a secret."""
+    """Fill the parameters of the predicate. Secrets stay references: no check compares a secret."""
     given = {name: re.escape(value) for name, value in values.items()} if isinstance(predicate, UrlMatches) else values
     update = {name: _filled(getattr(predicate, name), given) for name in type(predicate).model_fields}
     if isinstance(predicate, Containing) and not predicate.substring:

@@ -1,12 +1,12 @@
-"""What a step is expected to lead to, derived from what it led to while it was learned.
+"""Expectations of a step, derived from its consequences while it was learned.
 
-The page before and after the step are compared: another address, something that appeared, else the pressed element
-that vanished. Values of parameters in it become parameters again. What is likely to be otherwise the next time is not
-taken: what differs between two readings of the page after the step, what has digits that are no parameter's (times,
-counters, numbers of orders), the rows of tables; and nothing that held before the step anyway.
+The pages before and after the step are compared: a new address, an element that appeared, else the pressed element that
+vanished. Values of parameters become templates. Volatile parts are ignored: differences between two readings after the
+step, digits that belong to no parameter (times, counters, order numbers), rows of tables; so is everything that held
+before.
 
-A changed address is required from then on. What appeared or vanished is what `replaywright.domain.proof.proof` takes as
-evidence beside others, since a redesign may word it otherwise; see `loosened` for what becomes of it then.
+A new address is required from then on. Elements that appeared or vanished are additional evidence for
+`replaywright.domain.proof.proof`, since a redesign may change their wording; `loosened` drops them then.
 """
 
 import re
@@ -35,9 +35,9 @@ from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.task.steps import Fill, SelectOption, Step, Type
 
 SOFT_MS: Final = 2_000
-"""Patience for what appeared or vanished: it is no more than evidence."""
+"""Patience for elements that appeared or vanished: they are additional evidence only."""
 _LONGEST: Final = 80
-"""Characters of a text that is taken; a longer one is content, not a message."""
+"""Characters of a text that is used; a longer one is content, not a message."""
 _TELLING: Final = {
     role: rank
     for rank, roles in enumerate(
@@ -45,7 +45,7 @@ _TELLING: Final = {
     )
     for role in roles
 }
-"""Roles of elements that say where one is or what has happened, the most telling first."""
+"""Roles of elements that show the place or a result, most significant first."""
 _TIMES: Final = frozenset({"timer", "progressbar", "meter", "marquee", "log"})
 
 
@@ -53,14 +53,14 @@ class Seen(Record):
     """A page before a step, and twice after it."""
 
     before: Snapshot | None = None
-    """None where the step shows on its own element what it did."""
+    """None for a step whose own element shows the result."""
     after: Snapshot
     again: Snapshot | None = None
-    """A moment later; what differs from `after` is volatile."""
+    """A moment later; differences from `after` are volatile."""
 
 
 def derived_from(step: Step, seen: Seen, target: Target | None, values: Mapping[str, str]) -> tuple[Predicate, ...]:
-    """What may be expected of `step` from now on, as templates over the parameters of `values`; possibly nothing."""
+    """Return the expectations of `step` as templates over the parameters of `values`; possibly none."""
     if isinstance(step, Fill | Type | SelectOption):
         found = _value_of(step, seen.after, target, values)
     elif seen.before is None or seen.again is None:
@@ -71,7 +71,7 @@ def derived_from(step: Step, seen: Seen, target: Target | None, values: Mapping[
 
 
 def todays(derived: Iterable[Predicate], values: Mapping[str, str]) -> tuple[Predicate, ...]:
-    """The derived predicates with today's values; without those of parameters that this run does not have."""
+    """Fill the derived predicates with `values`; those with other parameters are left out."""
     usable = (predicate for predicate in derived if named_parameters(predicate) <= values.keys())
     return tuple(fill_predicate(predicate, values) for predicate in usable)
 
@@ -79,7 +79,7 @@ def todays(derived: Iterable[Predicate], values: Mapping[str, str]) -> tuple[Pre
 def loosened(
     derived: Sequence[Predicate], results: Sequence[PredicateResult], values: Mapping[str, str]
 ) -> tuple[Predicate, ...]:
-    """`derived` without what did not hold although the step was done; `results` are the verdicts on `todays`."""
+    """Drop predicates that failed although the step was done; `results` are the verdicts on `todays`."""
     usable = [predicate for predicate in derived if named_parameters(predicate) <= values.keys()]
     failed = [
         predicate for predicate, result in zip(usable, results, strict=True) if not (result.passed or result.required)
@@ -90,20 +90,20 @@ def loosened(
 def _value_of(
     step: Fill | Type | SelectOption, page: Snapshot, target: Target | None, values: Mapping[str, str]
 ) -> tuple[Predicate, ...]:
-    """That the field holds what was entered, if the field can be named and shows it."""
+    """Expect the entered value, if the field can be named and shows it."""
     value = step.value
     query = None if target is None or target.frame else _query_for(target)
     if value is None or query is None or target is None or target.attributes.get("type") == "password":
         return ()
     named = [element for element in page.elements if element.visible and _answers(element, query)]
     if len(named) != 1 or secrets_in(value) or named[0].value != fill(value, values):
-        return ()  # pages that write what is entered in a form of their own do so with some values only
-    # That the field took the value was waited for already; here it is only looked whether it still has it.
+        return ()  # a page that reformats input may do so with some values only
+    # The step has waited for the value already; this only checks that it is still there.
     return (ValueEquals(value_equals=value, of=query, required=False, within_ms=0),)
 
 
 def _address(before: Snapshot, after: Snapshot, values: Mapping[str, str]) -> tuple[Predicate, ...]:
-    """That the path is the new one, up to its first part that differs from run to run."""
+    """Expect the new path, up to its first part that differs between runs."""
     was, now = (site_scope(page.url) for page in (before, after))
     if was == now:
         return ()
@@ -118,7 +118,7 @@ def _address(before: Snapshot, after: Snapshot, values: Mapping[str, str]) -> tu
 
 
 def _message(before: Snapshot, seen: Seen, values: Mapping[str, str], target: Target | None) -> tuple[Predicate, ...]:
-    """The most telling element that appeared and stays; else that the pressed one is gone."""
+    """Expect the most significant element that appeared and stays, else that the pressed one is gone."""
     assert seen.again is not None
     stays = {_identity(element) for element in seen.again.elements if element.visible}
     known = {_identity(element) for element in before.elements if element.visible}
@@ -127,12 +127,12 @@ def _message(before: Snapshot, seen: Seen, values: Mapping[str, str], target: Ta
         for element in diff(before, seen.after).appeared
         if _identity(element) in stays - known and not element.group and not element.target.frame
     ]
-    told = sorted(
+    ranked = sorted(
         (predicate for element in appeared if (predicate := _shows(element, values)) is not None),
-        key=lambda ranked: ranked[0],
+        key=lambda pair: pair[0],
     )
-    if told:
-        return (told[0][1],)
+    if ranked:
+        return (ranked[0][1],)
     if target is None or target.frame or not (target.role and target.name):
         return ()
     gone = (target.role, normalise(target.name))
@@ -144,7 +144,7 @@ def _message(before: Snapshot, seen: Seen, values: Mapping[str, str], target: Ta
 
 
 def _shows(element: Element, values: Mapping[str, str]) -> tuple[int, Predicate] | None:
-    """That the element is there, with its rank (0 for the most telling); None if its text may be another next time."""
+    """Return a predicate for the element with its rank (0 is best); None if its text may change."""
     target = element.target
     text = target.name or target.text
     general = generalise(text.strip(), values, values)

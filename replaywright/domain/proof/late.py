@@ -1,4 +1,4 @@
-"""Whether what is expected of a step may still come true, when its own time has passed."""
+"""Late expectations: a last look at the page after the time of a step."""
 
 from replaywright.domain.predicate.predicates import OfStep, Predicate, flattened
 from replaywright.domain.proof.proof import refused_by
@@ -10,12 +10,11 @@ LATE = "late"
 
 
 def may_come_late(step: Step, outcome: StepOutcome) -> bool:
-    """Whether looking at the page once more can show that the step did its work after all.
+    """Return True if another look at the page can still prove the step.
 
-    It can where a required expectation on the page does not hold, and nothing else speaks against the step: what the
-    site refused stays refused, whatever the page shows, what it has not answered yet may still be refused, and what a
-    step itself caused does not change by waiting. A step that is unproven although its expectation holds is not proven
-    by looking again.
+    That requires an unmet expectation on the page and no other objection: a refused request stays refused, a pending
+    one may still be refused, and the consequences of the step itself do not change. A step that is unproven although
+    its expectation holds gains nothing from another look.
     """
     if outcome.status is not Status.UNMET or outcome.left or refused_by(outcome.evidence, outcome.url) is not None:
         return False
@@ -29,5 +28,5 @@ def may_come_late(step: Step, outcome: StepOutcome) -> bool:
 
 
 def _is_of_the_step(predicate: Predicate) -> bool:
-    """Whether it judges what the step caused, not what the page shows."""
+    """Return True if the predicate judges consequences of the step, not the page."""
     return any(isinstance(part, OfStep) for part in flattened(predicate))

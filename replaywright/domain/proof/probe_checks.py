@@ -1,4 +1,4 @@
-"""What is asked of a probe that a model proposes, before anybody opens it."""
+"""Checks of a probe that a model proposes, before anybody opens it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,22 +11,22 @@ from replaywright.domain.proof.proof import is_same_site
 from replaywright.errors import InputInvalid, ProbeRefused
 
 TEXTS_LIMIT = 3
-"""Texts that a probe looks for at most."""
+"""Maximum texts that a probe looks for."""
 TELLING = 4
-"""Characters from which on a parameter's value may tell one thing from another."""
+"""Minimum length of a parameter's value that identifies one step."""
 NOBODY = "zq{number}nobodyhasthis"
-"""What takes a parameter's place when a probe is tried with what nobody ever did."""
+"""Placeholder value that never occurred on the site, for a negative trial of a probe."""
 _ACTING = re.compile(
     r"\b(accept|approve|buy|cancel|checkout|close|confirm|decline|delete|destroy|disable|log(off|out)|pay|purchase|reject|"
     r"remove|reset|revoke|send|sign(off|out)|submit|unsubscribe|update)\b"
 )
-"""Words in the path or the query of an address that may do something when it is opened."""
+"""Words in the path or query of an address whose opening may have an effect."""
 
 
 def checked_probe(
     url: str, shows: Iterable[str], *, values: Mapping[str, str], page: str, seen: Iterable[str]
 ) -> SiteProbe:
-    """The probe that a model proposes, if it may be tried.
+    """Return the probe that a model proposes, if it may be tried.
 
     Args:
         url: template of the address to open.
@@ -54,12 +54,12 @@ def checked_probe(
 
 
 def _only_opens(url: str, page: str, seen: Iterable[str]) -> None:
-    """Refuse an address that is none of the site's own pages, or that may do something when it is opened."""
+    """Refuse an address outside the site, or one whose opening may have an effect."""
     try:
         parts = urlsplit(web_address(url).url)
     except InputInvalid as exc:
         raise ProbeRefused(f"goto may only open pages of the same site, by their whole address: {exc}") from exc
-    # Another port of a host is another server, whose pages may be anybody's.
+    # Another port is another server, possibly with another owner.
     same_server = parts.hostname != urlsplit(page).hostname or parts.netloc == urlsplit(page).netloc
     if not (is_same_site(parts.geturl(), page) and same_server):
         raise ProbeRefused("goto may only open pages of the same site, by their whole address")
@@ -67,12 +67,12 @@ def _only_opens(url: str, page: str, seen: Iterable[str]) -> None:
     if (parts.netloc, parts.path.rstrip("/")) not in known:
         raise ProbeRefused("goto may only open what the page links to, or the page itself")
     names = " ".join(re.findall(r"(?:^|&)([^=&]+)", parts.query))
-    said = unquote(f"{parts.path} {names}").lower().replace("_", " ")
-    if acting := _ACTING.search(said):
+    words = unquote(f"{parts.path} {names}").lower().replace("_", " ")
+    if acting := _ACTING.search(words):
         raise ProbeRefused(f"an address with {acting[0]!r} in it may do something when it is opened")
 
 
 def nobodys(values: Mapping[str, str], probe: SiteProbe) -> dict[str, str]:
-    """The values with those that the probe names replaced by what nobody has."""
+    """Replace the values that the probe uses by placeholders that never occurred."""
     named = frozenset().union(*map(parameters_in, (probe.url, *probe.shows)))
     return {**values, **{name: NOBODY.format(number=number) for number, name in enumerate(sorted(named))}}

@@ -1,7 +1,7 @@
-"""Probes that a model proposes while a task is learned: where the site shows that a commit step took effect.
+"""Probes: pages that show the effect of a commit step, proposed by a model while a task is learned.
 
-A probe is checked by code (`probe_checks`) before anybody opens it, and tried before it is kept: it must find what the
-step did, and must not find what nobody ever did.
+Code checks a probe (`probe_checks`) before it is opened. A trial must find the effect of the step, and must not find
+the effect of a step that never happened.
 """
 
 from replaywright.domain.common.base import Record
@@ -10,21 +10,21 @@ from replaywright.domain.predicate.predicates import TextContains
 from replaywright.domain.task.steps import Goto, Reconcile
 
 TIMEOUT_MS = 10_000
-"""For opening the page of a probe."""
+"""Time for opening a probe's page."""
 
 
 class SiteProbe(Record):
-    """A page of the site, and what it shows if the step took effect; both are templates."""
+    """A page of the site and the texts that it shows if the step took effect; all are templates."""
 
     url: str
     shows: tuple[str, ...]
 
     @property
     def asks_by_name(self) -> bool:
-        """Whether its page is asked for by what it shows, as a search is: only there not to be found says anything."""
+        """True if the URL itself names the expected texts, as a search does: only their absence is significant."""
         return bool(parameters_in(self.url) & frozenset().union(*map(parameters_in, self.shows)))
 
     def as_reconcile(self) -> Reconcile:
-        """As a task file would declare it."""
+        """Return the probe as a `Reconcile` of a task file."""
         opening = Goto(action="goto", url=self.url, timeout_ms=TIMEOUT_MS)
         return Reconcile(steps=(opening,), expect=tuple(TextContains(text_contains=text) for text in self.shows))

@@ -1,4 +1,4 @@
-"""What shows that a step did its work: that its predicates *became* true, or what the browser saw it cause."""
+"""Proof of a step: predicates that *became* true, or consequences that the browser observed."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -10,15 +10,15 @@ from replaywright.domain.task.steps import Goto, Step, action_of
 
 
 def needs_proof(step: Step) -> bool:
-    """Whether the step only sets something off: what it was to lead to cannot be seen on its element."""
+    """Return True if the step's own element cannot show its result."""
     return ACTIONS[action_of(step)].needs_proof
 
 
 def effect_seen(step: Step, evidence: Evidence) -> Effect:
-    """Effect of a step by what the browser sent.
+    """Return the effect of a step by the requests that the browser sent.
 
-    What a page sends beside a step whose outcome is read back (analytics, a draft that is saved) is no effect of the
-    step: performed again, it enters what is there. Only what has left the page with the request is gone.
+    Requests beside a step whose outcome is read back (analytics, a saved draft) are no effect of it: a repetition
+    enters the same value. A request that left the page is.
     """
     left = Cause.NEW_DOCUMENT in evidence.causes and any(request.kind == "request" for request in evidence.requests)
     if ACTIONS[action_of(step)].is_read_back and (isinstance(step, Goto) or not left):
@@ -29,10 +29,10 @@ def effect_seen(step: Step, evidence: Evidence) -> Effect:
 def proof_of(
     before: Sequence[PredicateResult], after: Sequence[PredicateResult], evidence: Evidence, *, changed: bool, url: str
 ) -> Proof:
-    """What shows that a press did something.
+    """Return the proof that a press had a consequence.
 
-    `before` and `after` are the verdicts on the same predicates; one that held before already proves nothing. `changed`
-    is whether the page at `url` shows something else than before the press. What is sent to be counted proves nothing.
+    `before` and `after` are the verdicts on the same predicates; one that held before proves nothing, and neither does
+    a beacon. `changed` means that the page at `url` differs from before the press.
     """
     if any(was.decided and not was.passed and now.passed for was, now in zip(before, after, strict=False)):
         return Proof.BECAME_TRUE
@@ -44,7 +44,7 @@ def proof_of(
 
 
 def refused_by(evidence: Evidence, url: str) -> UnsafeRequest | None:
-    """A request of the step that the page's own site answered with an error, if it answered none with success."""
+    """Return a request that the page's own site refused, if it answered none with success."""
     if any(0 < request.status < 400 for request in _of_site(evidence, url)):
         return None
     failed = failed_requests(evidence, url)
@@ -52,9 +52,9 @@ def refused_by(evidence: Evidence, url: str) -> UnsafeRequest | None:
 
 
 def failed_requests(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
-    """What the step sent to the page's own site and was answered with an error, or not at all as the connection broke.
+    """Return the requests to the page's own site that failed or whose connection broke.
 
-    Not what was answered with success when it was sent again.
+    Those that succeeded when sent again are left out.
     """
     sent = _of_site(evidence, url)
     done = {(request.method, request.url) for request in sent if 0 < request.status < 400}
@@ -63,28 +63,28 @@ def failed_requests(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
 
 
 def unanswered(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
-    """What the step sent to the page's own site, and what of it nobody knows the outcome of."""
+    """Return the requests to the page's own site without a known outcome."""
     return tuple(request for request in _of_site(evidence, url) if not (request.status or request.broken))
 
 
 def is_answered(evidence: Evidence) -> bool:
-    """Say if the step was seen to send something, and all of it was answered."""
+    """Return True if the step sent requests and all were answered."""
     sent = [request for request in evidence.requests if request.kind != "beacon"]
     return bool(sent) and all(request.status for request in sent)
 
 
 def _of_site(evidence: Evidence, url: str) -> list[UnsafeRequest]:
-    """Beacons, and what goes to other sites, are left out: they count, and what they count is not the task's affair."""
+    """Return the requests to the own site, without beacons, which only count visits."""
     return [r for r in evidence.requests if r.kind in ("request", "worker") and is_same_site(r.url, url)]
 
 
 def is_open(request: UnsafeRequest) -> bool:
-    """Whether a request that failed may have taken effect all the same (RFC 9110, section 15)."""
+    """Return True if a failed request may still have taken effect (RFC 9110, section 15)."""
     return request.broken or request.status >= 500 or request.status == 408
 
 
 def is_same_site(left: str, right: str) -> bool:
-    """Whether two addresses belong together: the same host, or hosts right below the same domain or one another."""
+    """Return True for the same host, and for hosts directly below the same domain or each other."""
     one, other = (urlsplit(url).hostname or "" for url in (left, right))
     if one == other or one.endswith(f".{other}") or other.endswith(f".{one}"):
         return True

@@ -1,4 +1,4 @@
-"""Finding out on the site whether a step took effect: what an answer is worth, and what several of them amount to."""
+"""Reconciliation: evaluation of the answers that a site gives about the effect of a step."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -11,41 +11,41 @@ from replaywright.domain.predicate.predicates import NotExists, OfPlace, Predica
 from replaywright.domain.task.steps import Reconcile
 
 IN_FLIGHT_MS = 2_000
-"""How long what has left the browser may be on its way to the site; what the site then needs is its lag."""
+"""Time for a sent request to reach the site; the site's own time is its lag."""
 APART_S = 0.6
-"""Between two answers that there is nothing."""
+"""Pause between two negative answers."""
 NEGATIVES = 2
-"""So many answers that there is nothing mean that there is none: one may come from a server that lags behind."""
+"""Negative answers that count as no: a single one may come from a server that lags behind."""
 PAUSES_S = (1.0, 2.0, 4.0)
-"""Before the site is asked again after an answer that says nothing; after the last one it is not asked any more."""
+"""Pauses after answers without information; after the last one the site is not asked again."""
 WAIT_MS = 2_000
-"""How long a page at rest is given to show what is expected, unless the expectation says so itself."""
+"""Default patience of an expectation while the page is at rest."""
 ANSWER_MS = 10_000
-"""How long a page is given beyond its steps' own time to come to rest."""
+"""Time for a page to come to rest beyond its steps' own time."""
 OVERHEAD_MS = 10_000
-"""For the tab, and for what hangs."""
+"""Time for the tab, and for hanging requests."""
 
 SIGNED_OUT = NotExists(not_exists=ElementQuery(css="input[type=password]"), within_ms=0)
-"""Expected of every page that is asked: one that wants a password is not the one that was asked for."""
+"""Expectation on every page: one with a password field is not the requested one."""
 
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
 
 
 def time_limit_ms(reconcile: Reconcile) -> int:
-    """How long one asking of the site takes at most."""
+    """Return the limit of one attempt to ask the site."""
     return sum(step.timeout_ms for step in reconcile.steps) + ANSWER_MS + OVERHEAD_MS
 
 
 def total_limit_ms(reconcile: Reconcile) -> int:
-    """How long asking it as often as it may take takes at most."""
+    """Return the limit of all attempts together."""
     times = NEGATIVES + len(PAUSES_S)
     return times * time_limit_ms(reconcile) + int(1000 * (sum(PAUSES_S) + NEGATIVES * APART_S))
 
 
 def is_asked_page(asked: str, url: str) -> bool:
-    """Whether the page at `url` is the one that was asked for: elsewhere the site has led to another one.
+    """Return True if `url` is the requested page, not one that the site redirected to.
 
-    Queries may change on the way, and so may a fragment that is a place in the page; one that is a route may not.
+    Queries and fragments may differ, except a fragment that is a route.
     """
     one, other = urlsplit(asked), urlsplit(url)
     routes = [part.fragment if part.fragment[:1] in ("/", "!") else "" for part in (one, other)]
@@ -56,10 +56,9 @@ def is_asked_page(asked: str, url: str) -> bool:
 def answer_of(
     expect: Sequence[Predicate], results: Sequence[PredicateResult], void: str, incomplete: str
 ) -> tuple[Answer, str]:
-    """What an answer says, and why; `expect` and `results` in the same order.
+    """Return the answer and its reason; `expect` and `results` have the same order.
 
-    Only the page that was asked for says anything, whatever it shows. That something is not there it says only when all
-    of it came, and when it could be told.
+    Only the requested page counts. Absence counts only on a complete page and with a decided verdict.
     """
     if void:
         return "unknown", void

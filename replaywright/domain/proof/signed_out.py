@@ -1,4 +1,4 @@
-"""Whether a page that a step met is where a site sends whoever is not signed in any more: told by structure alone."""
+"""Detection, by structure alone, of pages to which a site sends signed-out visitors."""
 
 from typing import Final
 
@@ -7,13 +7,13 @@ from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.task.steps import Step
 
 SIGNED_OUT: Final = "signed_out"
-"""Reason of a step that met a page to sign in on, where its recording met none."""
+"""Reason of a step that met a sign-in page where its recording met none."""
 UNAUTHORIZED: Final = "http_401"
-"""Reason of a step whose page the site refuses to whoever is not signed in."""
+"""Reason of a step whose page answered 401."""
 
 
 def asks_for_password(snapshot: Snapshot) -> bool:
-    """Whether a field for a password is shown."""
+    """Return True if a password field is visible."""
     return any(element.visible and element.actionable and _is_password(element) for element in snapshot.elements)
 
 
@@ -23,8 +23,10 @@ def _is_password(element: Element) -> bool:
 
 
 def was_signed_out(now: Snapshot, recorded: Snapshot | None, reason: str, *, is_elsewhere: bool) -> bool:
-    """Whether the site asks for a password and did not before: with an answer 401, where the page that was recorded
-    has no such field, or, where none was recorded, on a page that the step before does not lead to.
+    """Return True if the site asks for a password now and did not before.
+
+    The evidence is an answer 401, a recorded page without a password field, or, without a recording, a page that the
+    step before does not lead to.
     """
     if not asks_for_password(now):
         return False
@@ -32,7 +34,7 @@ def was_signed_out(now: Snapshot, recorded: Snapshot | None, reason: str, *, is_
 
 
 def signed_out_said(page: str) -> str:
-    """What is said of it, and what to do; `page` is the address without its query."""
+    """Return the message with its remedy; `page` is the address without its query."""
     return (
         f"the site asks to sign in at {page}, and did not when this was recorded: "
         "sign in (`on_failure: ask` and `replaywright takeover`, or steps or an override that do), then resume the run"
@@ -40,5 +42,5 @@ def signed_out_said(page: str) -> str:
 
 
 def enters_secret(step: Step | None) -> bool:
-    """Whether the step enters a secret: a page that asks for a password is its own business."""
+    """Return True if the step enters a secret, so that a password field is expected."""
     return bool(secrets_in(getattr(step, "value", None) or ""))

@@ -1,4 +1,4 @@
-"""Who says that a step with consequences took effect: never the page alone that it acted in."""
+"""Witnesses of a step with consequences: sources other than the page that it acted in."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
@@ -13,39 +13,39 @@ from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import RequestKind, kind_of
 
 LEAVING: Final = "leaving"
-"""How a request leaves that a page sends only when it is left."""
+"""Value of `via` for a request that the page sends only when it is left."""
 SENDINGS_KEPT: Final = 8
-"""Requests that are kept with a step's recording."""
+"""Requests kept with a step's recording."""
 GRACE_MS: Final = 1_000
-"""How much later than twice its recorded delay a request is waited for, where nobody has declared the step."""
+"""Waiting time beyond twice the recorded delay of a request, for undeclared steps."""
 LATE_MS: Final = 500
-"""A request that leaves so long after the input is one that the page, not the input, has sent."""
+"""Delay after the input from which a request counts as sent by the page, not the input."""
 
 
 class Witness(StrEnum):
-    """What tells of a step's effect beside the page that it acted in."""
+    """Sources that confirm a step."""
 
     ANSWER = "answer"
-    """The page's own site answered a request of the step without an error."""
+    """A success answer of the page's own site to a request of the step."""
     DOCUMENT = "document"
-    """A document that was loaded after the step shows what is expected, or a response is what was expected."""
+    """An expectation that holds in a document loaded after the step, or in a response."""
     SENT = "sent"
-    """Something left that has no answer, as messages and beacons have none, or that went to another site."""
+    """A request without an answer (messages, beacons), or to another site."""
 
 
 class Sending(Record):
-    """One request that a step sent when it was recorded: a replay waits for the same."""
+    """A recorded request of a step; a replay waits for the same."""
 
     kind: RequestKind
-    """Without the names of its fields."""
+    """Kind of the request, without field names."""
     via: str = "page"
-    """page; worker: not the page's own, or sent while it was left; leaving: only when the page was left."""
+    """page; worker (also while the page was left); leaving (only when the page was left)."""
     delay_ms: int = 0
-    """How long after the input it left."""
+    """Delay after the input."""
 
     @property
     def is_late(self) -> bool:
-        """Whether a step has ended before it leaves."""
+        """True if the step ends before it is sent."""
         return self.via != "page" or self.delay_ms >= LATE_MS
 
 
@@ -58,7 +58,7 @@ def witness_of(
     urls: Iterable[str],
     is_fresh: bool,
 ) -> Witness | None:
-    """Say who tells of the step's effect; None if only the page does that it acted in.
+    """Return the witness of the step's effect; None if only its own page shows it.
 
     `urls` are the page's addresses before and after the step. `before` and `after` are the verdicts on `expect`;
     `is_fresh` says that the latter are of a document that was loaded after the input.
@@ -82,7 +82,7 @@ def witness_of(
 def sendings(
     evidence: Evidence, given_at: float, left_at: float = 0.0, redact: Callable[[str], str] = str
 ) -> tuple[Sending, ...]:
-    """Requests of a step as they are recorded, one of each kind.
+    """Return the requests of a step to record, one of each kind.
 
     `given_at` is when the input was given, `left_at` when its page was left, in seconds since 1970; 0: it was not.
     """
@@ -99,18 +99,18 @@ def sendings(
 
 
 def is_telling(request: UnsafeRequest) -> bool:
-    """Tell whether a request may carry what the step is for: no beacon, and nothing of the document that came of it."""
+    """Return True if the request may carry the step's purpose: no beacon, no later subresource."""
     return request.kind in ("request", "worker", "websocket")
 
 
 def missing(recorded: Iterable[Sending], evidence: Evidence, redact: Callable[[str], str] = str) -> tuple[Sending, ...]:
-    """List what was recorded of a step and has not left yet; addresses are compared without secrets."""
+    """Return recorded requests that have not been sent yet; addresses are compared without secrets."""
     sent = {kind_of(request.method, redact(request.url)) for request in evidence.requests}
     return tuple(sending for sending in recorded if sending.kind not in sent)
 
 
 _TELLING = frozenset({"request", "worker"})
-"""Kinds of requests whose answers tell."""
+"""Kinds of requests whose responses are significant."""
 
 
 def _is_of(url: str, own: Iterable[str]) -> bool:
@@ -127,5 +127,5 @@ def _held(before: Sequence[PredicateResult], at: int) -> bool:
 
 
 def _is_of_a_response(predicate: Predicate) -> bool:
-    """Whether it judges what a server sent to the step, not what a page shows."""
+    """Return True if the predicate judges a response to the step, not the page."""
     return any(isinstance(part, ResponseStatus | Downloaded) for part in flattened(predicate))

@@ -1,8 +1,8 @@
-"""Alignment of a sentence with a pattern: every word of one is a word of the other, or part of a value.
+"""Alignment of a sentence with a pattern: each word matches a word or belongs to a value.
 
-A value takes the place of `{{parameter}}`. It is a quotation, or shows itself as a value by its form (an address, a
-number, a code, a date, one of the choices) and has the parameter's type. Free words are no value here: where they end
-nobody can tell who does not know the language.
+A value replaces `{{parameter}}`. It is a quotation, or its form marks it as a value (an address, a number, a code, a
+date, one of the choices), and it has the parameter's type. Free words are no values: without knowing the language,
+their end is unknown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,21 +10,21 @@ from functools import lru_cache
 from itertools import pairwise
 
 from replaywright.domain.common.lists import list_value
-from replaywright.domain.common.sentences import VALUES, Kind, Sentence, Token, sentence_of
+from replaywright.domain.common.sentences import VALUES, Sentence, Token, TokenKind, sentence_of
 from replaywright.domain.recall.choices import choice_of, is_whole
 from replaywright.domain.task.tasks import Parameter, checked_value
 from replaywright.errors import InputInvalid
 
 Values = dict[str, str]
 _GROUPS = 8
-"""Groups of digits that one text may have, as a telephone number or an IBAN does."""
+"""Maximum groups of digits in one text, as in a telephone number or an IBAN."""
 
 _SIGNS = "+-\u2212\u2010\u2011"
-"""Signs before a number: what a signed number asks for is not what the number alone does."""
+"""Signs before a number: a signed number differs from the number alone."""
 
 
 def aligned(pattern: str, parameters: Mapping[str, Parameter], sentence: Sentence) -> list[Values]:
-    """List the ways in which a sentence aligns with a pattern: none, one, or two of several."""
+    """Return the alignments of a sentence with a pattern: none, one, or the first two."""
     parts = sentence_of(pattern)
     found: list[Values] = []
     if not _may_align(parts, sentence):
@@ -39,11 +39,11 @@ def aligned(pattern: str, parameters: Mapping[str, Parameter], sentence: Sentenc
 
 
 def resembles(pattern: str, sentence: Sentence) -> bool:
-    """Check if a sentence aligns with a pattern whose slots take any words."""
+    """Return True if the sentence aligns with the pattern when slots take any words."""
     parts, tokens = sentence_of(pattern).tokens, sentence.tokens
     reached = {0}
     for part in parts:
-        if part.kind is Kind.SLOT:
+        if part.kind is TokenKind.SLOT:
             reached = set(range(min(reached) + 1, len(tokens) + 1))
         else:
             reached = {at + 1 for at in reached if at < len(tokens) and _is_same(part, tokens[at])}
@@ -53,7 +53,7 @@ def resembles(pattern: str, sentence: Sentence) -> bool:
 
 
 def has_type(value: str, parameter: Parameter) -> bool:
-    """Check that a value is one that the parameter takes."""
+    """Return True if the parameter accepts the value."""
     try:
         checked_value("value", parameter, value)
     except InputInvalid:
@@ -62,30 +62,30 @@ def has_type(value: str, parameter: Parameter) -> bool:
 
 
 def said_in(pattern: str) -> frozenset[str]:
-    """Collect the values that a pattern says itself, in the form they are compared in."""
+    """Return the values inside a pattern, in their comparison form."""
     return frozenset(token.plain for token in sentence_of(pattern).tokens if token.kind in VALUES)
 
 
 def _may_align(parts: Sentence, sentence: Sentence) -> bool:
-    """Reject at once what cannot align: most sentences with most patterns."""
+    """Reject quickly what cannot align: most sentences with most patterns."""
     if sentence.asks and not parts.asks:
         return False
-    if not any(part.kind is Kind.WORD for part in parts.tokens):  # it would stand for every sentence of its form
+    if not any(part.kind is TokenKind.WORD for part in parts.tokens):  # it would match every sentence of its form
         return False
-    wanted = {part.plain for part in parts.tokens if part.kind is not Kind.SLOT}
+    wanted = {part.plain for part in parts.tokens if part.kind is not TokenKind.SLOT}
     return wanted <= {token.plain for token in sentence.tokens}
 
 
 def _ways(
     parts: Sequence[Token], tokens: Sequence[Token], at: int, begin: int, parameters: Mapping[str, Parameter]
 ) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Yield what each slot takes, in the order of the slots, for every way in which the rest aligns."""
+    """Yield the slots' values, in slot order, for every alignment of the rest."""
     if at == len(parts):
         if begin == len(tokens):
             yield ()
         return
     part = parts[at]
-    if part.kind is not Kind.SLOT:
+    if part.kind is not TokenKind.SLOT:
         if begin < len(tokens) and _is_same(part, tokens[begin]):
             yield from _ways(parts, tokens, at + 1, begin + 1, parameters)
         return
@@ -98,11 +98,11 @@ def _ways(
 
 
 def _is_same(part: Token, token: Token) -> bool:
-    return part.plain == token.plain and (part.kind is Kind.QUOTED) == (token.kind is Kind.QUOTED)
+    return part.plain == token.plain and (part.kind is TokenKind.QUOTED) == (token.kind is TokenKind.QUOTED)
 
 
 def _taken(tokens: Sequence[Token], begin: int, parameter: Parameter) -> Iterator[tuple[int, str]]:
-    """Yield the values that begin at a token, each with the token after it."""
+    """Yield the values that begin at a token, each with the index after it."""
     if parameter.type == "list":
         for end in range(begin, len(tokens)):
             if tokens[end].kind not in VALUES:
@@ -125,16 +125,16 @@ def _taken(tokens: Sequence[Token], begin: int, parameter: Parameter) -> Iterato
 
 
 def _has_digits(token: Token) -> bool:
-    return token.kind in {Kind.NUMBER, Kind.CODE} and any(sign.isdigit() for sign in token.text)
+    return token.kind in {TokenKind.NUMBER, TokenKind.CODE} and any(each.isdigit() for each in token.text)
 
 
 def _is_near(tokens: Sequence[Token], at: int) -> bool:
-    """Check that one space and nothing else is before a token."""
+    """Return True if exactly one space precedes the token."""
     return tokens[at].start - tokens[at - 1].end == 1
 
 
 def _between(tokens: Sequence[Token], begin: int, end: int) -> str:
-    """Return the words of some tokens with single spaces for what is between them."""
+    """Return the text of the tokens, with single spaces for gaps."""
     words = tokens[begin:end]
     found = words[0].text
     for before, token in pairwise(words):
@@ -148,7 +148,7 @@ def _longest(choices: tuple[str, ...]) -> int:
 
 
 def _joined(taken: Sequence[tuple[str, str]], parameters: Mapping[str, Parameter]) -> Values | None:
-    """Join the values of a list's slots; None where one parameter would have two values, or a needed one has none."""
+    """Join the values of list slots; None if a parameter has two values, or a required one none."""
     values: Values = {}
     for name, value in taken:
         if name in values and parameters[name].type == "list":

@@ -1,4 +1,4 @@
-"""Choices of a parameter, as people name them."""
+"""Choices of a parameter as people name them."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,20 @@ from replaywright.domain.common.sentences import sentence_of
 
 
 def choice_of(text: str, choices: Sequence[str]) -> str | None:
-    """Return the one choice that a text means: in full, or by words that stand side by side in it and in no other.
+    """Return the only choice that a text means: equal, or with its words side by side.
 
-    Letter case, width and common punctuation make no difference. None where no choice or more than one fits.
+    Letter case, width and common punctuation are ignored. None if no choice or more than one matches.
     """
-    said = _words(text)
-    same = [choice for choice in choices if _words(choice) == said]
-    if same or not said:
+    words = _words(text)
+    same = [choice for choice in choices if _words(choice) == words]
+    if same or not words:
         return same[0] if len(same) == 1 else text if text in same else None
-    named = [choice for choice in choices if _holds(_words(choice), said)]
-    return named[0] if len(named) == 1 and sum(map(len, said)) > 1 else None
+    named = [choice for choice in choices if _holds(_words(choice), words)]
+    return named[0] if len(named) == 1 and sum(map(len, words)) > 1 else None
 
 
 def is_whole(text: str, choices: Sequence[str]) -> bool:
-    """Check that a text is a choice in full, and not only a word of one."""
+    """Return True if the text is a whole choice, not only a word of one."""
     return any(_words(choice) == _words(text) for choice in choices)
 
 

@@ -1,4 +1,4 @@
-"""Checks of a model's choice: each value stands in the sentence and has its type, and no value is left over."""
+"""Checks of a model's choice: each value is in the sentence and has its type, and none is left over."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -14,22 +14,22 @@ from replaywright.domain.recall.patterns import places_of
 from replaywright.domain.skill.skills import Skill, patterns_of
 
 Given: TypeAlias = str | tuple[str, ...]
-"""A value as a model gives it; several texts of a list."""
+"""A value from a model; a tuple for a list."""
 
 
 class SkillChoice(Record):
-    """A model's answer to which of the offered skills a sentence means."""
+    """A model's choice among the offered skills."""
 
     skill: str = ""
-    """Its name; empty for none of them."""
+    """Name of the skill; empty for none."""
     values: dict[str, Given] = Field(default_factory=dict)
 
 
 def checked_choice(sentence: Sentence, skill: Skill, given: Mapping[str, Given]) -> tuple[dict[str, str], str]:
-    """Return the values of all parameters as the sentence has them, or the code of what is wrong with them.
+    """Return the values of all parameters as in the sentence, or the code of a fault.
 
-    Codes: `unknown_parameter`, `missing_parameter`, `invented_value` (it does not stand in the sentence as words of its
-    own), `other_type`, `left_over` (a quotation, address, number or code that is in no value, or only in part).
+    Codes: `unknown_parameter`, `missing_parameter`, `invented_value` (not in the sentence as whole words),
+    `other_type`, `left_over` (a quotation, address, number or code outside all values, or partly inside one).
     """
     parameters = skill.task.parameters
     texts = {
@@ -48,29 +48,29 @@ def checked_choice(sentence: Sentence, skill: Skill, given: Mapping[str, Given])
     values: dict[str, str] = {}
     for name, value in given.items():
         count = len(value) if isinstance(value, tuple) else 1
-        said = [sentence.text[slice(*places[f"{name} {number}"])] for number in range(count)]
+        texts_in = [sentence.text[slice(*places[f"{name} {number}"])] for number in range(count)]
         if (count > 1 or isinstance(value, tuple)) and parameters[name].type != "list":
             return {}, "other_type"
-        values[name] = _typed(said, skill, name)
+        values[name] = _typed(texts_in, skill, name)
         if not has_type(values[name], parameters[name]):
             return {}, "other_type"
     is_left = _is_left_over(sentence, tuple(places.values()), skill)
     return ({}, "left_over") if is_left else (values, "")
 
 
-def _typed(said: list[str], skill: Skill, name: str) -> str:
+def _typed(texts: list[str], skill: Skill, name: str) -> str:
     parameter = skill.task.parameters[name]
     match parameter.type:
         case "list":
-            return list_value(said)
+            return list_value(texts)
         case "choice":
-            return choice_of(said[0], parameter.choices) or said[0]
+            return choice_of(texts[0], parameter.choices) or texts[0]
         case _:
-            return said[0]
+            return texts[0]
 
 
 def _is_left_over(sentence: Sentence, places: tuple[tuple[int, int], ...], skill: Skill) -> bool:
-    """Check if something that looks like a value is outside of all values, or only partly inside one."""
+    """Return True if a part with the form of a value is outside all values, or only partly inside one."""
     known = frozenset().union(*map(said_in, patterns_of(skill)))
     for token in sentence.tokens:
         is_touched = any(start < token.end and token.start < end for start, end in places)

@@ -1,4 +1,4 @@
-"""What a labeller says of a goal, checked: only what stands in the goal is taken over, and no secret."""
+"""Checks of a labeller's answer: only values from the goal are accepted, and no secret."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +21,13 @@ _TYPES = ("text", "email", "number", "date")
 def checked_labels(
     answer: Mapping[str, Any], goal: str, *, secrets: Sequence[str], is_secret: Callable[[str], bool]
 ) -> Labels:
-    """The labels, without values that do not stand in `goal` word for word, that hold a secret, or that are of no use.
+    """Return the labels without values that are not literally in `goal`, secret, or useless.
 
     Args:
-        answer: What the labeller wrote.
-        goal: What it was told.
+        answer: The labeller's answer.
+        goal: The goal in its prompt.
         secrets: Names that are no parameters.
-        is_secret: Whether a text holds a secret's value.
+        is_secret: Returns True for a text with a secret's value.
     """
     refused: list[str] = []
     found: dict[str, GoalParameter] = {}
@@ -69,11 +69,11 @@ def _refusal(name: str, value: str, goal: str, *, known: Sequence[str], is_secre
     return "" if value.strip() and value in goal else "its value does not stand in the goal"
 
 
-def _type(said: str, value: str) -> Literal["text", "email", "number", "date"]:
-    """The type that was said, if the value is of it."""
-    if said not in _TYPES:
+def _type(claimed: str, value: str) -> Literal["text", "email", "number", "date"]:
+    """Return the claimed type if the value has it."""
+    if claimed not in _TYPES:
         return "text"
-    kind = cast("Literal['text', 'email', 'number', 'date']", said)
+    kind = cast("Literal['text', 'email', 'number', 'date']", claimed)
     try:
         checked_value("value", Parameter(type=kind), value)
     except InputInvalid:

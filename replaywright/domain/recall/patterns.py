@@ -1,4 +1,4 @@
-"""Sentence patterns: where values stand in a sentence, and the sentence with their parameters' names instead."""
+"""Sentence patterns: places of values in a sentence, and the sentence with parameter names instead."""
 
 import re
 import unicodedata
@@ -9,11 +9,11 @@ from replaywright.domain.common.lists import list_of
 from replaywright.domain.common.sentences import QUOTES, SLOT, stands_alone
 
 _BETWEEN = r"(\W*(?:[^\W\d_]{1,5}\W*)?)"
-"""Text between two texts of a list: signs, and a word as short as "and"."""
+"""Text between two texts of a list: punctuation, and a word as short as "and"."""
 
 
 def span_of(texts: Sequence[str], sentence: str) -> str:
-    """Return the part of a sentence that lists just these texts, one after the other; empty if there is none."""
+    """Return the part of a sentence that lists exactly these texts; empty without one."""
     if not texts or not all(text.strip() for text in texts):
         return ""
     listed = re.search(_BETWEEN.join(map(re.escape, texts)), sentence)
@@ -21,7 +21,7 @@ def span_of(texts: Sequence[str], sentence: str) -> str:
 
 
 def _words_of(value: str, sentence: str) -> str:
-    """Return the words of a sentence that are a value: of a parameter of type list those that its texts stand in."""
+    """Return the words of a sentence that are a value; for a list value, the words that list it."""
     try:
         texts = list_of(value) if value.startswith('["') else ()
     except ValueError:
@@ -30,15 +30,16 @@ def _words_of(value: str, sentence: str) -> str:
 
 
 def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, int]]:
-    """Find where the values stand in a sentence, the longest first; equal ones in the order of their names' mention.
+    """Find the values in a sentence, longest first; equal ones in order of their names.
 
-    A value that does not stand there (but for letter case and width) has no place. Quotes around it belong to it.
+    Letter case and width are ignored. A value that is not in the sentence has no place; quoted occurrences are
+    preferred.
     """
     plain = _folded(sentence)
     taken: list[tuple[int, int]] = []
     found: dict[str, tuple[int, int]] = {}
-    told = {name: _words_of(value, sentence) for name, value in values.items()}
-    for name, value in sorted(told.items(), key=lambda item: -len(item[1])):
+    words = {name: _words_of(value, sentence) for name, value in values.items()}
+    for name, value in sorted(words.items(), key=lambda item: -len(item[1])):
         wanted = _folded(value)
         candidates = [
             (match.start(), match.end())
@@ -55,16 +56,15 @@ def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, 
 
 
 def _is_quoted(text: str, start: int, end: int) -> bool:
-    """Check that quotes stand right around a place."""
+    """Return True if quotes surround the place."""
     return 0 < start < end < len(text) and text[start - 1] in QUOTES and text[end] in QUOTES
 
 
 def pattern_of(goal: str, values: Mapping[str, str]) -> str:
-    """Return the sentence pattern of a goal: each value replaced by its parameter's name in double braces.
+    """Replace each value in a goal by its parameter in double braces.
 
-    Longest values first, and each once, where it stands as a word of its own; in quotes rather than without. Parameters
-    of the same value take its occurrences in their own order; one whose value does not stand in the goal (or no more)
-    has no place in the pattern. Secrets are no parameters, and `{{…}}` in the goal is left as it is.
+    Longest values first, each once and as whole words, quoted occurrences before others. Parameters with the same value
+    take its occurrences in order; one without an occurrence is not in the pattern. `{{…}}` in the goal stays.
     """
     closed = [(match.start(), match.end()) for match in re.finditer(r"\{\{[^{}]*\}\}", goal)]
     places = {
@@ -79,12 +79,12 @@ def pattern_of(goal: str, values: Mapping[str, str]) -> str:
 
 
 def filled(pattern: str, values: Mapping[str, str]) -> str:
-    """Return a pattern with values in place of the slots that it has values for."""
+    """Fill the slots of a pattern that have values."""
     return SLOT.sub(lambda slot: values.get(slot["name"], slot[0]), pattern)
 
 
 def _folded(text: str) -> str:
-    """Fold letter case and width character by character: positions stay."""
+    """Fold letter case and width by character, so that positions stay."""
     return "".join(map(_folded_character, text))
 
 

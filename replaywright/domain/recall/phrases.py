@@ -1,8 +1,8 @@
-"""Phrases of a skill that a labeller wrote, checked: sentences that mean it, and sentences that only sound like it."""
+"""Checks of a labeller's phrases: patterns that mean a skill, and near misses."""
 
 from collections.abc import Callable, Iterable, Mapping
 
-from replaywright.domain.common.sentences import Kind, sentence_of
+from replaywright.domain.common.sentences import TokenKind, sentence_of
 from replaywright.domain.common.templates import malformed_in, parameters_in, secrets_in
 from replaywright.domain.common.text import shorten
 from replaywright.domain.recall.alignment import aligned, resembles
@@ -10,15 +10,15 @@ from replaywright.domain.recall.patterns import filled, places_of
 from replaywright.domain.task.tasks import Parameter, Task
 
 PHRASES_LIMIT = 60
-"""Patterns of a skill, and near misses, that a labeller may write at most of each."""
+"""Maximum patterns, and maximum near misses, of a labeller."""
 _TEXT_LIMIT = 300
 _LEAST_WORDS = 2
-"""Words beside the values that a phrase needs, so that it does not stand for everything."""
+"""Minimum words beside values, so that a phrase does not match everything."""
 _SAMPLES = {"email": "a{}@example.com", "number": "10{}", "date": "2024-01-1{}"}
 
 
 class Phrases:
-    """Collects phrases about a goal, and says why it refuses others."""
+    """Collector of valid phrases and of the reasons against others."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class Phrases:
         self.refused: list[str] = []
 
     def patterns(self, given: Iterable[str]) -> tuple[str, ...]:
-        """Take the sentences that mean the same as the goal: with every parameter, and aligned in one way only."""
+        """Keep sentences that mean the goal: with every parameter, and only one alignment."""
         return self._kept(given, self._not_a_pattern)
 
     def near_misses(self, given: Iterable[str], patterns: Iterable[str]) -> tuple[str, ...]:
-        """Take the sentences that do not mean it: those that neither the goal nor a pattern resembles."""
+        """Keep sentences with another meaning: neither the goal nor a pattern resembles them."""
         meant = [sentence_of(self._goal), *(sentence_of(self._sample(each)) for each in patterns)]
         return self._kept(
             given, lambda text: "it would refuse the goal" if any(resembles(text, each) for each in meant) else ""
@@ -63,7 +63,7 @@ class Phrases:
             return "has a slot that is no parameter"
         if secrets_in(text) or self._is_secret(text):
             return "holds a secret"
-        if sum(token.kind is Kind.WORD for token in sentence_of(text).tokens) < _LEAST_WORDS:
+        if sum(token.kind is TokenKind.WORD for token in sentence_of(text).tokens) < _LEAST_WORDS:
             return "has too few words of its own"
         return ""
 
@@ -76,7 +76,7 @@ class Phrases:
         return "" if len(ways) == 1 else "its values could be told apart in no way, or in several"
 
     def _sample(self, pattern: str) -> str:
-        """Fill a pattern with other values."""
+        """Fill a pattern with sample values."""
         samples = {
             name: one.choices[0] if one.choices else _SAMPLES.get(one.type, '"sample {}"').format(number)
             for number, (name, one) in enumerate(self._parameters.items())
@@ -85,9 +85,9 @@ class Phrases:
 
 
 def phrases_for(phrases: Iterable[str], task: Task, settled: Mapping[str, str], *, whole: bool) -> tuple[str, ...]:
-    """Choose the phrases that fit the task, with values put in for slots that are `settled`.
+    """Return the phrases that fit the task, with `settled` slots filled.
 
-    With `whole`, each has a slot for every parameter that needs a value.
+    With `whole`, each must have a slot for every required parameter.
     """
     needed = {name for name, one in task.parameters.items() if one.default is None} if whole else set()
     written = (filled(phrase, settled) for phrase in phrases)

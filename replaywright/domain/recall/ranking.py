@@ -1,7 +1,7 @@
-"""Ranking of skills by similarity to a sentence, values left out. It says which are looked at, and decides nothing.
+"""Ranking of skills by similarity to a sentence without its values. It selects candidates only.
 
-A sentence is a bag of its words, of their parts (three letters, or two characters of a script without spaces) and of
-the forms of its values, weighted by how seldom each is among the skills (tf-idf, cosine).
+A sentence is a bag of words, word parts (three letters, or two characters of a script without spaces) and value forms,
+compared by tf-idf and cosine.
 """
 
 import math
@@ -13,15 +13,15 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from replaywright.domain.common.sentences import VALUES, Kind, sentence_of
+from replaywright.domain.common.sentences import VALUES, TokenKind, sentence_of
 from replaywright.domain.skill.skills import Skill, patterns_of
 
 _VALUE_WEIGHT = 0.3
-"""Weight of a value's form, where a word has 1."""
+"""Weight of a value's form relative to a word."""
 _PART_WEIGHT = 0.3
 """Weight of a part of a word."""
 _UNSEEN_WEIGHT = 0.3
-"""Weight of a word that no skill has: it may be part of a value without quotes."""
+"""Weight of a word that no skill has: it may belong to an unquoted value."""
 _PART = 3
 
 Vector = npt.NDArray[np.float32]
@@ -29,7 +29,7 @@ Vector = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Ranked:
-    """A skill, its pattern that is most similar to a sentence, and how similar that is, 0 to 1."""
+    """A skill, its pattern most similar to a sentence, and the similarity, 0 to 1."""
 
     skill: Skill
     score: float
@@ -37,33 +37,34 @@ class Ranked:
 
 
 def features_of(sentence: str, types: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Weigh the words, parts of words and value forms of a sentence; `types` are those of a pattern's parameters."""
+    """Return the weighted words, word parts and value forms; `types` are a pattern's parameters."""
     found: Counter[str] = Counter()
     tokens = sentence_of(sentence).tokens
     for token in tokens:
-        if token.kind is Kind.SLOT:
+        if token.kind is TokenKind.SLOT:
             kind = (types or {}).get(token.text, "")
             found[f"v:{kind if kind in {'email', 'number'} else 'text'}"] += 1
         elif token.kind in VALUES:
-            found[f"v:{token.kind if token.kind in {Kind.EMAIL, Kind.NUMBER} else 'text'}"] += 1
-        elif token.kind is Kind.WORD:
+            found[f"v:{token.kind if token.kind in {TokenKind.EMAIL, TokenKind.NUMBER} else 'text'}"] += 1
+        elif token.kind is TokenKind.WORD:
             word = token.plain
             found["w:" + word] += 1
             found.update("p:" + word[at : at + _PART] for at in range(len(word) - _PART))
     for one, other in pairwise(tokens):
-        if one.kind is other.kind is Kind.WORD and len(one.text) == len(other.text) == 1 and one.end == other.start:
+        both_words = one.kind is other.kind is TokenKind.WORD
+        if both_words and len(one.text) == len(other.text) == 1 and one.end == other.start:
             found["w:" + one.plain + other.plain] += 1
     weights = {"v": _VALUE_WEIGHT, "p": _PART_WEIGHT}
     return {name: (1 + math.log(count)) * weights.get(name[0], 1.0) for name, count in found.items()}
 
 
 def _rows_of(skill: Skill) -> tuple[str, ...]:
-    """List what a sentence is compared with: the sentences that mean a skill, and its label."""
+    """Return the compared sentences of a skill: its patterns and its label."""
     return tuple(dict.fromkeys((*patterns_of(skill), skill.label or skill.name)))
 
 
 class SkillIndex:
-    """The skills of a tenant, ready to be ranked; built once, read often. Does not change."""
+    """Immutable index of a tenant's skills for ranking."""
 
     def __init__(self, skills: Sequence[Skill]) -> None:
         self.skills = tuple(skills)
@@ -94,7 +95,7 @@ class SkillIndex:
         }
 
     def similarities(self, sentence: str) -> Vector:
-        """Compare a sentence with every row (a pattern of a skill), 0 to 1."""
+        """Return the similarity of a sentence with each row (a pattern of a skill), 0 to 1."""
         bag = features_of(sentence)
         weighted = {name: weight * self._idf.get(name, self._most * _UNSEEN_WEIGHT) for name, weight in bag.items()}
         norm = math.sqrt(sum(weight * weight for weight in weighted.values())) or 1.0
@@ -106,7 +107,7 @@ class SkillIndex:
         return scores
 
     def rank(self, sentence: str, site: str | None, count: int) -> tuple[Ranked, ...]:
-        """List the most similar skills, best first; with a `site`, of that site and of none."""
+        """Return the most similar skills, best first; with a `site`, of that site and of none."""
         if not self._rows:
             return ()
         rows = self.similarities(sentence)

@@ -1,4 +1,4 @@
-"""Requests, answers and records of recall; the decisions are in `replaywright.domain.recall.recalling`."""
+"""Requests, answers and records of recall; `replaywright.domain.recall.recalling` decides."""
 
 from typing import Literal, TypeAlias
 
@@ -15,23 +15,22 @@ class RecallRequest(Record):
 
     tenant: str
     goal: str
-    """The sentence."""
     url: str
     """Start page of the run."""
     run_id: str = ""
     lineage: str = ""
-    """Whose trace gets a line; empty for none."""
+    """Lineage whose trace gets a line; empty for none."""
     secrets: tuple[str, ...] = ()
-    """Names of those that the run may use."""
+    """Names of the secrets that the run may use."""
     context: SkillContext = SkillContext()
     passed_over: tuple[PassedOver, ...] = ()
-    """Skills that the run has recalled before, and which did not fit its start page."""
+    """Skills that the run recalled before and that did not fit its start page."""
     may_ask: bool = True
-    """A model may be asked which skill it is."""
+    """True if a model may be asked."""
 
 
 class RecallRecord(Record):
-    """Decision on one goal, and what became of it. Holds no value of the goal."""
+    """Decision on a goal and its outcome, without values of the goal."""
 
     run_id: str = ""
     at: float = 0.0
@@ -42,16 +41,16 @@ class RecallRecord(Record):
     decision: Literal["accept", "abstain"]
     reason: str = ""
     skill: str = ""
-    """The accepted one, else the most similar one."""
+    """The accepted skill, else the most similar one."""
     version: int = 0
     score: float = 0.0
     outcome: Outcome = ""
-    """`failed`: the final verification of the run did not hold. `rejected`: a person said that it was the wrong one."""
+    """`failed`: the run's final verification failed. `rejected`: a person said that it was the wrong one."""
 
 
 class Recalled(Recall):
     """Output of `skill.recall`."""
 
     usage: Usage = Usage()
-    """Usage of the model that chose, if one was asked."""
+    """Usage of the choosing model, if one was asked."""
     stand_in: bool = False

@@ -1,8 +1,7 @@
-"""Decisions of recall: which skill a sentence means, and with what values; or why none is taken.
+"""Decisions of recall: the skill that a sentence means, with its values, or the reason for none.
 
-A sentence that aligns with a pattern of one skill recalls it. What aligns with none is put to a model, whose choice
-`replaywright.domain.recall.choosing` checks. What the page has to show before the first step (the skill's
-precondition) is checked where there is a page: by the run.
+A sentence that aligns with a pattern of one skill recalls it. Without an alignment a model chooses, and
+`replaywright.domain.recall.choosing` checks the choice. The run checks the skill's precondition on its page.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,37 +16,37 @@ from replaywright.domain.recall.recall import RecallRecord, RecallRequest
 from replaywright.domain.skill.skills import Considered, Recall, Skill, SkillContext, SkillStatus, patterns_of
 
 LOOKED_AT = 8
-"""Skills that are looked at, the most similar ones."""
+"""Number of most similar skills that are considered."""
 OFFERED = 3
-"""Skills that a model chooses among, the most similar of those that nothing speaks against."""
+"""Number of skills that a model chooses among."""
 SEVERAL = "several_skills"
-"""Reason where the sentence aligns with patterns of more than one skill."""
+"""Reason when the sentence aligns with several skills."""
 _OPEN = frozenset({"not_aligned", "ambiguous"})
-"""Reasons that leave it to a model."""
+"""Reasons that leave the decision to a model."""
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A skill that was looked at, and what speaks for or against it."""
+class SkillCandidate:
+    """A considered skill and the verdict on it."""
 
     ranked: Ranked
     reason: str
     details: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     pattern: str = ""
-    """The one that the sentence aligns with."""
+    """Pattern that the sentence aligns with."""
 
 
 class Recaller:
-    """Looks a sentence up among skills. Belongs to one state of the knowledge base."""
+    """Lookup of sentences among the skills of one state of the knowledge base."""
 
     def __init__(self, index: SkillIndex) -> None:
         self.index = index
 
     def consider(
         self, request: RecallRequest, *, records: Iterable[RecallRecord] = (), explain: bool = False
-    ) -> list[Candidate]:
-        """List the most similar skills, best first, with what speaks against each; `explain` adds other sites."""
+    ) -> list[SkillCandidate]:
+        """Return verdicts on the most similar skills, best first; `explain` adds other sites."""
         site = site_of(request.url)
         ranked = self.index.rank(request.goal, site, LOOKED_AT)
         if explain:
@@ -58,13 +57,13 @@ class Recaller:
         return [_candidate(request, sentence, each, wrong) for each in ranked]
 
 
-def offered(candidates: Iterable[Candidate]) -> tuple[Ranked, ...]:
-    """List the skills that a model may choose among."""
+def offered(candidates: Iterable[SkillCandidate]) -> tuple[Ranked, ...]:
+    """Return the skills that a model may choose among."""
     return tuple(one.ranked for one in candidates if one.reason in _OPEN)[:OFFERED]
 
 
-def decided(candidates: Sequence[Candidate], *, has_skills: bool = True) -> Recall:
-    """Accept the one skill that the sentence aligns with, or say why there is none."""
+def decided(candidates: Sequence[SkillCandidate], *, has_skills: bool = True) -> Recall:
+    """Accept the only skill that the sentence aligns with, or give the reason."""
     considered = tuple(map(_considered, candidates))
     accepted = [one for one in candidates if one.reason == "accepted"]
     if not accepted:
@@ -83,8 +82,8 @@ def decided(candidates: Sequence[Candidate], *, has_skills: bool = True) -> Reca
     )
 
 
-def decided_by_choice(request: RecallRequest, candidates: Sequence[Candidate], choice: SkillChoice) -> Recall:
-    """Accept the skill that a model chose among those offered, if code finds nothing against its values."""
+def decided_by_choice(request: RecallRequest, candidates: Sequence[SkillCandidate], choice: SkillChoice) -> Recall:
+    """Accept the skill that a model chose, if it was offered and its values pass the checks."""
     considered = tuple(map(_considered, candidates))
     named = [one.skill for one in offered(candidates) if one.skill.name == choice.skill]
     if not named:
@@ -96,15 +95,15 @@ def decided_by_choice(request: RecallRequest, candidates: Sequence[Candidate], c
     return Recall(decision="accept", reason="accepted", skill=named[0], values=values, considered=considered)
 
 
-def _candidate(request: RecallRequest, sentence: Sentence, ranked: Ranked, wrong: frozenset[str]) -> Candidate:
+def _candidate(request: RecallRequest, sentence: Sentence, ranked: Ranked, wrong: frozenset[str]) -> SkillCandidate:
     skill = ranked.skill
     reason, details = _barred(request, skill)
     if not reason and f"{skill.name} {skill.version}" in wrong:
         reason, details = "wrong_before", "a sentence of this form turned out to mean something else"
     if reason:
-        return Candidate(ranked, reason, details)
+        return SkillCandidate(ranked, reason, details)
     if near := next((each for each in skill.near_misses if resembles(each, sentence)), ""):
-        return Candidate(ranked, "near_miss", near)
+        return SkillCandidate(ranked, "near_miss", near)
     found: list[tuple[str, dict[str, str]]] = []
     for pattern in patterns_of(skill):
         for values in aligned(pattern, skill.task.parameters, sentence):
@@ -112,15 +111,15 @@ def _candidate(request: RecallRequest, sentence: Sentence, ranked: Ranked, wrong
                 found.append((pattern, values))
     match found:
         case [(pattern, values)]:
-            return Candidate(ranked, "accepted", values=values, pattern=pattern)
+            return SkillCandidate(ranked, "accepted", values=values, pattern=pattern)
         case []:
-            return Candidate(ranked, "not_aligned", f"most similar: {ranked.pattern}")
+            return SkillCandidate(ranked, "not_aligned", f"most similar: {ranked.pattern}")
         case _:
-            return Candidate(ranked, "ambiguous", "the values could belong to the parameters in more than one way")
+            return SkillCandidate(ranked, "ambiguous", "the values could belong to the parameters in more than one way")
 
 
 def _wrong_before(goal: str, records: Iterable[RecallRecord]) -> frozenset[str]:
-    """Collect the skills, with their versions, that a sentence of this form was last taken for wrongly."""
+    """Return the skills, with versions, that were last recalled wrongly for a sentence of this form."""
     form = masked(goal)
     latest = {
         f"{one.skill} {one.version}": one.outcome
@@ -131,7 +130,7 @@ def _wrong_before(goal: str, records: Iterable[RecallRecord]) -> frozenset[str]:
 
 
 def _barred(request: RecallRequest, skill: Skill) -> tuple[str, str]:
-    """Say what speaks against a skill whatever the sentence says; empty if nothing does."""
+    """Return why the skill is barred for any sentence; empty if it is not."""
     if skill.site and site_of(skill.site) != site_of(request.url):
         return "other_site", skill.site
     if skill.status is not SkillStatus.ACTIVE:
@@ -145,10 +144,7 @@ def _barred(request: RecallRequest, skill: Skill) -> tuple[str, str]:
 
 
 def other_context(learned: SkillContext, now: SkillContext) -> tuple[str, str]:
-    """Say why a skill that was learned like this is not run under the circumstances of now: reason and details.
-
-    Both are empty where nothing is known that speaks against it.
-    """
+    """Return why the skill is not run in this context: reason and details, both empty if it may."""
     if learned.device and now.device and learned.device != now.device:
         return "other_context", f"learned on {learned.device}"
     if learned.locale and now.locale and _language(learned.locale) != _language(now.locale):
@@ -163,11 +159,11 @@ def _language(locale: str) -> str:
 
 
 def _differ_in_context(one: Skill, other: Skill) -> bool:
-    """Check if two skills mean the same for circumstances that exclude each other: the start page tells which it is."""
+    """Return True if both skills mean the same in contexts that exclude each other."""
     return bool(set(one.patterns) & set(other.patterns) and other_context(one.context, other.context)[0])
 
 
-def _considered(one: Candidate) -> Considered:
+def _considered(one: SkillCandidate) -> Considered:
     return Considered(
         name=one.ranked.skill.name,
         version=one.ranked.skill.version,

@@ -27,7 +27,7 @@ from replaywright.domain.step.outcomes import SENT_LATE, DownloadedFile, Lookup,
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.step.press_grants import Consent, Grant, RequestKind
 from replaywright.domain.task.actions import Effect
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.policy import Wishes
 from replaywright.domain.task.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
 from replaywright.domain.task.steps import Step
@@ -725,7 +725,7 @@ class RunInput(Record):
     """So is one that has so much resident memory, in units of 1,048,576 bytes; 0: never."""
     state: RunState = Field(default_factory=RunState.model_construct)  # so that who starts a run builds no schema of it
     """Where it goes on; left out by those who start a run."""
-    budget: Limits | None = None
+    budget: RunLimits | None = None
     """What the run may spend on models. None: what its task says, and no revised plans."""
     propose_probes: bool = False
     """Whether the planner is asked how the site can be asked about a commit step that was learned."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from replaywright.domain.policy.effective import Caps
 from replaywright.domain.run.runs import Usage
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 
 BUDGET_SPENT = "budget_spent"
 """Reason of a step for which a model was not asked, because a limit of the run is reached."""
@@ -20,7 +20,7 @@ class Spent:
     """The rule of the policy that the limit comes from; empty if it is the run's own."""
 
 
-def spent(limits: Limits, usage: Usage, seconds: float, caps: Caps | None = None) -> Spent | None:
+def spent(limits: RunLimits, usage: Usage, seconds: float, caps: Caps | None = None) -> Spent | None:
     """Which limit is reached; None while a model may be asked. `caps` tells which limits are the policy's."""
     tokens, caps = usage.input_tokens + usage.output_tokens, caps or Caps()
     if limits.calls is not None and usage.calls >= limits.calls:
@@ -43,7 +43,7 @@ def spent(limits: Limits, usage: Usage, seconds: float, caps: Caps | None = None
     return None
 
 
-def plans_spent(limits: Limits, plans: int) -> Spent | None:
+def plans_spent(limits: RunLimits, plans: int) -> Spent | None:
     """That the plan may not be revised once more, and what to do about it; None while it may."""
     return None if plans < limits.plans else _said("plans", f"{limits.plans} revised plans", f"{plans} were made")
 

@@ -1,1 +1,1 @@
-"""Secrets: where they may be entered, their redaction, and the signatures of starts and records. Above `common`."""
+"""Secrets: where they may be entered, their redaction, and signatures of starts and records. Above `common`."""

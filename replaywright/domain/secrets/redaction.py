@@ -1,18 +1,16 @@
-"""Taking secret values out of everything that is kept, shown or sent.
+"""Redaction of secret values from everything that is stored, shown or sent.
 
-A value is found in whatever common clothing it wears: as it is, percent-encoded, JSON- or HTML-escaped (also twice,
-also only in part, in upper or lower case: every character may be escaped or not), in hexadecimal, and inside Base64 at
-each of the three alignments. What is found becomes `{{secret:NAME}}`.
+A value is found literally, percent-encoded, JSON- or HTML-escaped (also twice, in part, in either case), in
+hexadecimal, and in Base64 at each of the three alignments. It becomes `{{secret:NAME}}`.
 
-Values with at least eight letters and digits (`BARE`) are also found by these alone, whatever stands between them, in
-upper or lower case, and backwards: pages spread values over elements, put invisible characters into them, and leave
-signs out of file names and addresses. `apart` finds those that stand in several texts which a page shows one after the
-other. A part of a value is not looked for: a page that shows half a password is not told from one that shows a word.
+Values with at least eight letters and digits (`BARE`) are also found by these alone, in either case and backwards,
+whatever separates them: pages spread values over elements, insert invisible characters, and drop punctuation in file
+names and addresses. `apart` finds values that span consecutive texts. Parts of a value are not searched: half a
+password cannot be told from a word.
 
-Short values are the difficulty. Below four characters, a value is replaced only where it stands as a word of its own,
-and not inside Base64 or hexadecimal: "7" occurs in every number, and a text without its sevens is no use to anybody.
-A secret that short is a code that can be guessed anyway. From four characters on it is replaced everywhere, also where
-the same characters stand by chance: a text with a hole is a nuisance, a leaked value is a loss.
+A value below four characters is replaced only as a whole word, and not in Base64 or hexadecimal: "7" occurs in every
+number, and a secret that short can be guessed anyway. Longer ones are replaced everywhere, even where they occur by
+chance: a hole in a text is a nuisance, a leaked value is a loss.
 """
 
 import base64
@@ -24,18 +22,18 @@ from dataclasses import dataclass
 from typing import Any
 
 SHORT = 4
-"""Values with fewer characters are replaced only as whole words."""
+"""Shorter values are replaced only as whole words."""
 
 BARE = 8
 """Values with at least so many letters and digits are also found by these alone."""
 HIDDEN = "***"
-"""In place of a text that shows a part of a value."""
+"""Replacement of a text that shows a part of a value."""
 _LETTERS = re.compile(
     r"<[^<>]{0,300}>|%(?:25)*[0-9A-Fa-f]{2}|\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|&[#\w;]{2,32};|([^\W_]+)"
 )
-"""Runs of letters and digits; tags and escapes are none."""
+"""Runs of letters and digits outside tags and escapes."""
 _LITERAL = re.compile(r"([^\W_]+)")
-"""The same where what looks like a tag or an escape is part of the value itself."""
+"""The same for values that contain apparent tags or escapes."""
 _ASCII = re.compile(r"[A-Za-z0-9]+")
 
 _NAMED_ENTITIES: dict[str, list[str]] = {}
@@ -46,17 +44,17 @@ for _entity, _meaning in html.entities.html5.items():
 _JSON_SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "'": "'"}
 
 _WORD_BEFORE = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
-"""The start of a word; the last character of an escape in front of it belongs to no word."""
+"""Start of a word; the last character of a preceding escape does not belong to it."""
 _WORD_AFTER = r"(?!\w)"
 
 
 class Redactor:
-    """Replaces the values of secrets by their names. Made once, used often: it holds a compiled pattern per value."""
+    """Replaces values of secrets by their names; it holds a compiled pattern for each value."""
 
     def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
-        """Know pairs of name and value; one name may have several values, empty values are left out."""
+        """Take pairs of name and value; a name may have several values, empty values are ignored."""
         known = sorted({(name, value) for name, value in secrets if value}, key=lambda pair: (-len(pair[1]), pair))
-        # A lookahead finds matches that overlap each other, too.
+        # A lookahead also finds overlapping matches.
         self._patterns = [(name, re.compile(f"(?=({_pattern(value)}))")) for name, value in known]
         self._exact = {value: name for name, value in reversed(known)}
         self._bare = {
@@ -73,7 +71,7 @@ class Redactor:
         self._placeholder = re.compile(rf"\{{\{{secret:(?:{names})\}}\}}") if known else None
 
     def text(self, text: str) -> str:
-        """`text` without the values. Where they overlap, all that they cover is replaced by the longest one's name."""
+        """Replace the values in `text`; overlapping ones together, by the longest one's name."""
         found = [
             (match.start(1), match.end(1), name)
             for name, pattern in self._patterns
@@ -92,7 +90,7 @@ class Redactor:
         return "".join([*parts, text[at:]])
 
     def _spread(self, text: str) -> list[tuple[int, int, str]]:
-        """Where the letters and digits of a value stand, with the value's name."""
+        """Find the values whose letters and digits are spread over the text."""
         if not self._bare or len(text) < self._shortest:
             return []
         letters = {kind: _letters(text, kind) for kind in self._kinds}
@@ -107,7 +105,7 @@ class Redactor:
         return found
 
     def texts(self, texts: list[Any]) -> list[Any]:
-        """A list without those of its texts that only together show a value, one after the other."""
+        """Hide the texts of a list that show a value only together, one after the other."""
         places = [place for place, text in enumerate(texts) if isinstance(text, str) and text.strip()]
         if len(places) > 1:
             for at in apart([texts[place] for place in places], lambda text: self.text(text) != text):
@@ -115,7 +113,7 @@ class Redactor:
         return texts
 
     def data(self, value: Any) -> Any:
-        """JSON-like data without the values, in keys too. A number that *is* a secret's value becomes a text."""
+        """Redact JSON-like data including keys. A number that *is* a value becomes a text."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -128,7 +126,7 @@ class Redactor:
 
 
 def redact(text: str, secrets: Mapping[str, str]) -> str:
-    """`text` with the values of `secrets` (name to value), however they are encoded, replaced by `{{secret:NAME}}`."""
+    """Replace the values of `secrets` (name to value), in any encoding, by `{{secret:NAME}}`."""
     return Redactor(secrets.items()).text(text)
 
 
@@ -138,7 +136,7 @@ def redact_data(value: Any, secrets: Mapping[str, str]) -> Any:
 
 
 def _merged(found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Spans that overlap made one, named for the longest of them."""
+    """Merge overlapping spans, named for the longest of them."""
     merged: list[tuple[int, int, str]] = []
     longest = 0
     for start, end, name in sorted(found, key=lambda span: (span[0], -span[1])):
@@ -163,17 +161,17 @@ def _pattern(value: str) -> str:
 
 @dataclass(frozen=True)
 class _Bare:
-    """The letters and digits of a text, one after the other, in lower case."""
+    """The letters and digits of a text in lower case, joined."""
 
     text: str
     starts: tuple[int, ...]
-    """Where in `text` each run begins."""
+    """Starts of the runs in `text`."""
     places: tuple[int, ...]
-    """Where that run begins in the text that it was made of."""
+    """Starts of the runs in the original text."""
 
     @classmethod
     def of(cls, text: str, kind: re.Pattern[str]) -> "_Bare":
-        """As `_LETTERS`, `_LITERAL` or, without escapes and without all that is not ASCII, `_ASCII` reads it."""
+        """Read the text by `_LETTERS`, `_LITERAL`, or `_ASCII` (without escapes, ASCII only)."""
         runs: list[str] = []
         starts: list[int] = []
         places: list[int] = []
@@ -192,7 +190,7 @@ class _Bare:
         return cls("".join(runs), tuple(starts), tuple(places))
 
     def spans(self, sought: str) -> Iterator[tuple[int, int]]:
-        """Where `sought` stands in the text that this was made of."""
+        """Yield the places of `sought` in the original text."""
         at = self.text.find(sought)
         while at >= 0:
             yield self._place(at), self._place(at + len(sought) - 1) + 1
@@ -204,7 +202,7 @@ class _Bare:
 
 
 def _letters(text: str, kind: re.Pattern[str]) -> str | None:
-    """What `_Bare.of` has as its text, ten times as fast; None where that has to be worked out run by run."""
+    """Return `_Bare.of`'s text ten times as fast; None if that needs the runs."""
     joined = "".join((_LETTERS if kind is _ASCII else kind).findall(text))
     lowered = joined.lower()
     if joined.isascii() or (kind is not _ASCII and len(lowered) == len(joined) and "\u03a3" not in joined):
@@ -218,11 +216,11 @@ def _bare(value: str, *, ascii_only: bool) -> str:
 
 
 def apart(texts: Sequence[str], shows: Callable[[str], bool]) -> frozenset[int]:
-    """Places of those texts, shown one after the other, that only together show a secret.
+    """Return the indexes of consecutive texts that show a secret only together.
 
     Args:
-        texts: Texts of which none does so by itself.
-        shows: Whether a text shows a secret.
+        texts: Texts that show no secret by themselves.
+        shows: Returns True if a text shows a secret.
     """
     found: set[int] = set()
     begin = 0
@@ -241,7 +239,7 @@ def apart(texts: Sequence[str], shows: Callable[[str], bool]) -> frozenset[int]:
 
 
 def _character(character: str) -> str:
-    r"""Every way in which a character of a value may be written; itself last: `%`, `&` and `\` also begin escapes."""
+    r"""Return a pattern of all encodings of a character; itself last: `%`, `&` and `\` also begin escapes."""
     data = character.encode("utf-8", "surrogatepass")
     code = ord(character)
     forms = [
@@ -271,9 +269,9 @@ def _any_case(digits: str) -> str:
 
 
 def _base64(data: bytes, shift: int) -> str:
-    """The characters that Base64 makes of `data` alone when `shift` bytes stand before it in the last group of three.
+    """Return the Base64 characters of `data` alone, with `shift` bytes before it in its first group of three.
 
-    A character at an edge that also holds bits of a neighbour may be anything; with it, all of `data`'s bits go.
+    An edge character with bits of a neighbour may be anything; it is included, so that all bits of `data` are covered.
     """
     bits_before, bits = shift * 8, (shift + len(data)) * 8
     text = base64.b64encode(bytes(shift) + data).decode().rstrip("=")

@@ -1,8 +1,7 @@
-"""Hosts that a secret is bound to by the operator: it is entered nowhere else, and an unbound one nowhere at all.
+"""Hosts that an operator binds a secret to. It is entered nowhere else, and an unbound one nowhere at all.
 
-What is compared are origins as the browser serialises them (`https://shop.example:8443`): of the document that is
-typed into and of every document around it. All of them have to be allowed, and an origin that says nothing (`null`, of
-a sandboxed frame or a `data:` address) is not.
+Origins are compared as the browser serialises them (`https://shop.example:8443`). The document with the field and all
+documents around it must be allowed; the opaque origin `null` of a sandboxed frame or a `data:` address is not.
 """
 
 import ipaddress
@@ -11,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from replaywright.domain.common.urls import address_of
 from replaywright.errors import InputInvalid
 
 RULE = "secret-domains"
-"""The rule's name, told with everything that it refuses."""
+"""Name of the rule in its refusals."""
 _PORTS = {"http": 80, "https": 443}
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
@@ -22,21 +22,21 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 
 @dataclass(frozen=True)
 class Site:
-    """One place that a secret is bound to."""
+    """A place that a secret is bound to."""
 
     host: str
     """As the browser writes it: lower case, Punycode, IPv6 in brackets."""
     subdomains: bool = False
-    """`*.host`: the names below it, without itself."""
+    """`*.host`: the names below it, not itself."""
     port: int | None = None
     """None: any."""
     plain: bool = False
-    """Whether pages that came over http will do as well."""
+    """True if pages over http are allowed, too."""
     own: bool = False
     """The site at an address: the host, with or without `www.`, and the names below it. For codes that people give."""
 
     def has(self, origin: str) -> bool:
-        """Whether a document of that origin belongs to it."""
+        """Return True if a document of the origin belongs to it."""
         parts = _split(origin)
         if parts is None or parts.hostname is None:
             return False
@@ -62,13 +62,13 @@ class Site:
 
 @dataclass(frozen=True)
 class BoundSecret:
-    """A secret that is about to be entered, and the sites that may get it."""
+    """A secret to be entered, with its sites."""
 
     name: str
     sites: tuple[Site, ...]
 
     def refusal(self, origins: Sequence[str]) -> str:
-        """Why it may not be entered into a document of the first of `origins`, inside those of the others; "" if so."""
+        """Return why it may not be entered into the first of `origins` within the others; "" if it may."""
         strange = next((origin for origin in origins if not any(site.has(origin) for site in self.sites)), None)
         if strange is None and origins:
             return ""
@@ -82,17 +82,17 @@ class BoundSecret:
 
 
 def refusal(secrets: Sequence[BoundSecret], origins: Sequence[str]) -> str:
-    """Why a text with these secrets may not be entered; "" if it may. See `BoundSecret.refusal`."""
+    """Return why a text with these secrets may not be entered; "" if it may. See `BoundSecret.refusal`."""
     return next((why for secret in secrets if (why := secret.refusal(origins))), "")
 
 
 def unbound(name: str, url: str) -> str:
-    """Tell that the secret is bound to no host, and the command that binds it to the site at `url`."""
+    """Return the message that the secret is unbound, with the command that binds it to the site at `url`."""
     return f"secret {name!r} is bound to no host and is entered nowhere: {_remedy(name, url)}"
 
 
 def pattern_at(url: str) -> str:
-    """Pattern that binds a secret to the host at `url` and to no other; "" when that is no address of a site."""
+    """Return the pattern that binds a secret to the host at `url` only; "" for no address of a site."""
     parts = _split(url)
     if parts is None or not parts.hostname:
         return ""
@@ -102,7 +102,7 @@ def pattern_at(url: str) -> str:
 
 
 def own_site(url: str) -> tuple[Site, ...]:
-    """The site at `url`; none when that is no address of one."""
+    """Return the site at `url`; none for no address of one."""
     parts = _split(url)
     if parts is None or not parts.hostname:
         return ()
@@ -111,10 +111,10 @@ def own_site(url: str) -> tuple[Site, ...]:
 
 
 def sites_in(text: str, variable: str) -> tuple[Site, ...]:
-    """The places that `variable` names: `example.com`, `*.example.com`, each also with `:port` or behind `http://`.
+    """Parse the sites in `variable`: `example.com`, `*.example.com`, each with optional `:port` or `http://`.
 
     Raises:
-        InputInvalid: names the variable and the part that is none of these, or that there is none.
+        InputInvalid: a part is invalid, or there is none; the message has the variable.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
@@ -123,13 +123,9 @@ def sites_in(text: str, variable: str) -> tuple[Site, ...]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine: what is sent there needs no encryption."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    """Return True if `host` is this machine, where traffic needs no encryption."""
+    address = address_of(host)
+    return host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback)
 
 
 def _remedy(name: str, url: str) -> str:
@@ -155,7 +151,7 @@ def _site(part: str, variable: str) -> Site:
 
 
 def _canonical(host: str) -> str:
-    """The host as the browser writes it; "" if it is none."""
+    """Return the host as the browser writes it; "" if invalid."""
     try:
         if host.startswith("["):
             return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
@@ -182,8 +178,4 @@ def _host_of(parts: SplitResult) -> str:
 
 
 def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True
+    return address_of(host) is not None

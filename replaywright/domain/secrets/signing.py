@@ -1,4 +1,4 @@
-"""Signatures of what is kept where others may write: who wrote a record, for which tenant, and under which name.
+"""Signatures of records in shared stores: they bind a record to its writer, tenant and name.
 
 A signature is `<key id>:<base64url of HMAC-SHA-256>` over the canonical JSON (RFC 8785) of tenant, kind, name, schema
 and payload. Its key is derived from a master key for each tenant and purpose (HKDF-SHA-256, RFC 5869), so that no
@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -26,22 +26,22 @@ class Key:
     """A master key."""
 
     id: str
-    """Stands beside what it signed or encrypted."""
+    """Stands beside its signatures and ciphertexts."""
     secret: bytes = field(repr=False)
 
     def derived(self, purpose: str, tenant: str = "") -> bytes:
-        """32 bytes for one purpose and tenant."""
-        told = canonical({"purpose": purpose, "tenant": tenant})
-        # HKDF of one block: every command that starts a run needs it, and loading a library takes longer than the rest.
+        """Return 32 bytes for one purpose and tenant."""
+        info = canonical({"purpose": purpose, "tenant": tenant})
+        # HKDF of one block. Every command that starts a run needs it, and a library takes longer to load.
         extracted = hmac.digest(b"replaywright", self.secret, "sha256")
-        return hmac.digest(extracted, told + b"\x01", "sha256")
+        return hmac.digest(extracted, info + b"\x01", "sha256")
 
 
 def parse_keys(text: str) -> tuple[Key, ...]:
-    """The keys in `id:base64,id2:base64`; commas, blanks and line ends separate them.
+    """Parse keys `id:base64,id2:base64`, separated by commas, blanks or line ends.
 
     Raises:
-        ValueError: what is wrong and with which of them, never what it holds.
+        ValueError: a key is invalid; the message never has its value.
     """
     keys: list[Key] = []
     for number, part in enumerate(re.split(r"[\s,]+", text.strip()), 1):
@@ -61,12 +61,12 @@ def parse_keys(text: str) -> tuple[Key, ...]:
 
 
 def written_key(key: Key) -> str:
-    """The key as `parse_keys` reads it."""
+    """Return the key in the form of `parse_keys`."""
     return f"{key.id}:{base64.b64encode(key.secret).decode()}"
 
 
 class Fault(StrEnum):
-    """Why a record is not acted on."""
+    """Reason to ignore a record."""
 
     UNSIGNED = "unsigned"
     UNKNOWN_KEY = "signed with a key that is not known here"
@@ -75,20 +75,20 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class Signed:
-    """What a signature is of."""
+    """Signed content."""
 
     tenant: str
     kind: str
     """entry, entry-active, skill, skill-statuses, override, trace."""
     name: str
-    """The key in Redis, and where it holds several records, which of them."""
+    """The key in Redis, with the record if the key has several."""
     schema: int
     payload: Mapping[str, str | int | bool]
-    """Numbers, texts and truth values; a long text by its `text_digest`."""
+    """Numbers, texts and booleans; a long text by its `text_digest`."""
 
 
 class Signer:
-    """Signs with the first of its keys, and verifies with all of them. Without keys nothing is signed or verified."""
+    """Signs with the first of its keys and verifies with all. Without keys nothing is signed or verified."""
 
     def __init__(self, keys: Sequence[Key] = ()) -> None:
         self._keys = tuple(keys)
@@ -96,32 +96,32 @@ class Signer:
 
     @property
     def key_ids(self) -> tuple[str, ...]:
-        """The one that signs first."""
+        """Ids of the keys; the first one signs."""
         return tuple(key.id for key in self._keys)
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether everything is taken as it is found."""
+        """True without keys: everything is accepted."""
         return not self._keys
 
     def sign(self, what: Signed) -> str:
-        """The signature; empty without keys."""
-        return self.mac("sign", what.tenant, _told(what))
+        """Return the signature; empty without keys."""
+        return self.mac("sign", what.tenant, _content_of(what))
 
     def fault(self, what: Signed, signature: str) -> Fault | None:
-        """Why this is not what the signature was made of; None if it is, and always without keys."""
-        return self.mac_fault("sign", what.tenant, _told(what), signature) if self._keys else None
+        """Return why the signature does not match; None if it does, and always without keys."""
+        return self.mac_fault("sign", what.tenant, _content_of(what), signature) if self._keys else None
 
-    def mac(self, purpose: str, tenant: str, told: Mapping[str, Any]) -> str:
-        """MAC of JSON-like data with the key for this purpose and tenant; empty without keys.
+    def mac(self, purpose: str, tenant: str, data: Mapping[str, Any]) -> str:
+        """Return the MAC of JSON-like data for this purpose and tenant; empty without keys.
 
         Raises:
             ValueError: JSON cannot carry the data exactly.
         """
-        return self._mac(self._keys[0], purpose, tenant, canonical(dict(told))) if self._keys else ""
+        return self._mac(self._keys[0], purpose, tenant, canonical(dict(data))) if self._keys else ""
 
-    def mac_fault(self, purpose: str, tenant: str, told: Mapping[str, Any], signature: str) -> Fault | None:
-        """Why this is not what the MAC was made of; None if it is. Without keys everything is unsigned."""
+    def mac_fault(self, purpose: str, tenant: str, data: Mapping[str, Any], signature: str) -> Fault | None:
+        """Return why the MAC does not match; None if it does. Without keys everything is unsigned."""
         key_id, separator, _ = signature.partition(":")
         if not separator:
             return Fault.UNSIGNED
@@ -129,15 +129,15 @@ class Signer:
         if key is None:
             return Fault.UNKNOWN_KEY
         try:
-            expected = self._mac(key, purpose, tenant, canonical(dict(told)))
-        except (RecursionError, ValueError):  # nobody can have signed it
+            expected = self._mac(key, purpose, tenant, canonical(dict(data)))
+        except (RecursionError, ValueError):  # it cannot have been signed
             return Fault.ALTERED
-        # As bytes: what stands in Redis may be anything.
+        # As bytes: Redis may hold anything.
         same = hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass"))
         return None if same else Fault.ALTERED
 
     def is_current(self, signature: str) -> bool:
-        """Whether the key that signs now made it."""
+        """Return True if the signing key made it."""
         return not self._keys or signature.startswith(f"{self._keys[0].id}:")
 
     def _mac(self, key: Key, purpose: str, tenant: str, data: bytes) -> str:
@@ -148,23 +148,17 @@ class Signer:
 
 
 UNSIGNED: Final = Signer()
-"""Takes everything as it is found."""
+"""Accepts everything."""
 
 
 def text_digest(text: str | bytes) -> str:
-    """SHA-256 of the text, for a payload: the bytes that are read are the bytes that were signed."""
+    """Return the SHA-256 of a text for a payload: the bytes read are the bytes signed."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()
 
 
-def _told(what: Signed) -> dict[str, Any]:
-    return {
-        "kind": what.kind,
-        "name": what.name,
-        "payload": dict(what.payload),
-        "schema": what.schema,
-        "tenant": what.tenant,
-    }
+def _content_of(what: Signed) -> dict[str, Any]:
+    return asdict(what)
 
 
 def _joined(key_id: str, mac: bytes) -> str:

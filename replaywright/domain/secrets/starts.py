@@ -1,8 +1,8 @@
-"""MACs of starts and updates: made by whoever holds a signing key, and verified before a run gets a secret.
+"""MACs of starts and updates, made by a holder of a signing key and verified before a run gets a secret.
 
 A MAC is `<key id>:<base64url of HMAC-SHA-256>` over the canonical JSON (RFC 8785) of `{"id", "input", "kind"}`: the
-workflow id, the argument as it is sent, and the workflow type; of an update, its name is the kind, and its own id is
-`"update"`. The key is derived (HKDF-SHA-256) for the purpose `start` and the tenant that the input names.
+workflow id, the argument as sent, and the workflow type. For an update, the kind is its name and `"update"` its id. The
+key is derived (HKDF-SHA-256) for the purpose `start` and the tenant that the input names.
 """
 
 from collections.abc import Mapping
@@ -13,78 +13,78 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.secrets.signing import Fault, Signer
 
 MAC: Final = "mac"
-"""Key of a start's MAC in the memo."""
+"""Memo key of a start's MAC."""
 MARK: Final = "start"
-"""Key in the memo of a run whose start nobody signed, with the value `unsigned`."""
+"""Memo key that marks an unsigned start, with the value `unsigned`."""
 UNSIGNED: Final = "unsigned"
 RULE: Final = "unsigned-starts"
 """Rule that refuses a run, or its secrets, because its start has no valid MAC."""
 DEFAULT_TENANT: Final = "default"
 FIRED: Final = "-*"
-"""Stands in the id that a schedule's MAC covers for the time that Temporal puts behind it."""
+"""Placeholder, in the id that a schedule's MAC covers, for the time that Temporal appends."""
 OPEN_UPDATES: Final = frozenset({"abort", "pause", "stop"})
-"""Updates that need no MAC: they can only hold a run up or end it."""
+"""Updates that need no MAC: they can only delay a run or end it."""
 _START: Final = "start"
 _CHAIN: Final = "chain"
 
 StartMark: TypeAlias = Literal["", "signed", "trusted", "unsigned"]
-"""How a run was started; empty where nobody looked."""
+"""Kind of start of a run; empty if unchecked."""
 
 
 class UnsignedStarts(StrEnum):
-    """What becomes of a start without a valid MAC."""
+    """Treatment of a start without a valid MAC."""
 
     TRUST = "trust"
-    """It counts as a signed one: Temporal itself is guarded."""
+    """It counts as signed: access to Temporal itself is controlled."""
     NO_SECRETS = "no-secrets"
-    """It runs, and gets no secret."""
+    """The run gets no secret."""
     REFUSE = "refuse"
-    """It ends before anything is opened."""
+    """The run ends before it opens anything."""
 
 
 class Admission(Record):
-    """What is known of how one execution was started."""
+    """Verdict on the start of an execution."""
 
     fault: str = ""
-    """Why its start is not signed; empty for a signed one."""
+    """Reason for an unsigned start; empty for a signed one."""
     admitted: str = ""
-    """Proof for the executions that continue it as new; empty for an unsigned start."""
+    """Proof for executions that continue it as new; empty for an unsigned start."""
 
 
 def sign_start(signer: Signer, *, kind: str, run_id: str, given: object) -> str:
-    """Make the MAC of a start; empty without keys."""
-    return signer.mac(_START, tenant_of(given), _told(kind, run_id, given))
+    """Return the MAC of a start; empty without keys."""
+    return signer.mac(_START, tenant_of(given), _content(kind, run_id, given))
 
 
 def start_fault(signer: Signer, *, kind: str, run_id: str, given: object, mac: str) -> Fault | None:
-    """Tell why `mac` is not that of this start; None if it is."""
-    return signer.mac_fault(_START, tenant_of(given), _told(kind, run_id, given), mac)
+    """Return why `mac` does not match this start; None if it does."""
+    return signer.mac_fault(_START, tenant_of(given), _content(kind, run_id, given), mac)
 
 
 def sign_update(signer: Signer, tenant: str, *, kind: str, run_id: str, update: str, given: object) -> str:
-    """Make the MAC of an update, `update` being its id; empty without keys."""
-    return signer.mac(_START, tenant, {**_told(kind, run_id, given), "update": update})
+    """Return the MAC of the update with id `update`; empty without keys."""
+    return signer.mac(_START, tenant, {**_content(kind, run_id, given), "update": update})
 
 
 def update_fault(
     signer: Signer, tenant: str, *, kind: str, run_id: str, update: str, given: object, mac: str
 ) -> Fault | None:
-    """Tell why `mac` is not that of this update; None if it is."""
-    return signer.mac_fault(_START, tenant, {**_told(kind, run_id, given), "update": update}, mac)
+    """Return why `mac` does not match this update; None if it does."""
+    return signer.mac_fault(_START, tenant, {**_content(kind, run_id, given), "update": update}, mac)
 
 
 def sign_pass(signer: Signer, tenant: str, *, run_id: str, first: str) -> str:
-    """Prove to the executions after this one that the first one, `first`, had a signed start."""
+    """Return a proof for later executions that the first one, `first`, had a signed start."""
     return signer.mac(_CHAIN, tenant, _proof(run_id, first))
 
 
 def pass_fault(signer: Signer, tenant: str, *, run_id: str, first: str, admitted: str) -> Fault | None:
-    """Tell why `admitted` proves nothing for an execution of this chain; None if it does."""
+    """Return why `admitted` is no proof for an execution of this chain; None if it is."""
     return signer.mac_fault(_CHAIN, tenant, _proof(run_id, first), admitted)
 
 
 def tenant_of(given: object) -> str:
-    """Tenant that the input of a run, or of a batch, names; `default` where it names none."""
+    """Return the tenant in the input of a run or batch; `default` without one."""
     if not isinstance(given, Mapping):
         return DEFAULT_TENANT
     run = given.get("run")
@@ -96,5 +96,5 @@ def _proof(run_id: str, first: str) -> dict[str, Any]:
     return {"first": first, "id": run_id}
 
 
-def _told(kind: str, run_id: str, given: object) -> dict[str, Any]:
+def _content(kind: str, run_id: str, given: object) -> dict[str, Any]:
     return {"id": run_id, "input": given, "kind": kind}

@@ -1,1 +1,1 @@
-"""A browser session: its identity, its network policy and its guard. Above `common`."""
+"""Browser sessions: identity, network policy and guard. Above `common`."""

@@ -1,4 +1,4 @@
-"""What the browser itself keeps to while a step is performed: files that go in and out, and tabs that open."""
+"""Rules that the browser enforces during a step: uploads, downloads and popups."""
 
 import mimetypes
 import posixpath
@@ -17,7 +17,7 @@ _SAY_NOTHING = frozenset(
         "text/plain",
     }
 )
-"""Types that servers give to files of every kind: then only the name tells."""
+"""Types that servers give to files of any kind; only the name counts then."""
 _KNOWN = mimetypes.MimeTypes(filenames=())
 for _program in ("x-msdownload", "x-msdos-program", "vnd.microsoft.portable-executable"):
     _KNOWN.add_type(f"application/{_program}", ".exe")
@@ -25,16 +25,16 @@ _MB = 1024 * 1024
 
 
 class Refusal(Record):
-    """A rule that forbids something."""
+    """A refusal by a rule."""
 
     rule: str
-    """Its name: who wrote it, and the field, such as `policy 'back-office': actions.deny`."""
+    """Author and field, such as `policy 'back-office': actions.deny`."""
     reason: str
-    """What it forbids, and what to do about it."""
+    """The prohibition and its remedy."""
 
     @property
     def message(self) -> str:
-        """The whole of it in one line."""
+        """Rule and reason in one line."""
         return f"{self.rule}: {self.reason}"
 
 
@@ -45,7 +45,7 @@ class UploadRoots(Record):
     folders: tuple[str, ...]
 
     def refuses(self, path: str) -> Refusal | None:
-        """Why the file at this absolute path, without links and `..`, may not be uploaded."""
+        """Return the refusal of the file at this absolute path without links and `..`."""
         if any(posixpath.commonpath((root, path)) == root for root in map(posixpath.normpath, self.folders)):
             return None
         shown = ", ".join(self.folders) or "none"
@@ -55,13 +55,13 @@ class UploadRoots(Record):
 
 
 class FileTypes(Record):
-    """Which kinds of files may be taken from a site."""
+    """Types of files that may be downloaded."""
 
     rule: str
     types: tuple[str, ...]
 
     def refuses(self, name: str, mime: str) -> Refusal | None:
-        """Why a file of this name, which the server sent as `mime` ("" if nobody knows), may not be taken."""
+        """Return the refusal of a download with this name and `mime` type ("" if unknown)."""
         shown = ", ".join(self.types) or "none"
         if not any(name.lower().endswith(f".{kind}") for kind in self.types):
             return Refusal(rule=self.rule, reason=f"{name[:100]!r} is of none of the allowed types ({shown})")
@@ -69,36 +69,36 @@ class FileTypes(Record):
         known = () if plain in _SAY_NOTHING else _KNOWN.guess_all_extensions(plain, strict=False)
         endings = {kind.rpartition(".")[2] for kind in self.types}
         if known and endings.isdisjoint(each.lstrip(".") for each in known):
-            said = f"{name[:100]!r} was sent as {plain[:60]}, which is none of the allowed types ({shown})"
-            return Refusal(rule=self.rule, reason=said)
+            reason = f"{name[:100]!r} was sent as {plain[:60]}, which is none of the allowed types ({shown})"
+            return Refusal(rule=self.rule, reason=reason)
         return None
 
 
 class Most(Record):
-    """A number that something may reach, and which rule says so."""
+    """A limit with its rule."""
 
     rule: str
     value: float
 
 
-class Guard(Record):
-    """The part of a policy that the browser keeps to."""
+class StepGuard(Record):
+    """The part of a policy that the browser enforces."""
 
     uploads: tuple[UploadRoots, ...] = ()
-    """All of them have to hold a file."""
+    """A file must be in a folder of each."""
     types: tuple[FileTypes, ...] = ()
-    """All of them have to have a file's type."""
+    """A file must have a type of each."""
     bytes: Most | None = None
-    """Of one downloaded file; None is without limit."""
+    """Size limit of a download; None for no limit."""
     popups: Most | None = None
-    """Tabs that may still open; one beyond is closed at once. None is without limit."""
+    """Tabs that may still open; further ones are closed at once. None for no limit."""
 
     def refuses_file(self, name: str, mime: str, size: int) -> Refusal | None:
-        """Why a file that a site sends may not be taken; `size` is what is known of its bytes."""
+        """Return the refusal of a download; `size` is its known size in bytes."""
         for kind in self.types:
             if (refusal := kind.refuses(name, mime)) is not None:
                 return refusal
         if self.bytes is not None and size > self.bytes.value:
-            said = f"{name[:100]!r} has {size} bytes or more, and {self.bytes.value:.0f} are allowed"
-            return Refusal(rule=self.bytes.rule, reason=said)
+            reason = f"{name[:100]!r} has {size} bytes or more, and {self.bytes.value:.0f} are allowed"
+            return Refusal(rule=self.bytes.rule, reason=reason)
         return None

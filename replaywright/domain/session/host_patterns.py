@@ -1,4 +1,4 @@
-"""Host patterns: how people write where connections may go.
+"""Host patterns, as people write allowed and denied connections.
 
 A pattern is one of
 
@@ -6,10 +6,10 @@ A pattern is one of
     *.shop.example            its subdomains, not the name itself
     *                         every name and every public address
     203.0.113.7, [2001:db8::7], 10.1.0.0/16, [fd00::]/8     this address, or the addresses of this network
-    wiki.corp=10.1.2.0/24     this name, also where it leads to one of these addresses that are not public
+    wiki.corp=10.1.2.0/24     this name, also if it resolves to one of these private addresses
 
-each also with `:port`, or `:*` for every port, before the `=`. Without a port, a pattern that allows is for 80 and 443,
-one that denies is for every port.
+each with optional `:port`, or `:*` for every port, before the `=`. Without a port, an allowing pattern covers 80 and
+443, a denying one every port.
 """
 
 import re
@@ -17,7 +17,7 @@ from ipaddress import ip_network
 from typing import Literal, TypeAlias
 
 from replaywright.domain.common.urls import address_of, canonical_name
-from replaywright.domain.session.network_policy import HostRule
+from replaywright.domain.session.network_policy import HostRule, is_localhost
 from replaywright.errors import InputInvalid
 
 _Kind: TypeAlias = Literal["name", "subdomains", "network", "any"]
@@ -29,10 +29,10 @@ _LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 
 def host_rule(pattern: str, field: str, *, denies: bool = False) -> HostRule:
-    """Read one pattern.
+    """Parse one pattern.
 
     Raises:
-        InputInvalid: it is none; the message names field, value and remedy.
+        InputInvalid: it is invalid; the message has field, value and remedy.
     """
     text = pattern.strip()
     found = _PATTERN.fullmatch(text)
@@ -44,7 +44,7 @@ def host_rule(pattern: str, field: str, *, denies: bool = False) -> HostRule:
     if named is not None and (kind == "network" or denies):
         raise _no_pattern(field, pattern, "addresses after '=' are for names that are allowed")
     addresses = () if named is None else tuple(_network(each, field, pattern) for each in named.split(","))
-    if _is_here(host):
+    if is_localhost(host):
         addresses = (*addresses, *_LOOPBACK)
     return HostRule(text=text, kind=kind, host=host, port=port, ports=ports, addresses=addresses)
 
@@ -78,11 +78,6 @@ def _network(text: str, field: str, pattern: str) -> str:
     except ValueError as exc:
         remedy = f"{text.strip()!r} is no address or network, as 10.1.2.3 or 10.1.0.0/16 ({exc})"
         raise _no_pattern(field, pattern, remedy) from exc
-
-
-def _is_here(host: str) -> bool:
-    """Whether a name means this machine whatever a name server says (RFC 6761)."""
-    return host == "localhost" or host.endswith(".localhost")
 
 
 def _no_pattern(field: str, pattern: str, remedy: str) -> InputInvalid:

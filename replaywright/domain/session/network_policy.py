@@ -1,7 +1,7 @@
-"""Where a session's connections may go: the decision, and the data that it is made from.
+"""Network policy of a session: its data and the decision on a connection.
 
-Pure, and without a parser of URLs, so that a keeper needs nothing else. A keeper asks twice: for the host before its
-name is resolved, and again for every address of it. People write rules as in `replaywright.domain.policy.host_rules`.
+Pure, and without a URL parser, so that a keeper needs nothing else. A keeper asks twice: for the host before its name
+is resolved, and again for each of its addresses. `replaywright.domain.session.host_patterns` has the written form.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from replaywright.domain.common.base import Record
 Address: TypeAlias = IPv4Address | IPv6Address
 
 USUAL_PORTS = (80, 443)
-"""Of a rule that allows and names no port."""
+"""Ports of an allowing rule without a port."""
 
 _METADATA = frozenset(
     ip_address(text)
@@ -30,7 +30,7 @@ _METADATA = frozenset(
         "fd20:ce::254",  # Google
     )
 )
-"""Where clouds give out credentials of the machine."""
+"""Addresses where clouds give out credentials of the machine."""
 
 _RANGES = (
     ("unspecified", ("0.0.0.0/8", "::/128")),
@@ -58,31 +58,31 @@ _RANGES = (
         ),
     ),
 )
-"""Ranges that no connection goes to unless a rule names them; the first that fits is told. `tunnelled` are forms of
-IPv6 that lead to an IPv4 address by way of others: 6to4, Teredo, local NAT64, IPv4-compatible and -translated."""
+"""Special ranges, which need a rule that names them; the first match is reported. `tunnelled` are IPv6 forms that lead
+to an IPv4 address by relays: 6to4, Teredo, local NAT64, IPv4-compatible and -translated."""
 _SPECIAL = tuple((name, tuple(ip_network(text) for text in texts)) for name, texts in _RANGES)
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 
 
 class HostRule(Record):
-    """One line of a list of hosts, in the form in which it is compared."""
+    """A line of a list of hosts in its comparison form."""
 
     text: str
-    """As it was written; told with what it refuses."""
+    """As written, for refusals."""
     kind: Literal["name", "subdomains", "network", "any"]
     host: str = ""
-    """Of a name, and of what subdomains are of: lower case, Punycode. Of a network: in its usual notation."""
+    """Name (also of subdomains) in lower case and Punycode, or network in its usual notation."""
     port: int | None = None
-    """None: every port that the rule is for, see `ports`."""
+    """None: every port of `ports`."""
     ports: Literal["one", "usual", "all"] = "usual"
     addresses: tuple[str, ...] = ()
-    """Networks that a name may lead to although they are special ones."""
+    """Special networks that a name may lead to."""
     is_site: bool = False
-    """It was not written as a rule, but follows from the address that the task starts at."""
+    """True if the rule follows from the task's start address."""
 
     def covers_port(self, port: int) -> bool:
-        """Whether it is about this port."""
+        """Return True if the rule covers the port."""
         match self.ports:
             case "one":
                 return port == self.port
@@ -92,7 +92,7 @@ class HostRule(Record):
                 return True
 
     def covers_host(self, host: str, address: Address | None) -> bool:
-        """Whether it is about this host; `address` is what the host is, if it is no name."""
+        """Return True if the rule covers the host, with its `address` unless it is a name."""
         match self.kind:
             case "any":
                 return True
@@ -104,7 +104,7 @@ class HostRule(Record):
                 return host.endswith(f".{self.host}")
 
     def grants(self, address: Address, what: str) -> bool:
-        """Whether it names this special address; one of a cloud's metadata only by itself."""
+        """Return True if it names this special address; a cloud's metadata only individually."""
         named = (self.host,) if self.kind == "network" else self.addresses
         if what == "metadata":
             named = tuple(text for text in named if ip_network(text).num_addresses == 1)
@@ -112,51 +112,51 @@ class HostRule(Record):
 
 
 class HostRules(Record):
-    """What one author allows and denies."""
+    """Rules of one author."""
 
     name: str
-    """Told with everything that is refused for it."""
+    """Name in refusals."""
     allow: tuple[HostRule, ...] = ()
     deny: tuple[HostRule, ...] = ()
     is_operators: bool = False
-    """The operator wrote it: only then do its addresses that are not public count, and its names of own services."""
+    """True for the operator, whose private addresses and names of own services count."""
 
 
 class OwnService(Record):
-    """A server of ours that no page is to reach."""
+    """A server of ours that pages must not reach."""
 
     name: str
     host: str
     """A name in lower case, or an address."""
     port: int
     addresses: tuple[str, ...] = ()
-    """Addresses that the name has, as far as they are known."""
+    """Known addresses of the name."""
 
 
 class NetworkPolicy(Record):
-    """Where the connections of a session may go, and how much they may carry."""
+    """Allowed connections of a session, and their byte limits."""
 
     rules: tuple[HostRules, ...] = ()
-    """All of them have to allow a connection; without any there is none."""
+    """All must allow a connection; without rules none is allowed."""
     granted: tuple[HostRule, ...] = ()
-    """Addresses that are not public and that the operator granted on this machine, beside those of the rules."""
+    """Private addresses that the operator granted on this machine, beside those of the rules."""
     own: tuple[OwnService, ...] = ()
     own_networks: tuple[str, ...] = ()
-    """Networks of which everything is ours."""
+    """Networks that are entirely ours."""
     up_bytes: int | None = None
-    """What all connections together may send; None is without limit."""
+    """Limit on sent bytes of all connections; None for no limit."""
     down_bytes: int | None = None
 
 
-class Decision(Record):
-    """Whether a connection may be, and which rule says so."""
+class ConnectionDecision(Record):
+    """Decision on a connection with its rule."""
 
     is_allowed: bool
     rule: str = ""
-    """Name of the rule that refuses: `hosts.allow`, `hosts.deny`, `addresses`, `own-service`, `traffic`, each with the
-    name of its policy before a colon if it has one."""
+    """Refusing rule: `hosts.allow`, `hosts.deny`, `addresses`, `own-service` or `traffic`, after the name of its policy
+    and a colon if it has one."""
     reason: str = ""
-    """In words, with what to do about it."""
+    """In words, with the remedy."""
 
 
 class RefusedHost(Record):
@@ -165,32 +165,32 @@ class RefusedHost(Record):
     host: str
     port: int
     rule: str
-    """Which refused it; see `Decision`."""
+    """See `ConnectionDecision`."""
     reason: str = ""
     count: int = 1
-    """How many connections were refused."""
+    """Refused connections."""
 
 
 class NetworkSeen(Record):
-    """What a keeper knows of the policy that it enforces."""
+    """A keeper's record of its network policy."""
 
     policy: NetworkPolicy = NetworkPolicy()
     refused: tuple[RefusedHost, ...] = ()
-    """In the order in which they were first refused; a bounded number."""
+    """In order of the first refusal; bounded."""
     more: int = 0
-    """Connections that were refused beyond those."""
+    """Further refused connections."""
     bytes_up: int = 0
     bytes_down: int = 0
 
 
-ALLOWED = Decision(is_allowed=True)
+ALLOWED = ConnectionDecision(is_allowed=True)
 
 ANYWHERE = HostRules(name="unrestricted", allow=(HostRule(text="*", kind="any", ports="all"),))
-"""Every public host; special addresses are refused all the same."""
+"""Every public host; special addresses are refused nevertheless."""
 
 
 def most_refused(refused: Iterable[RefusedHost], limit: int = 30) -> tuple[RefusedHost, ...]:
-    """Of all that was refused, one for each host, port and rule with the sum of its counts; the most often first."""
+    """Sum the counts by host, port and rule, most frequent first."""
     found: dict[tuple[str, int, str], RefusedHost] = {}
     for each in refused:
         key = (each.host, each.port, each.rule)
@@ -200,24 +200,24 @@ def most_refused(refused: Iterable[RefusedHost], limit: int = 30) -> tuple[Refus
     return tuple(sorted(found.values(), key=lambda each: -each.count)[:limit])
 
 
-def decide(policy: NetworkPolicy, host: str, port: int, address: str | None = None) -> Decision:
-    """Whether a connection to `host` may be made; with an address: to that one of its addresses.
+def decide(policy: NetworkPolicy, host: str, port: int, address: str | None = None) -> ConnectionDecision:
+    """Decide on a connection to `host`, or to one of its addresses.
 
     Args:
-        policy: what holds for the session.
+        policy: the session's policy.
         host: as a browser writes it, in lower case and Punycode; IPv6 with or without brackets.
-        port: of the connection.
-        address: one that the host has, in digits. None before its name was resolved.
+        port: port of the connection.
+        address: one of the host's addresses; None before its name is resolved.
     """
     name = host.strip("[]").lower().rstrip(".")
     literal = _parsed(name)
     target = literal if address is None else _parsed(address)
     if target is None and address is not None:
-        return Decision(is_allowed=False, rule="addresses", reason=f"{address!r} is no address")
+        return ConnectionDecision(is_allowed=False, rule="addresses", reason=f"{address!r} is no address")
     if target is not None and literal not in (None, target):
-        return Decision(is_allowed=False, rule="addresses", reason=f"{address} is not the address {host}")
+        return ConnectionDecision(is_allowed=False, rule="addresses", reason=f"{address} is not the address {host}")
     if not policy.rules:
-        return Decision(is_allowed=False, rule="hosts.allow", reason="no policy allows anything")
+        return ConnectionDecision(is_allowed=False, rule="hosts.allow", reason="no policy allows anything")
     for rules in policy.rules:
         if not (decision := _decide_by(rules, name, port, literal, target)).is_allowed:
             return decision
@@ -228,18 +228,18 @@ def decide(policy: NetworkPolicy, host: str, port: int, address: str | None = No
     return ALLOWED
 
 
-def own_service(name: str) -> Decision:
+def own_service(name: str) -> ConnectionDecision:
     """Return the refusal of a server of ours."""
-    return Decision(is_allowed=False, rule="own-service", reason=f"it is {name}, which no page may reach")
+    return ConnectionDecision(is_allowed=False, rule="own-service", reason=f"it is {name}, which no page may reach")
 
 
 def opens_own(policy: NetworkPolicy, host: str, port: int) -> bool:
-    """Return whether the operator's policy names exactly this host and port: then it is opened although it is ours."""
+    """Return True if the operator's policy names exactly this host and port, and so opens our own server."""
     return any(rules.is_operators and any(_names(rule, host, port) for rule in rules.allow) for rules in policy.rules)
 
 
-def not_granted(rules: Iterable[HostRule], policy: NetworkPolicy) -> Decision | None:
-    """Return the refusal of the first rule that asks for addresses which are not public and which nobody granted."""
+def not_granted(rules: Iterable[HostRule], policy: NetworkPolicy) -> ConnectionDecision | None:
+    """Return the refusal of the first rule that asks for private addresses without a grant."""
     granting = [*policy.granted, *(rule for each in policy.rules if each.is_operators for rule in each.allow)]
     for rule in rules:
         wanted = (rule.host,) if rule.kind == "network" else rule.addresses
@@ -251,40 +251,47 @@ def not_granted(rules: Iterable[HostRule], policy: NetworkPolicy) -> Decision | 
 
 
 def grants_nothing(rule: HostRule) -> bool:
-    """Return whether no address that is not public is named by a rule."""
+    """Return True if the rule names public addresses only."""
     named = (rule.host,) if rule.kind == "network" else rule.addresses
     return all(map(_is_public, named))
 
 
 def is_address(host: str) -> bool:
-    """Return whether a host is an address in digits, and no name."""
+    """Return True if the host is an address, not a name."""
     return _parsed(host) is not None
 
 
+def is_localhost(host: str) -> bool:
+    """Return True if the name means this machine whatever a name server says (RFC 6761)."""
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def describe(address: str) -> str:
-    """Which special range an address is in, such as `loopback` or `metadata`; empty for a public one."""
+    """Return the special range of an address, such as `loopback` or `metadata`; empty for a public one."""
     parsed = _parsed(address)
     return "reserved" if parsed is None else _special(parsed)
 
 
-def _decide_by(rules: HostRules, host: str, port: int, literal: Address | None, target: Address | None) -> Decision:
+def _decide_by(
+    rules: HostRules, host: str, port: int, literal: Address | None, target: Address | None
+) -> ConnectionDecision:
     for rule in rules.deny:
         about = rule.covers_host(host, literal) or (rule.kind == "network" and rule.covers_host(host, target))
         if about and rule.covers_port(port):
             denied = f"hosts.deny has {rule.text!r}"
-            return Decision(is_allowed=False, rule=f"{rules.name}: hosts.deny", reason=denied)
+            return ConnectionDecision(is_allowed=False, rule=f"{rules.name}: hosts.deny", reason=denied)
     allowing = [rule for rule in rules.allow if rule.covers_host(host, literal) and rule.covers_port(port)]
     if not allowing:
         hint = f"to allow it, add {_pattern(host, port)!r} to hosts.allow"
-        return Decision(is_allowed=False, rule=f"{rules.name}: hosts.allow", reason=hint)
+        return ConnectionDecision(is_allowed=False, rule=f"{rules.name}: hosts.allow", reason=hint)
     return ALLOWED
 
 
 def _decide_special(
     policy: NetworkPolicy, host: str, port: int, literal: Address | None, target: Address | None
-) -> Decision:
-    """Decide by the operator's word alone about an address that is not public."""
-    is_named_here = host == "localhost" or host.endswith(".localhost")
+) -> ConnectionDecision:
+    """Decide on an address that is not public, by the operator alone."""
+    is_named_here = is_localhost(host)
     if is_named_here and (target is None or not _special(target)):
         target = ip_address("127.0.0.1")
     if target is None or not (what := _special(target)):
@@ -295,25 +302,25 @@ def _decide_special(
         return ALLOWED
     is_here = what in ("loopback", "unspecified")
     article = "an" if what[0] in "aeiou" else "a"
-    said = "an address of this machine" if is_here else f"{article} {what} address"
+    kind = "an address of this machine" if is_here else f"{article} {what} address"
     shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     by_itself = literal is not None or is_named_here
-    lead = f"{shown} is {said}" if by_itself else f"{shown} leads to {target}, {said}"
+    lead = f"{shown} is {kind}" if by_itself else f"{shown} leads to {target}, {kind}"
     return _ask_for(lead, _pattern(host, port) + ("" if by_itself else f"={target}"))
 
 
-def _ask_for(why: str, pattern: str) -> Decision:
+def _ask_for(why: str, pattern: str) -> ConnectionDecision:
     reason = f"{why}; allow it: replaywright admin hosts allow {_quoted(pattern)}"
-    return Decision(is_allowed=False, rule="addresses", reason=reason)
+    return ConnectionDecision(is_allowed=False, rule="addresses", reason=reason)
 
 
 def _quoted(pattern: str) -> str:
-    """Return a pattern as a word of a command line."""
+    """Quote a pattern for a command line."""
     return f"'{pattern}'" if set("[]*") & set(pattern) else pattern
 
 
 def _is_public(network: str) -> bool:
-    """Return whether no address of this network is a special one."""
+    """Return True if the network has no special address."""
     parsed = ip_network(network)
     if any(each.version == parsed.version and each.overlaps(parsed) for _, networks in _SPECIAL for each in networks):
         return False
@@ -321,7 +328,7 @@ def _is_public(network: str) -> bool:
 
 
 def _covers(grant: HostRule, rule: HostRule, network: str) -> bool:
-    """Return whether a grant allows all that a rule asks for of this network."""
+    """Return True if the grant covers the rule's request for this network."""
     granted = (grant.host,) if grant.kind == "network" else grant.addresses
     if grant.kind == "network" and rule.kind != "network":
         return False
@@ -343,13 +350,13 @@ def _is_within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Networ
 
 
 def _pattern(host: str, port: int) -> str:
-    """How a rule for just this is written."""
+    """Return the pattern of exactly this host and port."""
     shown = f"[{host}]" if ":" in host else host
     return shown if port in USUAL_PORTS else f"{shown}:{port}"
 
 
 def _own(policy: NetworkPolicy, host: str, port: int, target: Address | None) -> str:
-    """Name of the own server that a connection gets to; empty for others."""
+    """Return the name of the own server that the connection reaches; empty for others."""
     for service in policy.own:
         if service.port == port and any(
             _is_at(where, host, port, target) for where in (service.host, *service.addresses)
@@ -361,20 +368,19 @@ def _own(policy: NetworkPolicy, host: str, port: int, target: Address | None) ->
 
 
 def _is_at(where: str, host: str, port: int, target: Address | None) -> bool:
-    """Return whether a connection to `host` gets to `where`; what listens on loopback does so on all of it."""
+    """Return True if a connection to `host` reaches `where`; a loopback listener is reached on all of loopback."""
     place = _parsed(where)
     if place is None:
-        is_here = where == "localhost" or where.endswith(".localhost")
-        return host == where or (is_here and target is not None and _is_loopback(target))
+        return host == where or (is_localhost(where) and target is not None and _is_loopback(target))
     if target is None:
         return False
     if port in USUAL_PORTS and host != where and not _special(place):
-        return False  # many sites share one public address, and are told apart by their names
+        return False  # many sites share one public address
     return _inner(target) == _inner(place) or (_is_loopback(place) and _is_loopback(target))
 
 
 def _names(rule: HostRule, host: str, port: int) -> bool:
-    """Whether a rule that somebody wrote names exactly this host and port."""
+    """Return True if an explicit rule names exactly this host and port."""
     if rule.is_site or rule.ports != "one" or rule.port != port:
         return False
     if rule.kind == "network":
@@ -398,7 +404,7 @@ def _special(address: Address) -> str:
 
 
 def _inner(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for, where a connection to it is one to that; else itself."""
+    """Return the IPv4 address that a mapped IPv6 address leads to; else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if (mapped := address.ipv4_mapped) is not None:

@@ -1,4 +1,4 @@
-"""How the action cache serves: counted over its entries, in all and by site."""
+"""Statistics of the action cache, in total and by site."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, Entry
 
 
 @dataclass(frozen=True)
-class Counts:
+class EntryCounts:
     """Sums over entries."""
 
     entries: int = 0
@@ -23,40 +23,40 @@ class Counts:
 
     @property
     def hit_rate(self) -> float | None:
-        """Share of the look-ups that led to the element without a model, 0 to 1; None before the first."""
+        """Share of look-ups that found the element without a model, 0 to 1; None before the first."""
         asked = self.hits + self.heals + self.misses
         return (self.hits + self.heals) / asked if asked else None
 
 
 @dataclass(frozen=True)
 class SiteCounts:
-    """The sums of one site."""
+    """Sums of one site."""
 
     site: str
-    """Origin; empty for entries that say none."""
-    counts: Counts
+    """Origin; empty for entries without one."""
+    counts: EntryCounts
 
 
 @dataclass(frozen=True)
 class CacheStatistics:
-    """All entries, and what of them wants to be looked at."""
+    """Sums of all entries, and the entries that need attention."""
 
-    total: Counts
+    total: EntryCounts
     sites: Sequence[SiteCounts]
-    """In the order of their names."""
+    """Sorted by site."""
     attention: Sequence[EntryInfo]
     """Entries that are suspect, or have a heal that waits for a person."""
 
 
 def is_held(entry: ActionCacheEntry) -> bool:
-    """Whether this version is a heal that waits for a person."""
+    """Return True if this version is a heal that waits for a person."""
     return entry.hold and entry.status is EntryStatus.CANDIDATE
 
 
-def counts_of(entries: Iterable[EntryInfo], held: int = 0) -> Counts:
-    """The sums over these entries, as they are used."""
+def counts_of(entries: Iterable[EntryInfo], held: int = 0) -> EntryCounts:
+    """Return the sums over these entries."""
     known = list(entries)
-    return Counts(
+    return EntryCounts(
         entries=len(known),
         versions=sum(info.versions for info in known),
         hits=sum(info.entry.hits for info in known),
@@ -68,12 +68,12 @@ def counts_of(entries: Iterable[EntryInfo], held: int = 0) -> Counts:
 
 
 def _site_of(info: EntryInfo) -> str:
-    """Origin of the pages that the entry is for; what it says itself, where that is no address."""
+    """Return the origin of the entry's pages, or its site as written if that is no address."""
     return site_of(info.entry.site) or info.entry.site
 
 
 def cache_statistics(entries: Sequence[EntryInfo], held: Sequence[EntryInfo]) -> CacheStatistics:
-    """The statistics of these entries, of which `held` have a heal that waits for a person."""
+    """Return the statistics of these entries; `held` have a heal that waits for a person."""
     by_site: dict[str, list[EntryInfo]] = {}
     for info in entries:
         by_site.setdefault(_site_of(info), []).append(info)

@@ -1,4 +1,4 @@
-"""Tasks as they are checked: on another address of their site, or only as far as nothing is changed there."""
+"""Tasks for checks: on another address of their site, or only up to the first consequence."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
 _ADDRESSES = frozenset({"url", "url_contains"})
-"""Fields that hold addresses, or their beginning."""
+"""Fields with addresses or parts of them."""
 
 
 def site_written(task: Task) -> str:
-    """The site that the task says it begins on, as an origin; empty where a parameter says it."""
+    """Return the origin that the task begins on; empty if a parameter determines it."""
     first = task.steps[0] if task.steps else None
     url = task.url or (first.url if isinstance(first, Goto) else "")
     head = "/".join(url.split("/")[:3])
@@ -24,10 +24,10 @@ def site_written(task: Task) -> str:
 
 
 def on_site(task: Task, url: str) -> Task:
-    """The task with the addresses of its own site on the site of `url` instead, such as a preview of it.
+    """Move the task's addresses from its own site to the site of `url`, such as a preview.
 
     Raises:
-        InputInvalid: `url` is no address of a site, or the task's site is that of a parameter.
+        InputInvalid: `url` is no address of a site, or a parameter determines the task's site.
     """
     now = origin_of(url)
     if not now or url.rstrip("/").count("/") > 2:
@@ -55,7 +55,7 @@ def _moved(value: Any, then: str, now: str, field: str = "") -> Any:
 
 
 def observed_effects(elements: Iterable[RecordedElement]) -> dict[str, Effect]:
-    """What steps were seen to do, by their meaning; of one that was seen on several pages, the strongest."""
+    """Return the observed effects of steps by meaning; the strongest over several pages."""
     found: dict[str, Effect] = {}
     for element in elements:
         if element.effect is not None:
@@ -64,9 +64,9 @@ def observed_effects(elements: Iterable[RecordedElement]) -> dict[str, Effect]:
 
 
 def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int | None:
-    """The index of the first step that may change something for good; None when there is none.
+    """Return the index of the first step with lasting consequences; None without one.
 
-    What nobody declared and nobody has observed counts as such: a click is a commit until it was seen to be none.
+    A step without declared or observed effect counts: a click is a commit until observations say otherwise.
     """
     for index, step in enumerate(task.steps):
         inner: tuple[Step, ...] = tuple(step.steps) if isinstance(step, ForEach) else ()
@@ -80,6 +80,6 @@ def _effect(step: Step, observed: Mapping[str, Effect]) -> Effect:
 
 
 def shortened(task: Task, length: int) -> Task:
-    """The task's first `length` steps, at least the opening of its page; what would hold at the end is not verified."""
+    """Return the task's first `length` steps, at least the opening of its page, without final verification."""
     steps = task.steps[:length] or (Goto(action="goto", url=task.url),)
     return task.model_copy(update={"steps": steps, "verify": ()})

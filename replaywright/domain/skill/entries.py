@@ -1,4 +1,4 @@
-"""The action cache's records: how to do a step; never what came out of it."""
+"""Records of the action cache: how to perform a step, never its results."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,20 +17,20 @@ SCHEMA = 1
 
 
 class EntryStatus(StrEnum):
-    """Life of an entry's version."""
+    """Life cycle of an entry's version."""
 
     CANDIDATE = "candidate"
-    """Written by a run that has not been verified yet."""
+    """Written by a run that is not verified yet."""
     ACTIVE = "active"
     SUSPECT = "suspect"
     RETIRED = "retired"
 
 
 class ActionCacheEntry(Target):
-    """One version of how a step is done on a page.
+    """A version of how a step is performed on a page.
 
-    The element's description is part of it, field by field; empty for steps that act on the page as a whole. Its
-    strings are templates where a parameter's value occurred in them.
+    It includes the fields of the element's description, empty for steps on the page as a whole. Values of parameters in
+    its strings are templates.
     """
 
     schema_version: int = SCHEMA
@@ -44,55 +44,55 @@ class ActionCacheEntry(Target):
     element_id: str = ""
     """`frame index-node id` when recorded; informative only."""
     method: str = ""
-    """The same as `action_type`, in the vocabulary of other tools that read such entries."""
+    """Equal to `action_type`, in the vocabulary of other tools that read such entries."""
     arguments: dict[str, Any] = Field(default_factory=dict)
     """Templates, never values."""
     frame_index: int = 0
-    """Number of the frame in document order when recorded; informative only, `frame` is what counts."""
+    """Number of the frame in document order when recorded; informative only: `frame` identifies it."""
     effect: Effect | None = None
-    """As observed; None while it was never observed."""
+    """Observed effect; None without observation."""
     causes: tuple[Cause, ...] = ()
     expectation: tuple[dict[str, Any], ...] = ()
     derived: tuple[Predicate, ...] = ()
-    """What else may be expected, by what the step led to while it was learned; templates."""
+    """Further expectations, derived while the step was learned; templates."""
     note: str = ""
-    """Why this version differs from the one before, such as which derived expectation it gave up."""
+    """Difference from the version before, such as a dropped expectation."""
     success: bool = True
     message: str = ""
     hits: int = 0
     misses: int = 0
     heals: int = 0
     recent: str = ""
-    """The last 20 performances of the step, whichever version served, oldest first: 1 for done, 0 for not."""
+    """The last 20 performances of the step with any version, oldest first: 1 for done, 0 for not."""
     last_success: float = 0.0
     """Unix time in seconds, of the store's clock."""
     run_id: str = ""
-    """The run that wrote this version."""
+    """Run that wrote this version."""
     origin: str = ""
-    """model, heal, declared; review for one that only gives up a derived expectation."""
+    """model, heal, declared; review for a version that only drops a derived expectation."""
     bound: dict[str, str] = Field(default_factory=dict)
-    """Parameters that say which element is meant, and of which this recording shows nothing: the digest of the value
-    that it was recorded with. With another value another element is meant, and this is no recording of it."""
+    """Parameters that identify the element although its recording does not show them, with digests of their recorded
+    values. Another value means another element, which is not this recording."""
     probe: SiteProbe | None = None
-    """Where the site shows that the step took effect: proposed by a model while it was learned, and tried."""
+    """Page that shows the effect of the step: proposed by a model while it was learned, and tried."""
     good_snapshot: str = ""
-    """Digest, in the artifact store, of the snapshot after this step in a good run; empty when there is none."""
+    """Digest, in the artifact store, of the snapshot after this step in a good run; empty without one."""
     sends: tuple[Sending, ...] = ()
-    """What the step sent, how long after its input, and what sent it: a replay waits for the same."""
+    """Requests of the step with their delays and senders; a replay waits for the same."""
     granted: tuple[Grant, ...] = ()
-    """What the step sent when it was verified, and who let it: another element may send the same, and nothing else."""
+    """Requests of the verified step with their approvals; another element may send the same and nothing else."""
     hold: bool = False
-    """A heal that waits for a person (heal mode `propose`): not promoted when the run is verified."""
+    """True for a heal that waits for a person (heal mode `propose`): verification does not promote it."""
     signature: str = ""
 
     @property
     def target(self) -> Target | None:
-        """The element's description; None for a step that acts on the page as a whole."""
+        """The element's description; None for a step on the page as a whole."""
         return Target.model_validate(self.model_dump(include=set(Target.model_fields))) if self.tag else None
 
 
 class EntryInfo(Record):
-    """One line of `replaywright admin cache list`."""
+    """A line of `replaywright admin cache list`."""
 
     content_key: str
     entry: ActionCacheEntry

@@ -1,4 +1,4 @@
-"""Whether a page is the one that a skill's first step was learned on, and under which circumstances it is shown."""
+"""Fit of a skill: does the start page match the one of the skill's first step, in the same context?"""
 
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -13,11 +13,11 @@ from replaywright.domain.skill.skills import SkillContext
 from replaywright.domain.task.tasks import Task
 
 PRECONDITION: Final = "precondition"
-"""Reason of a skill that was recalled and not begun, as the start page does not show what it begins with."""
+"""Reason of a recalled skill that was not begun because the start page lacks its precondition."""
 OTHER_CONTEXT: Final = "other_context"
-"""Reason of one that was learned under other circumstances."""
+"""Reason of a recalled skill that was learned in another context."""
 FIT_MS = 5_000
-"""How long a start page is given to show what a skill begins with."""
+"""Time for a start page to show the precondition of a skill."""
 
 Unfit: TypeAlias = Literal["", "precondition", "other_context"]
 
@@ -45,54 +45,52 @@ class FitRequest(Record):
     session: SessionRef
     epoch: int
     precondition: tuple[Predicate, ...] = ()
-    """With values."""
     start: str = ""
-    """Where the skill's start page was when it was learned, with values; see `SkillContext.start`."""
+    """Address of the skill's start page when it was learned, with values; see `SkillContext.start`."""
     signed_in: bool | None = None
-    """Whether the skill was learned signed in."""
+    """True if the skill was learned signed in."""
 
 
 class Fit(Record):
     """Output of `session.fits`."""
 
     reason: Unfit = ""
-    """Empty: the page is as the skill needs it."""
+    """Empty if the page fits."""
     message: str = ""
     own_page: bool = False
-    """It is the skill's own start page nevertheless: the site has changed."""
+    """True if it is the skill's own start page nevertheless: the site has changed."""
     signed_in: bool | None = None
-    """None when it cannot be told, or nobody needed to know."""
+    """None if unknown or not needed."""
     snapshot: str = ""
-    """Digest in the artifact store, of a page that does not fit."""
+    """Digest, in the artifact store, of a page that does not fit."""
 
 
 class PassedOver(Record):
-    """A skill that a run had recalled and did not begin."""
+    """A recalled skill that a run did not begin."""
 
     name: str
     version: int
     reason: Unfit
     said: str = ""
-    """For people."""
+    """Message for people."""
 
 
 class RecalledFor(Record):
-    """What a recalled skill begins with, and the run as it was before: for the case that it does not fit."""
+    """Start of a recalled skill, and the run's task before, in case it does not fit."""
 
     precondition: tuple[Predicate, ...] = ()
     context: SkillContext = SkillContext()
     task: Task
-    """What was asked for, without steps."""
+    """The requested task, without steps."""
     values: dict[str, str]
     passed_over: tuple[PassedOver, ...] = ()
-    """Skills that were recalled before this one, and did not fit."""
+    """Skills recalled before this one that did not fit."""
 
 
 def signed_in_of(snapshot: Snapshot) -> bool | None:
-    """Whether a site takes the browser for signed in, by what its page offers; None when that cannot be told.
+    """Return True if the page shows that the browser is signed in; None if it shows neither.
 
-    A control to sign out says yes; one to sign in, or a password field, says no. A page that has a control for both
-    says nothing.
+    A control to sign out means yes; one to sign in or a password field means no; both together decide nothing.
     """
     shown = [element for element in snapshot.elements if element.visible and element.actionable]
     says_out = any(_is_control(element, _SIGN_OUT) for element in shown)
@@ -108,6 +106,6 @@ def _is_control(element: Element, words: frozenset[str]) -> bool:
 
 
 def place_of(url: str) -> str:
-    """Origin and path of a URL: what is compared of two start pages."""
+    """Return origin and path of a URL, by which start pages are compared."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path or '/'}" if parts.netloc else ""

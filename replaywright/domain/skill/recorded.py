@@ -1,8 +1,8 @@
-"""What was learned of a task's elements, as a file takes it elsewhere: to a machine whose action cache is empty.
+"""Learned elements of a task in a file, for a machine with an empty action cache.
 
-An element belongs to a step by what the step means (`means`), not by its number: whoever changes the step has changed
-what the element was recorded for, and the file is refused. Values are not in it, secrets even less: strings are the
-templates of the action cache. What stands near an element on its page is.
+An element belongs to a step by the step's meaning (`means`), not its number: a changed step no longer matches its
+element, and the file is refused. Strings are templates without values or secrets; texts near an element on its page are
+included.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,26 +22,26 @@ from replaywright.domain.task.steps import ForEach, Step, action_of, arguments_o
 from replaywright.domain.task.tasks import Task
 
 ORIGIN = "imported"
-"""Of entries that came from a file."""
+"""Origin of entries from a file."""
 _TARGET_FIELDS = frozenset(Target.model_fields) | {field.alias for field in Target.model_fields.values()}
 
 
 class RecordedElement(Authored):
-    """How one step of a task finds its element on one page, and what the step was seen to do."""
+    """How a step finds its element on one page, and its observed effects."""
 
     action: Action
     instruction: str = ""
     means: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Digest of what the step means, whatever the page and the tenant."""
+    """Digest of the step's meaning, independent of page and tenant."""
     site: str = Field(min_length=1)
-    """Origin and path of the page, ids in it as `{id}`."""
+    """Origin and path of the page, with ids as `{id}`."""
     element: Target | None = None
-    """None for a step that acts on the page as a whole."""
+    """None for a step on the page as a whole."""
     effect: Effect | None = None
-    """As observed."""
+    """Observed effect."""
     causes: tuple[Cause, ...] = ()
     derived: tuple[Predicate, ...] = ()
-    """What the step may be expected to lead to, by what it led to while it was learned."""
+    """Expectations derived while the step was learned."""
     probe: SiteProbe | None = None
     bound: dict[str, str] = Field(default_factory=dict)
     """Digests of the values that the recording is for; see `ActionCacheEntry`."""
@@ -56,12 +56,12 @@ class RecordedElement(Authored):
 
 
 def meaning(step: Step) -> str:
-    """What a step means, whatever the page and the tenant."""
+    """Return the digest of the step's meaning, independent of page and tenant."""
     return content_key("", "", step)
 
 
 def cached_steps(task: Task) -> Iterator[Step]:
-    """The steps that the action cache may know, in their order; those of lists and probes behind their own."""
+    """Yield the steps that the action cache may know, in order; inner steps follow their own."""
     for step in task.steps:
         yield from _with_inner(step)
 
@@ -75,7 +75,7 @@ def _with_inner(step: Step) -> Iterator[Step]:
 
 
 def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str) -> tuple[RecordedElement, ...]:
-    """What the active ones of these entries know of the task's steps, in the order of the steps."""
+    """Return the elements that the active entries have for the task's steps, in step order."""
     found: dict[str, list[ActionCacheEntry]] = {}
     steps = {meaning(step): step for step in reversed(list(cached_steps(task)))}
     for entry in entries:
@@ -92,7 +92,7 @@ def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str) -> tu
 
 
 def strangers(task: Task, elements: Iterable[RecordedElement]) -> Iterator[int]:
-    """The indexes of the elements that belong to no step of the task."""
+    """Yield the indexes of the elements that belong to no step of the task."""
     known = {meaning(step) for step in cached_steps(task)}
     yield from (index for index, element in enumerate(elements) if element.means not in known)
 
@@ -100,18 +100,18 @@ def strangers(task: Task, elements: Iterable[RecordedElement]) -> Iterator[int]:
 def entries_of(
     task: Task, elements: Sequence[RecordedElement], tenant: str, begins_at: str
 ) -> tuple[ActionCacheEntry, ...]:
-    """The elements as entries of a tenant's action cache.
+    """Return the elements as entries of a tenant's action cache.
 
     Args:
-        task: the one that they belong to.
-        elements: as `recorded` gave them; those of no step of the task are left out.
-        tenant: whose entries they become.
-        begins_at: the address that the task starts on now. Where that is another site than the one it was recorded on,
-            what was recorded there is looked for here: the same application under another address.
+        task: the task of the elements.
+        elements: elements as `recorded` returns them; those of no step are left out.
+        tenant: owner of the entries.
+        begins_at: current start address. On another site than the recorded one, recordings move to this site: the same
+            application under another address.
     """
     steps = {meaning(step): (index, step) for index, step in reversed(list(enumerate(cached_steps(task))))}
     then, now = _moved(elements, begins_at)
-    made = []
+    entries = []
     for element in elements:
         if element.means not in steps:
             continue
@@ -136,12 +136,12 @@ def entries_of(
             bound=element.bound,
             origin=ORIGIN,
         )
-        made.append(entry)
-    return tuple(made)
+        entries.append(entry)
+    return tuple(entries)
 
 
 def _moved(elements: Sequence[RecordedElement], begins_at: str) -> tuple[str, str]:
-    """The site that the task was recorded on, and the one that it is on now; both empty where they are the same."""
+    """Return the recorded and the current site; both empty if they are the same."""
     sites = [origin_of(element.site.replace("{id}", "0")) for element in elements]
     now = origin_of(begins_at)
     if not now or not sites or now in sites:

@@ -1,4 +1,4 @@
-"""Skills as people write, exchange and compare them: without status, numbers and statistics, which the store gives."""
+"""Skills in files that people write, exchange and compare, without status, numbers and statistics."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from replaywright.errors import InputInvalid
 
 
 class WrittenContext(Authored):
-    """Under what circumstances a skill is recalled; see `SkillContext`."""
+    """Context in which a skill is recalled; see `SkillContext`."""
 
     device: str = "desktop"
     viewport: str = Field("", pattern=r"^(\d+x\d+)?$")
@@ -34,7 +34,7 @@ class WrittenSkill(Authored):
     label: str = ""
     description: str = ""
     site: str = ""
-    """As in `https://mail.example`; without it, it runs wherever its parameters say."""
+    """As in `https://mail.example`; without it, the skill runs on the site that its parameters give."""
     patterns: tuple[str, ...] = ()
     near_misses: tuple[str, ...] = ()
     precondition: tuple[Predicate, ...] = ()
@@ -42,7 +42,7 @@ class WrittenSkill(Authored):
     note: str = ""
     task: Task
     elements: tuple[RecordedElement, ...] = ()
-    """What was learned of how its steps find their elements, for a machine that has not learned it."""
+    """Learned elements of its steps, for a machine that has not learned it."""
 
     @field_validator("site")
     @classmethod
@@ -93,7 +93,7 @@ class SkillsFile(Authored):
 
 
 def written(skill: Skill) -> dict[str, Any]:
-    """A skill as a file holds it: plain data, in a fixed order, without what goes without saying."""
+    """Return a skill as plain data of a file, in a fixed order, without defaults."""
     task = skill.task.model_dump(mode="json", exclude_defaults=True)
     beside = skill.model_dump(mode="json", exclude_defaults=True, include=set(WrittenSkill.model_fields) - {"task"})
     if skill.site:
@@ -105,7 +105,7 @@ def written(skill: Skill) -> dict[str, Any]:
 def written_file(
     skills: Iterable[Skill], elements: Mapping[str, Sequence[RecordedElement]] | None = None
 ) -> dict[str, Any]:
-    """A file of skills, by name, with the elements of each if they are given: the same ones make the same file."""
+    """Return a file of skills sorted by name, with their elements if given; deterministic."""
     found = elements or {}
     return {
         "skills": [
@@ -116,37 +116,37 @@ def written_file(
 
 
 def elements_in(data: Any, source: str) -> dict[str, tuple[RecordedElement, ...]]:
-    """What the same data holds of the skills' elements, by the skill's name; of a task file, nothing.
+    """Return the elements in a file's data by skill name; none of a task file.
 
     Raises:
         InputInvalid: as `skills_in`.
     """
-    if isinstance(data, Mapping) and "skills" in data:
-        given = parse_authored(SkillsFile, data, source, "skills").skills
-    elif isinstance(data, Mapping) and isinstance(data.get("task"), Mapping):
-        given = (parse_authored(WrittenSkill, data, source, "name and task"),)
-    else:
-        given = ()
-    return {skill.name: skill.elements for skill in given if skill.elements}
+    return {skill.name: skill.elements for skill in _given_skills(data, source) if skill.elements}
 
 
 def skills_in(data: Any, source: str) -> tuple[Skill, ...]:
-    """The skills in a file's data: of a file of skills, of one skill, or of a task file. All are candidates.
+    """Return the skills in a file's data (skills, one skill or a task) as candidates.
 
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
     """
-    if isinstance(data, Mapping) and "skills" in data:
-        return tuple(map(_imported, parse_authored(SkillsFile, data, source, "skills").skills))
-    if isinstance(data, Mapping) and isinstance(data.get("task"), Mapping):
-        return (_imported(parse_authored(WrittenSkill, data, source, "name and task")),)
+    if given := _given_skills(data, source):
+        return tuple(_skill(each, "imported") for each in given)
     if not isinstance(data, Mapping):
         raise InputInvalid(f"{source}: expected a mapping with skills, or a task, found {type(data).__name__}")
     return (imported_skill(parse_task(data, source)),)
 
 
+def _given_skills(data: Any, source: str) -> tuple[WrittenSkill, ...]:
+    if isinstance(data, Mapping) and "skills" in data:
+        return parse_authored(SkillsFile, data, source, "skills").skills
+    if isinstance(data, Mapping) and isinstance(data.get("task"), Mapping):
+        return (parse_authored(WrittenSkill, data, source, "name and task"),)
+    return ()
+
+
 def edited_skill(data: Any, source: str, old: Skill) -> Skill:
-    """The next version of `old`, as a person wrote it; a candidate.
+    """Return the next version of `old` as a person wrote it, a candidate.
 
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
@@ -163,57 +163,24 @@ def edited_skill(data: Any, source: str, old: Skill) -> Skill:
     return skill
 
 
-def imported_skill(
-    task: Task,
-    *,
-    label: str = "",
-    description: str = "",
-    site: str | None = None,
-    patterns: tuple[str, ...] | None = None,
-    note: str = "",
-) -> Skill:
-    """A candidate of a task that came from elsewhere: a task file, or a recording made by another tool.
-
-    Args:
-        task: the steps, with parameters; its name becomes the skill's.
-        label: a few words; without it the name's.
-        description: without it, the task's goal.
-        site: its origin; None for that of the first page, where no parameter says it.
-        patterns: sentences that mean it; None for the task's goal.
-        note: where it comes from, what was left out.
-    """
+def imported_skill(task: Task, *, note: str = "") -> Skill:
+    """Return a candidate from a task file or a recording of another tool; `note` has source and omissions."""
     goal = (task.goal,) if task.goal and not secrets_in(task.goal) and not malformed_in(task.goal) else ()
-    known = tuple(text for text in goal if parameters_in(text) <= set(task.parameters))
     return Skill(
         name=task.task,
-        label=label or task.task.replace("-", " ").capitalize(),
-        description=description or task.goal,
-        site=_first_site(task) if site is None else site,
+        label=task.task.replace("-", " ").capitalize(),
+        description=task.goal,
+        site=_first_site(task),
         task=task,
-        patterns=known if patterns is None else patterns,
+        patterns=tuple(text for text in goal if parameters_in(text) <= set(task.parameters)),
         origin="imported",
         note=note,
     )
 
 
-def _imported(given: WrittenSkill) -> Skill:
-    return _skill(given, "imported")
-
-
 def _skill(given: WrittenSkill, origin: Origin) -> Skill:
-    return Skill(
-        name=given.name,
-        label=given.label,
-        description=given.description,
-        site=given.site,
-        task=given.task,
-        patterns=given.patterns,
-        near_misses=given.near_misses,
-        precondition=given.precondition,
-        context=SkillContext(**given.context.model_dump()),
-        origin=origin,
-        note=given.note,
-    )
+    fields = {name: getattr(given, name) for name in WrittenSkill.model_fields if name not in ("context", "elements")}
+    return Skill(**fields, context=SkillContext(**given.context.model_dump()), origin=origin)
 
 
 def _first_site(task: Task) -> str:

@@ -1,31 +1,31 @@
-"""How often a step was done of late, and what follows: a warning, or a question to a person."""
+"""Weak steps: recent success rates, and the warning or question that follows from them."""
 
 from replaywright.domain.common.base import Record
 
 PERFORMANCES_KEPT = 20
-"""How many of a step's last performances count; one in each run, whatever was tried in it."""
+"""Last performances of a step that count, one for each run."""
 WARN_BELOW = 0.95
 ASK_BELOW = 0.80
 ENOUGH = 5
-"""So many have to be known first: with fewer, a single failure alone would stop the run (3 of 4 is below 80 %)."""
+"""Minimum number of performances: with fewer, a single failure would stop the run (3 of 4 is below 80 %)."""
 WEAK_STEP = "weak_step"
 """Reason of a step that was not begun, and warning of one that was done, because it failed too often of late."""
 
 
 class StepRate(Record):
-    """How a step went of late."""
+    """Recent success rate of a step."""
 
     done: int
     of: int
 
     @property
     def warns(self) -> bool:
-        """Whether the run should say so."""
+        """True if the run should warn."""
         return self.of >= ENOUGH and self.done < WARN_BELOW * self.of
 
     @property
     def asks(self) -> bool:
-        """Whether a person should say if it is to be tried."""
+        """True if a person should decide before it is tried."""
         return self.of >= ENOUGH and self.done < ASK_BELOW * self.of
 
     def __str__(self) -> str:
@@ -33,5 +33,5 @@ class StepRate(Record):
 
 
 def rate_of(recent: str) -> StepRate:
-    """The rate of performances, `1` for each that was done and `0` for each that was not."""
+    """Return the rate of performances: `1` for done, `0` for not done."""
     return StepRate(done=recent.count("1"), of=len(recent))

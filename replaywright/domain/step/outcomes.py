@@ -7,7 +7,7 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.targets import Box
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.overrides import Due

@@ -34,7 +34,7 @@ class Budget(Authored):
         return Budget(**{**other.model_dump(exclude_none=True), **self.model_dump(exclude_none=True)})
 
 
-class Limits(Record):
+class RunLimits(Record):
     """Limits of a run; None means no limit. Beyond a limit no model is asked."""
 
     calls: int | None = CALLS
@@ -49,7 +49,7 @@ class Limits(Record):
     """Revisions of the plan."""
 
     @classmethod
-    def of(cls, budget: Budget, *, steps: int, planner: bool) -> "Limits":
+    def of(cls, budget: Budget, *, steps: int, planner: bool) -> "RunLimits":
         """Return the limits of a run with so many steps; without a `planner` no plan is revised."""
         calls = max(CALLS, steps * CALLS_PER_STEP)
         limits = {"calls": calls, "tokens": calls * TOKENS // CALLS, "plans": 0}

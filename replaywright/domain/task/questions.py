@@ -191,7 +191,7 @@ class Notice(Record):
     question: Question
 
 
-def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson, key: str = "") -> Question:
+def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson) -> Question:
     """Return the question as asked at `now`, the run's `number`-th."""
     deadline = None if ask.within_s is None else now + timedelta(seconds=ask.within_s)
     return Question(
@@ -199,7 +199,6 @@ def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson, key: str
         id=f"{ask.sequence + 1}-{number}",
         since=now,
         deadline=deadline,
-        key=key,
         **seen.model_dump(),
     )
 

@@ -1,1 +1,1 @@
-"""Reading runs: trace, histories, audit, and the view that reports are written from. Above `recall`."""
+"""Reading of runs: trace, histories, audit, and the view for reports. Above `recall`."""

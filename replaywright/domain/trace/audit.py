@@ -1,8 +1,8 @@
-"""Checking an exported trace: is each line what was written, in its place, after the one that it says?
+"""Audit of an exported trace: content, order and chain of its lines.
 
-The chain finds what was changed by accident, by a fault, or by someone who did not make it anew: it has no key. Whoever
-makes it anew is found by the lines' signatures, with the key; whoever rewrites the whole file by the seal, if that was
-kept elsewhere, and by the workflow's history, which another server keeps.
+The chain has no key: it reveals accidents, faults and changes by someone who did not recompute it. The signatures of
+the lines reveal a recomputed chain, with the key. The seal, if it was kept elsewhere, and the workflow's history, which
+another server keeps, reveal a rewritten file.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,17 +12,18 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from replaywright.domain.common.base import first_fault
 from replaywright.domain.run.runs import ActionRequest, Decision, LeaveOutRequest
 from replaywright.domain.secrets.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.trace.histories import Call, calls_of, end_of
+from replaywright.domain.trace.histories import ActivityCall, calls_of, end_of
 from replaywright.domain.trace.trace import (
     VERSION,
     Line,
     Link,
     PersonLine,
-    StepLine,
+    TraceStepLine,
     chain_hash,
     content_digest,
     line_fault,
@@ -46,24 +47,24 @@ _Model = TypeVar("_Model")
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong."""
+class AuditFinding:
+    """A fault of the file."""
 
     line: int
-    """Of the file, from 1."""
+    """Line of the file, from 1."""
     what: str
 
 
 @dataclass(frozen=True)
 class Audit:
-    """The verdict on a file."""
+    """Verdict on a file."""
 
     header: Header | None
-    """None when there is none that can be read."""
-    findings: tuple[Finding, ...]
-    """Sorted by line; empty for a file that is as it was written."""
+    """None if no header is readable."""
+    findings: tuple[AuditFinding, ...]
+    """Sorted by line; empty for an unchanged file."""
     notes: tuple[str, ...] = ()
-    """What could not be checked."""
+    """Checks that could not be made."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +78,18 @@ def audit(text: str, *, seal: str = "", signer: Signer = UNSIGNED) -> Audit:
 
     Args:
         text: Its contents.
-        seal: What `export` said the header's seal is; empty when nobody kept it.
-        signer: With the keys that sign traces. Without keys signatures are not checked, which a note says.
+        seal: The header's seal as `export` printed it; empty if nobody kept it.
+        signer: Holder of the keys for traces. Without keys signatures are not checked, which a note says.
     """
     first, _, contents = text.partition("\n")
     try:
         fields = parsed(first)
         header = Header.model_validate(fields)
     except ValueError as exc:
-        return Audit(None, (Finding(1, f"it is no header of an exported trace ({_first(exc)})"),))
+        return Audit(None, (AuditFinding(1, f"it is no header of an exported trace ({first_fault(exc)})"),))
     if header.kind != HEADER or header.v > FILE_VERSION:
-        said = f"{header.kind!r} of version {header.v}: this Replaywright reads {HEADER!r} up to {FILE_VERSION}"
-        return Audit(header, (Finding(1, said),))
+        fault = f"{header.kind!r} of version {header.v}: this Replaywright reads {HEADER!r} up to {FILE_VERSION}"
+        return Audit(header, (AuditFinding(1, fault),))
     findings = list(_on_header(header, fields, seal))
     lines, unreadable = _lines(contents)
     findings += unreadable
@@ -102,21 +103,21 @@ def audit(text: str, *, seal: str = "", signer: Signer = UNSIGNED) -> Audit:
     findings += misshaped
     findings += _on_fingerprints(models)
     notes = [*_notes(trace, histories), *_signature_notes(trace, signer)]
-    if not findings:  # what a broken file says is no evidence of what happened
+    if not findings:  # a broken file is no evidence
         findings += _on_witness(models, [history_of(line.value) for line in histories], header)
     if not findings and sha256_of(contents) != header.contents:
-        findings.append(Finding(1, "the bytes after it are not those that were exported, though no line says another"))
+        findings.append(AuditFinding(1, "the bytes after it differ from the exported ones, though no line does"))
     return Audit(header, tuple(sorted(findings, key=lambda finding: finding.line)), tuple(notes))
 
 
-def _on_header(header: Header, fields: Mapping[str, Any], seal: str) -> Iterator[Finding]:
+def _on_header(header: Header, fields: Mapping[str, Any], seal: str) -> Iterator[AuditFinding]:
     if digest({name: value for name, value in fields.items() if name != "seal"}) != header.seal:
-        yield Finding(1, "altered: the header is not what its seal says")
+        yield AuditFinding(1, "altered: the header is not what its seal says")
     elif seal and seal != header.seal:
-        yield Finding(1, f"another file: its seal is {header.seal}, not {seal}")
+        yield AuditFinding(1, f"another file: its seal is {header.seal}, not {seal}")
 
 
-def _lines(contents: str) -> tuple[list[_Numbered], list[Finding]]:
+def _lines(contents: str) -> tuple[list[_Numbered], list[AuditFinding]]:
     lines, findings = [], []
     texts = contents.split("\n")
     ended = texts.pop() == "" if contents else True
@@ -127,44 +128,46 @@ def _lines(contents: str) -> tuple[list[_Numbered], list[Finding]]:
             lines.append(_Numbered(number, parsed(text)))
         except ValueError as exc:
             cut = not ended and number == len(texts) + 1
-            findings.append(Finding(number, "truncated: it ends in the middle" if cut else f"unreadable: {exc}"))
+            findings.append(AuditFinding(number, "truncated: it ends in the middle" if cut else f"unreadable: {exc}"))
     if not ended and not findings:
-        findings.append(Finding(len(texts) + 1, "truncated: the end of the line is missing"))
+        findings.append(AuditFinding(len(texts) + 1, "truncated: the end of the line is missing"))
     return lines, findings
 
 
-def _on_order(lines: Sequence[_Numbered]) -> Iterator[Finding]:
+def _on_order(lines: Sequence[_Numbered]) -> Iterator[AuditFinding]:
     seen = False
     for line in lines:
         seen = seen or line.value.get("kind") == HISTORY
         if seen and line.value.get("kind") != HISTORY:
-            yield Finding(line.number, "out of order: a line of the trace after the histories")
+            yield AuditFinding(line.number, "out of order: a line of the trace after the histories")
 
 
-def _on_chain(trace: Sequence[_Numbered], header: Header) -> Iterator[Finding]:
+def _on_chain(trace: Sequence[_Numbered], header: Header) -> Iterator[AuditFinding]:
     links = [(line, _link(line.value)) for line in trace]
     later = [link.position for _, link in links if link is not None]
     prev, expected, seen = origin(header.tenant, header.lineage), 0, set[int]()
     for line, link in links:
         if line.value.get("kind") == DAMAGED:
-            yield Finding(line.number, "damaged: what the store held of it is no JSON object")
+            yield AuditFinding(line.number, "damaged: what the store held of it is no JSON object")
         if link is None:
-            if line.value.get("kind") != DAMAGED and _version(line.value) >= VERSION:
-                yield Finding(line.number, "altered: its link in the chain is gone or damaged")
+            if line.value.get("kind") != DAMAGED:
+                yield AuditFinding(line.number, "altered: its link in the chain is gone or damaged")
             prev, expected = "", expected + 1
             continue
         del later[0]
-        yield from (Finding(line.number, what) for what in _on_content(line.value, link))
+        yield from (AuditFinding(line.number, what) for what in _on_content(line.value, link))
         if link.position != expected:
-            yield Finding(line.number, _misplaced(link.position, expected, later, seen))
+            yield AuditFinding(line.number, _misplaced(link.position, expected, later, seen))
         elif link.prev != prev and prev:
-            yield Finding(line.number, _unconnected(link.position))
+            yield AuditFinding(line.number, _unconnected(link.position))
         elif link.prev != prev:
-            yield Finding(line.number - 1, "altered: it had a link in the chain when the next was written")
+            yield AuditFinding(line.number - 1, "altered: it had a link in the chain when the next was written")
         seen.add(link.position)
         prev, expected = link.hash, link.position + 1
     if prev != header.head and trace:
-        yield Finding(trace[-1].number, f"it is not the last line of the trace, whose hash is {header.head or 'none'}")
+        yield AuditFinding(
+            trace[-1].number, f"it is not the last line of the trace, whose hash is {header.head or 'none'}"
+        )
 
 
 def _on_content(line: Mapping[str, Any], link: Link) -> Iterator[str]:
@@ -174,8 +177,8 @@ def _on_content(line: Mapping[str, Any], link: Link) -> Iterator[str]:
         yield "altered: its time, place or link is not what its hash is of"
 
 
-def _on_signatures(trace: Sequence[_Numbered], header: Header, signer: Signer) -> Iterator[Finding]:
-    """Each line was written by someone with a key, for this trace, and after the line that its writer had seen last."""
+def _on_signatures(trace: Sequence[_Numbered], header: Header, signer: Signer) -> Iterator[AuditFinding]:
+    """Check that the holder of a key wrote each line, for this trace, after the line it had seen last."""
     if signer.is_unsigned:
         return
     hashes = {link.position: link.hash for line in trace if (link := _link(line.value)) is not None}
@@ -184,16 +187,16 @@ def _on_signatures(trace: Sequence[_Numbered], header: Header, signer: Signer) -
             continue
         fault = line_fault(signer, header.tenant, header.lineage, line.value)
         if fault is not None:
-            yield Finding(line.number, _said_of(fault, line.value))
+            yield AuditFinding(line.number, _signature_fault(fault, line.value))
             continue
-        position, _, mark = str(line.value["sig"].get("after", "")).partition("/")
+        position, _, chained = str(line.value["sig"].get("after", "")).partition("/")
         own = _link(line.value)
-        if position and (own is None or int(position) >= own.position or hashes.get(int(position)) != mark):
+        if position and (own is None or int(position) >= own.position or hashes.get(int(position)) != chained):
             what = f"the line {int(position) + 1} that stood before it when it was signed is not there as it was"
-            yield Finding(line.number, f"removed, moved or replaced: {what}")
+            yield AuditFinding(line.number, f"removed, moved or replaced: {what}")
 
 
-def _said_of(fault: Fault, line: Mapping[str, Any]) -> str:
+def _signature_fault(fault: Fault, line: Mapping[str, Any]) -> str:
     match fault:
         case Fault.UNSIGNED:
             return "unsigned: nobody who has a key wrote it"
@@ -236,7 +239,7 @@ def _link(line: Mapping[str, Any]) -> Link | None:
 
 
 def _is_intact(history: _Numbered) -> bool:
-    """Whether a history is what its digest is of: of any other, nothing can be said, not even its form."""
+    """Return True if the history matches its digest; nothing can be said of any other."""
     return history_digest(history.value) == history.value.get("digest")
 
 
@@ -244,26 +247,25 @@ def _events_of(line: _Numbered) -> Sequence[Mapping[str, Any]]:
     return history_of(line.value).events
 
 
-def _on_histories(histories: Sequence[_Numbered]) -> Iterator[Finding]:
+def _on_histories(histories: Sequence[_Numbered]) -> Iterator[AuditFinding]:
     for expected, line in enumerate(histories):
         if not _is_intact(line):
-            yield Finding(line.number, "altered: the history is not what its digest is of")
+            yield AuditFinding(line.number, "altered: the history is not what its digest is of")
         elif line.value.get("position") != expected:
-            yield Finding(line.number, f"out of order or missing: history {expected + 1} belongs here")
+            yield AuditFinding(line.number, f"out of order or missing: history {expected + 1} belongs here")
 
 
 def _on_counts(
     trace: Sequence[_Numbered], histories: Sequence[_Numbered], header: Header, text: str
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     last = text.rstrip("\n").count("\n") + 1
-    for what, found, told in (("lines", len(trace), header.lines), ("histories", len(histories), header.histories)):
-        if found < told:
-            yield Finding(last, f"truncated: the header tells {told} {what}, and {found} are there")
-        elif found > told:
-            yield Finding(last, f"inserted: the header tells {told} {what}, and {found} are there")
+    for what, found, counted in (("lines", len(trace), header.lines), ("histories", len(histories), header.histories)):
+        if found != counted:
+            fault = "truncated" if found < counted else "inserted"
+            yield AuditFinding(last, f"{fault}: the header tells {counted} {what}, and {found} are there")
 
 
-def _models(trace: Sequence[_Numbered]) -> tuple[list[tuple[int, Line]], list[Finding]]:
+def _models(trace: Sequence[_Numbered]) -> tuple[list[tuple[int, Line]], list[AuditFinding]]:
     models, findings = [], []
     for line in trace:
         if line.value.get("kind") == DAMAGED:
@@ -271,32 +273,38 @@ def _models(trace: Sequence[_Numbered]) -> tuple[list[tuple[int, Line]], list[Fi
         try:
             models.append((line.number, parse_line(line.value)))
         except ValidationError as exc:
-            findings.append(Finding(line.number, f"not as a line of kind {line.value.get('kind')!r} is: {_first(exc)}"))
+            findings.append(
+                AuditFinding(line.number, f"not as a line of kind {line.value.get('kind')!r} is: {first_fault(exc)}")
+            )
     return models, findings
 
 
-def _on_fingerprints(models: Sequence[tuple[int, Line]]) -> Iterator[Finding]:
-    """Every step stands on one that was done: its fingerprint was made of that one's."""
+def _on_fingerprints(models: Sequence[tuple[int, Line]]) -> Iterator[AuditFinding]:
+    """Check that the fingerprint of each step derives from a step that was done."""
     done: dict[int, set[str]] = {}
     for _, line in models:
-        if isinstance(line, StepLine) and line.output.status is Status.DONE and not line.override:
+        if isinstance(line, TraceStepLine) and line.output.status is Status.DONE and not line.override:
             done.setdefault(line.sequence, set()).add(line.metadata.fingerprint)
         elif isinstance(line, PersonLine) and line.verdict in ("done", "keep"):
             done.setdefault(line.sequence, set()).add(line.fingerprint)
     for number, line in models:
-        if not isinstance(line, StepLine) or line.override or line.metadata.previous is None:
+        if not isinstance(line, TraceStepLine) or line.override or line.metadata.previous is None:
             continue
         previous, before = line.metadata.previous, done.get(line.sequence - 1, set())
         if line.sequence == 0 and previous:
-            yield Finding(number, f"the first step stands on another ({previous[:12]})")
+            yield AuditFinding(number, f"the first step stands on another ({previous[:12]})")
         elif line.sequence and previous not in before:
-            told = ", ".join(sorted(mark[:12] for mark in before)) or "no line says that it was done"
-            yield Finding(number, f"its fingerprint stands on {previous[:12]} as step {line.sequence}, but: {told}")
+            known = ", ".join(sorted(each[:12] for each in before)) or "no line says that it was done"
+            yield AuditFinding(
+                number, f"its fingerprint stands on {previous[:12]} as step {line.sequence}, but: {known}"
+            )
 
 
-def _on_witness(models: Sequence[tuple[int, Line]], histories: Sequence[History], header: Header) -> Iterator[Finding]:
-    """What the workflow was told by its activities is in the trace, and nothing else of this run is."""
-    steps = [(number, line) for number, line in models if isinstance(line, StepLine)]
+def _on_witness(
+    models: Sequence[tuple[int, Line]], histories: Sequence[History], header: Header
+) -> Iterator[AuditFinding]:
+    """Check that the trace has the activities' results in the history, and no others of this run."""
+    steps = [(number, line) for number, line in models if isinstance(line, TraceStepLine)]
     digests: dict[str, set[str]] = {}
     for _, line in steps:
         if line.output.status is Status.DONE:
@@ -307,17 +315,17 @@ def _on_witness(models: Sequence[tuple[int, Line]], histories: Sequence[History]
         asked.add(request.fingerprint)
         if outcome is None or outcome.status is not Status.DONE or outcome.from_ledger or request.reapply:
             continue
-        told = digests.get(request.fingerprint)
+        recorded = digests.get(request.fingerprint)
         step = f"step {request.sequence + 1} ({request.fingerprint[:12]})"
-        if told is None:
-            yield Finding(last, f"missing: the history tells that {step} was done, and no line does")
-        elif outcome.digest not in told:
-            yield Finding(last, f"the history tells another outcome of {step} than the trace")
+        if recorded is None:
+            yield AuditFinding(last, f"missing: the history tells that {step} was done, and no line does")
+        elif outcome.digest not in recorded:
+            yield AuditFinding(last, f"the history tells another outcome of {step} than the trace")
     if _is_whole(histories):
         for number, line in steps:
             own = line.metadata.run_id == header.run and not line.output.from_ledger
             if own and line.metadata.fingerprint not in asked:
-                yield Finding(number, "inserted: the run's history tells nothing of this step")
+                yield AuditFinding(number, "inserted: the run's history tells nothing of this step")
 
 
 def _performed(history: History) -> Iterator[tuple[ActionRequest, StepOutcome | None]]:
@@ -339,13 +347,13 @@ def _performed(history: History) -> Iterator[tuple[ActionRequest, StepOutcome | 
                 yield request, decision.outcome
 
 
-def _is_sealed(call: Call) -> bool:
-    """Tell whether what an activity was asked cannot be read."""
+def _is_sealed(call: ActivityCall) -> bool:
+    """Return True if the activity's input cannot be read."""
     return call.given is None
 
 
 def _is_whole(histories: Sequence[History]) -> bool:
-    """Whether these are all executions of the run, readable, and over."""
+    """Return True if these are all executions of the run, readable and closed."""
     if not histories or any(_is_sealed(call) for history in histories for call in calls_of(history.events)):
         return False
     started = histories[0].events[0].get("workflowExecutionStartedEventAttributes") if histories[0].events else None
@@ -355,10 +363,7 @@ def _is_whole(histories: Sequence[History]) -> bool:
 
 
 def _notes(trace: Sequence[_Numbered], histories: Sequence[_Numbered]) -> Iterator[str]:
-    unchained = sum(_version(line.value) < VERSION for line in trace if line.value.get("kind") != DAMAGED)
     newer = sum(_version(line.value) > VERSION for line in trace)
-    if unchained:
-        yield f"{unchained} lines were written by an earlier version, without a chain: what they say cannot be checked"
     if newer:
         yield f"{newer} lines were written by a later version: only their chain is checked in full"
     if not histories:
@@ -368,7 +373,7 @@ def _notes(trace: Sequence[_Numbered], histories: Sequence[_Numbered]) -> Iterat
 
 
 def _version(line: Mapping[str, Any]) -> int:
-    version = line.get("v", 1)
+    version = line.get("v")
     return version if isinstance(version, int) else VERSION
 
 
@@ -377,10 +382,3 @@ def _read(model: Callable[[Any], _Model], value: Any) -> _Model | None:
         return None if value is None else model(value)
     except ValidationError:
         return None
-
-
-def _first(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
-    return str(error)

@@ -1,4 +1,4 @@
-"""A check: skills replayed with healing off and without a model, and what became of each of their steps."""
+"""Checks: skills replayed without healing and without a model, and the result of each step."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from replaywright.domain.task.tasks import Task
 from replaywright.domain.trace.run_view import Expected, RunView, StepView
 
 Verdict: TypeAlias = Literal["passed", "failed", "error", "skipped"]
-"""`error`: what went wrong says nothing of what was checked, such as a missing secret or a browser that was lost."""
+"""`error`: a problem unrelated to the check, such as a missing secret or a lost browser."""
 
 WAITS_FOR_PERSON = "waiting_for_person"
-"""Reason of a check that came to a question: nobody answers in a pipeline."""
+"""Reason of a check that met a question: nobody answers in a pipeline."""
 INTERRUPTED = "interrupted"
-"""Reason of a check that was broken off with the command."""
+"""Reason of a check that was interrupted with the command."""
 BEGINNING = "begin the run"
-"""The case of what went wrong before the first step, or beside all steps."""
+"""Case of a failure before the first step or outside all steps."""
 VERIFICATION = "final verification"
 _NOT_REACHED = "not reached"
 _CHANGED = "the page has changed: run the skill with `--heal auto`, or once with a model, then export it again"
@@ -45,56 +45,56 @@ _TO_DO = {
 
 
 class Case(Record):
-    """One step of a skill, or its final verification."""
+    """A step of a skill, or its final verification."""
 
     name: str
     verdict: Verdict
     seconds: float = 0.0
     reason: str = ""
-    """A code; of one that was skipped, why in words."""
+    """A code; of a skipped case, the reason in words."""
     message: str = ""
     lines: tuple[str, ...] = ()
-    """What was expected and what was there."""
+    """Expected and found values."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Digests in the artifact store, by kind."""
 
 
-class Check(Record):
-    """One skill that was checked."""
+class SkillCheck(Record):
+    """A skill that was checked."""
 
     skill: str
     verdict: Verdict
     file: str = ""
-    """Where the skill came from; empty for one of the knowledge base."""
+    """File of the skill; empty for one of the knowledge base."""
     run_id: str = ""
-    """Empty for one that was not begun."""
+    """Empty if it was not begun."""
     reason: str = ""
     message: str = ""
     rule: str = ""
-    """Of the policy, where one has blocked it."""
+    """Rule of the policy that blocked it."""
     to_do: str = ""
     note: str = ""
-    """What was left out on purpose."""
+    """Deliberate omissions."""
     started: float = 0.0
     """Seconds since 1970."""
     seconds: float = 0.0
     cases: tuple[Case, ...] = ()
     report: str = ""
-    """Path of the run's report; empty where none was asked for."""
+    """Path of the run's report; empty if none was requested."""
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a rule of the policy has ended it."""
+        """True if a rule of the policy ended it."""
         return bool(self.rule)
 
 
 def to_do_of(reason: str, otherwise: str = "") -> str:
-    """What to do about a check that failed for this reason."""
+    """Return the remedy for a check that failed for this reason."""
     return _TO_DO.get(reason, otherwise)
 
 
 def verdict_of(status: RunStatus, reason: str) -> Verdict:
-    """What the end of a run means for the skill that was checked."""
+    """Return the verdict on the skill for the end of its run."""
     if status == "done":
         return "passed"
     if status in ("waiting", "paused"):
@@ -103,7 +103,7 @@ def verdict_of(status: RunStatus, reason: str) -> Verdict:
 
 
 def cases_of(view: RunView, task: Task) -> tuple[Case, ...]:
-    """The steps of a checked run with what became of each, those that were not reached, and the final verification."""
+    """Return a case for each step, reached or not, and for the final verification."""
     verdict = verdict_of(view.facts.status, view.facts.reason)
     done = [step for step in view.steps if not step.override]
     stopped = view.facts.failed_step
@@ -114,23 +114,23 @@ def cases_of(view: RunView, task: Task) -> tuple[Case, ...]:
             cases.append(_unmet(_named(sequence, title), verdict, view))
         elif sequence not in seen and verdict != "passed":
             cases.append(Case(name=_named(sequence, title), verdict="skipped", reason=_NOT_REACHED))
-    told = any(case.verdict in ("failed", "error") for case in cases)
+    has_failed = any(case.verdict in ("failed", "error") for case in cases)
     failed_at_end = view.facts.reason == "verification_failed"
     if task.verify or failed_at_end:
-        cases.append(_verification(verdict, view, at_end=failed_at_end and not told))
-    if verdict != "passed" and not told and not failed_at_end:
+        cases.append(_verification(verdict, view, at_end=failed_at_end and not has_failed))
+    if verdict != "passed" and not has_failed and not failed_at_end:
         cases.insert(0, _unmet(BEGINNING, verdict, view))
     return tuple(cases)
 
 
 def _latest(steps: Sequence[StepView]) -> list[StepView]:
-    """Of each place in the plan what stands there in the end, in the plan's order."""
+    """Return the last step at each place of the plan, in plan order."""
     found = {step.sequence: step for step in steps}
     return [found[sequence] for sequence in sorted(found)]
 
 
 def _planned(task: Task) -> Iterator[tuple[int, str]]:
-    """Place and title of each step, as far as they are known beforehand: from a list on they are not."""
+    """Yield place and title of the steps known beforehand: those before the first list."""
     opened = task.url and not (task.steps and isinstance(task.steps[0], Goto))
     titles = [f"goto {task.url}"] if opened else []
     for step in task.steps:

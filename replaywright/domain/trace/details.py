@@ -1,6 +1,6 @@
-"""A run as Temporal's own UI shows it: Markdown, of which nothing that a page, plan or person says becomes a part.
+"""Details of a run in Temporal's UI: Markdown in which texts of pages, plans and people are escaped.
 
-It is made anew after every step, so it is short: the budget, the steps around the current one, and what is to be done.
+It is written again after every step, so it is short: the budget, the steps around the current one, and the next action.
 """
 
 import shlex
@@ -12,19 +12,19 @@ from replaywright.domain.run.runs import Progress, StepLine
 from replaywright.domain.run.spending import money_said
 from replaywright.domain.run.views import PlannedStep, PlanView, StepState
 from replaywright.domain.step.outcomes import Lookup
-from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question, answering
 
 STEPS_SHOWN = 24
-"""Steps around the current one."""
+"""Number of steps around the current one."""
 NOTES_SHOWN = 4
-"""The last of what happened beside the steps."""
+"""Number of last events beside the steps."""
 TITLE_LIMIT = 110
 SUMMARY_LIMIT = 200
 NAME_LIMIT = 40
 TEXT_LIMIT = 600
 SHOWN_LIMIT = 6
-"""Lines of what will be done if a person approves."""
+"""Lines of the actions that an approval allows."""
 
 _MARKS: dict[StepState, str] = {
     "done": "✓",
@@ -47,7 +47,7 @@ _STATES = {
 
 
 def found_by(lookup: Lookup) -> str:
-    """How an element was found: `replayed · role name`, `healed · similarity 0.93`, `named by the model`."""
+    """Return how an element was found: `replayed · role name`, `healed · similarity 0.93`, `named by the model`."""
     tier = lookup.tier.replace("_", " ")
     if lookup.from_model:
         return "named by the model"
@@ -59,7 +59,7 @@ def found_by(lookup: Lookup) -> str:
 
 
 def how(line: StepLine) -> str:
-    """How a step was done, or why it was not, in few words."""
+    """Return in few words how a step was done, or why it was not."""
     if line.left_out:
         return f"left out: {line.left_out.replace('_', ' ')}"
     if line.from_ledger:
@@ -69,8 +69,8 @@ def how(line: StepLine) -> str:
     return found_by(line.lookup)
 
 
-def spent_so_far(progress: Progress, limits: Limits, seconds: float) -> list[str]:
-    """What a run has spent, each with its limit where it has one."""
+def spent_so_far(progress: Progress, limits: RunLimits, seconds: float) -> list[str]:
+    """Return the run's consumption with the limits."""
     usage, plans = progress.totals.usage, len(progress.revised_from)
     tokens = usage.input_tokens + usage.output_tokens
     parts = [_of(usage.calls, limits.calls, "model calls")]
@@ -89,7 +89,7 @@ def _of(used: int, limit: int | None, what: str) -> str:
 
 
 def details_of(progress: Progress, plan: PlanView, *, run_id: str, spent: Sequence[str], ending: str = "") -> str:
-    """The whole of it; `ending` says why a run that is over came to nothing."""
+    """Return the whole text; `ending` is the reason of a failed run."""
     is_over = progress.status in ("done", "failed", "blocked", "cancelled")
     paragraphs = [_headline(progress), _notes(progress)]
     if ending:
@@ -114,7 +114,7 @@ def _headline(progress: Progress) -> str:
 
 
 def _notes(progress: Progress) -> str:
-    """What the counts tell of how it went."""
+    """Return the counts of the run in words."""
     totals = progress.totals
     counts = {
         "replayed as recorded": totals.hits,
@@ -125,9 +125,9 @@ def _notes(progress: Progress) -> str:
         "recoveries": totals.recoveries,
         "warnings": totals.warnings,
     }
-    said = [f"{count} {what}" for what, count in counts.items() if count]
-    said += [f"plan revised from step {index + 1}" for index in progress.revised_from]
-    return " · ".join(said)
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    parts += [f"plan revised from step {index + 1}" for index in progress.revised_from]
+    return " · ".join(parts)
 
 
 def _question(question: Question, run_id: str) -> list[str]:
@@ -156,16 +156,16 @@ def _plan(plan: PlanView) -> str:
 
 def _step(step: PlannedStep) -> str:
     title = _short(step.title)
-    told = f"**{title}**" if step.state in ("current", "waiting", "failed") else title
+    shown = f"**{title}**" if step.state in ("current", "waiting", "failed") else title
     found = f" — {_short(step.how)}" if step.how else ""
-    return f"{step.sequence + 1}. {_MARKS[step.state]} {told}{found}"
+    return f"{step.sequence + 1}. {_MARKS[step.state]} {shown}{found}"
 
 
 def _events(progress: Progress) -> str:
-    """What happened beside the steps of the plan: what was recalled, revised, exchanged, cleared away."""
+    """Return the last events beside the steps: recalls, revisions, replacements, overrides."""
     lines = [line for line in progress.lines if line.kind != "step" or line.override]
-    said = [f"override {line.override}: {line.title}" if line.override else line.title for line in lines]
-    return "\n".join(f"- {_short(text)}" for text in said[-NOTES_SHOWN:])
+    texts = [f"override {line.override}: {line.title}" if line.override else line.title for line in lines]
+    return "\n".join(f"- {_short(text)}" for text in texts[-NOTES_SHOWN:])
 
 
 def _commands(run_id: str, progress: Progress, *, is_over: bool) -> str:
@@ -187,21 +187,21 @@ def _short(text: str) -> str:
     return inert(shorten(" ".join(text.split()), TITLE_LIMIT))
 
 
-# ------------------------------------------------------------------------- summaries of what is done in the history
+# ------------------------------------------------------------------------- summaries of activities in the history
 
 
 def summary(sequence: int, title: str, *parts: str) -> str:
-    """How an activity reads in the history: `0004 click the send button · replays button "Send"`."""
+    """Return the summary of an activity in the history: `0004 click the send button · replays button "Send"`."""
     return said_of(" · ".join(filter(None, (f"{sequence + 1:04d} {title}", *parts))))
 
 
 def said_of(text: str) -> str:
-    """A summary of something that is no step's."""
+    """Return the summary of an activity that belongs to no step."""
     return shorten(unlinked(text), SUMMARY_LIMIT)
 
 
 def element_said(target: Target) -> str:
-    """An element in few words: `button "Send"`; of a recording its strings are templates."""
+    """Return an element in few words: `button "Send"`."""
     name = target.name or target.label or target.text
     kind = target.role or target.tag or "element"
     return f'{kind} "{shorten(" ".join(name.split()), NAME_LIMIT)}"' if name.strip() else kind

@@ -1,7 +1,6 @@
-"""What a workflow's history says, read from its JSON: no server, no SDK.
+"""Reader of workflow histories in Temporal's JSON export (protobuf JSON), without server and SDK.
 
-The form is that of Temporal's own exports (protobuf JSON). Payloads that a codec has sealed cannot be read; what is
-read of them is None.
+Payloads that a codec has sealed are read as None.
 """
 
 import base64
@@ -26,34 +25,34 @@ How = Literal["completed", "failed", "continued", "cancelled", "timed_out", "ter
 
 
 @dataclass(frozen=True)
-class Call:
-    """One activity that the workflow scheduled."""
+class ActivityCall:
+    """An activity that the workflow scheduled."""
 
     event_id: int
     activity_id: str
     activity_type: str
     given: Any
-    """Its first argument, as JSON data; None when it cannot be read."""
+    """Its first argument as JSON data; None if unreadable."""
     answer: Any = None
-    """Its result; None when it has none, failed, or cannot be read."""
+    """Its result; None if it has none, failed, or is unreadable."""
     completed: bool = False
     began_at: float = 0.0
-    """When it was scheduled, in seconds since 1970; 0 where that cannot be read."""
+    """Time of scheduling in seconds since 1970; 0 if unreadable."""
     ended_at: float = 0.0
-    """When it was completed; 0 of any other."""
+    """Time of completion; 0 of any other."""
 
 
 @dataclass(frozen=True)
-class End:
-    """How an execution ended."""
+class ExecutionEnd:
+    """End of an execution."""
 
     how: How
     value: Any = None
-    """The result, the input of the execution after it, or the first detail of the failure; None if unreadable."""
+    """Result, input of the next execution, or first detail of the failure; None if unreadable."""
 
 
-def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """List the activities in the order in which they were scheduled."""
+def calls_of(events: Sequence[Mapping[str, Any]]) -> list[ActivityCall]:
+    """Return the activities in the order in which they were scheduled."""
     answers = dict(_answers(events))
     found = []
     for event in events:
@@ -62,7 +61,7 @@ def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
             continue
         event_id = int(event.get("eventId", 0))
         found.append(
-            Call(
+            ActivityCall(
                 event_id=event_id,
                 activity_id=str(scheduled.get("activityId", "")),
                 activity_type=str((scheduled.get("activityType") or {}).get("name", "")),
@@ -77,27 +76,27 @@ def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
 
 
 def time_of(event: Mapping[str, Any]) -> float:
-    """When it happened; 0 where that cannot be read."""
+    """Return the time of the event; 0 if unreadable."""
     try:
         return datetime.fromisoformat(str(event.get("eventTime", ""))).timestamp()
     except ValueError:
         return 0.0
 
 
-def end_of(events: Sequence[Mapping[str, Any]]) -> End | None:
-    """How the execution ended; None while it is under way."""
+def end_of(events: Sequence[Mapping[str, Any]]) -> ExecutionEnd | None:
+    """Return the end of the execution; None while it is open."""
     for event in reversed(events):
         for name, how in _ENDINGS.items():
             if name in event:
                 ended = event[name]
                 failure = ended.get("failure") or {}
                 details = (failure.get("applicationFailureInfo") or {}).get("details")
-                return End(how, first_value(ended.get("result") or ended.get("input") or details))
+                return ExecutionEnd(how, first_value(ended.get("result") or ended.get("input") or details))
     return None
 
 
 def first_value(payloads: object) -> Any:
-    """The first of these payloads as JSON data; None when there is none or it cannot be read."""
+    """Return the first payload as JSON data; None if there is none or it is unreadable."""
     inner = payloads.get("payloads") if isinstance(payloads, Mapping) else None
     if not isinstance(inner, list) or not inner:
         return None
@@ -110,7 +109,7 @@ def first_value(payloads: object) -> Any:
 
 
 def _answers(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[Any, float]]]:
-    """What each activity answered and when, by the event that scheduled it."""
+    """Yield each activity's result and time, by the event that scheduled it."""
     for event in events:
         completed = event.get("activityTaskCompletedEventAttributes")
         if completed is not None:

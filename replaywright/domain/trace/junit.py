@@ -1,10 +1,10 @@
-"""Checks as JUnit XML, as Jenkins, GitLab and GitHub's actions read it.
+"""Checks as JUnit XML for Jenkins, GitLab and GitHub Actions.
 
-One `testsuite` for each skill, one `testcase` for each step and for the final verification. What was not met is a
-`failure`, what says nothing of what was checked an `error`; `type` is the reason's code. `system-out` says where the
-evidence is, with the line `[[ATTACHMENT|path]]` that GitLab and Jenkins take the report by.
+Each skill is a `testsuite`; each step and the final verification is a `testcase`. An unmet check is a `failure`, any
+other problem an `error`; `type` is the reason's code. `system-out` names the evidence, with the line
+`[[ATTACHMENT|path]]` for GitLab and Jenkins.
 
-Texts of pages are in it: whatever XML cannot hold is replaced (XML 1.0, section 2.2), the rest is escaped.
+Texts of pages are escaped; characters that XML forbids are replaced (XML 1.0, section 2.2).
 """
 
 import re
@@ -13,17 +13,17 @@ from datetime import UTC, datetime
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from replaywright.domain.trace.checks import Case, Check
+from replaywright.domain.trace.checks import Case, SkillCheck
 
 NAME: Final = "replaywright check"
 _NOT_IN_XML: Final = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _MESSAGE_LIMIT: Final = 500
-"""Characters of the attribute `message`; all of it stands in the element."""
+"""Characters of the attribute `message`; the element has the whole text."""
 _NAME_LIMIT: Final = 300
 
 
-def junit_xml(checks: Sequence[Check]) -> bytes:
-    """The document, UTF-8 with its declaration."""
+def junit_xml(checks: Sequence[SkillCheck]) -> bytes:
+    """Return the document in UTF-8 with its declaration."""
     root = ET.Element("testsuites", {"name": NAME, **_counts([case for each in checks for case in each.cases])})
     root.set("time", _seconds(sum(check.seconds for check in checks)))
     for check in checks:
@@ -33,16 +33,16 @@ def junit_xml(checks: Sequence[Check]) -> bytes:
     return document + b"\n"
 
 
-def _suite(check: Check) -> ET.Element:
+def _suite(check: SkillCheck) -> ET.Element:
     suite = ET.Element("testsuite", {"name": _text(check.skill), **_counts(check.cases)})
     suite.set("time", _seconds(check.seconds))
     suite.set("timestamp", datetime.fromtimestamp(check.started, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
     if check.file:
         suite.set("file", _text(check.file))
-    told = {"run": check.run_id, "note": check.note, "report": check.report}
-    if any(told.values()):
+    facts = {"run": check.run_id, "note": check.note, "report": check.report}
+    if any(facts.values()):
         properties = ET.SubElement(suite, "properties")
-        for name, value in told.items():
+        for name, value in facts.items():
             if value:
                 ET.SubElement(properties, "property", {"name": name, "value": _text(value)})
     for case in check.cases:
@@ -50,7 +50,7 @@ def _suite(check: Check) -> ET.Element:
     return suite
 
 
-def _case(case: Case, check: Check) -> ET.Element:
+def _case(case: Case, check: SkillCheck) -> ET.Element:
     names = {"name": _text(case.name)[:_NAME_LIMIT], "classname": f"replaywright.{_text(check.skill)}"}
     found = ET.Element("testcase", {**names, "time": _seconds(case.seconds)})
     if check.file:
@@ -60,22 +60,22 @@ def _case(case: Case, check: Check) -> ET.Element:
             ET.SubElement(found, "skipped", {"message": _text(case.reason)})
         case "failed" | "error":
             kind = "failure" if case.verdict == "failed" else "error"
-            said = {"type": _text(case.reason), "message": _text(case.message)[:_MESSAGE_LIMIT]}
-            ET.SubElement(found, kind, said).text = _text("\n".join(_told(case, check)))
+            attributes = {"type": _text(case.reason), "message": _text(case.message)[:_MESSAGE_LIMIT]}
+            ET.SubElement(found, kind, attributes).text = _text("\n".join(_lines(case, check)))
             ET.SubElement(found, "system-out").text = _text("\n".join(_evidence(case, check)))
         case "passed":
             pass
     return found
 
 
-def _told(case: Case, check: Check) -> Iterator[str]:
+def _lines(case: Case, check: SkillCheck) -> Iterator[str]:
     yield case.message
     yield from case.lines
     if check.to_do:
         yield f"what to do: {check.to_do}"
 
 
-def _evidence(case: Case, check: Check) -> Iterator[str]:
+def _evidence(case: Case, check: SkillCheck) -> Iterator[str]:
     if check.run_id:
         yield f"run {check.run_id}"
     for kind, digest in case.artifacts.items():

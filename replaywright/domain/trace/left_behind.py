@@ -1,4 +1,4 @@
-"""What a run that ended has left for one that goes on after it, as its history tells: browser, epoch, checkpoints."""
+"""Resources that an ended run leaves for its successor, from its history: browser, epoch, checkpoints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,20 +7,20 @@ from replaywright.domain.run.runs import ActionRequest, Resumption, RunInput, Ru
 from replaywright.domain.session.sessions import SessionOpened, SessionRef
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.trace.histories import Call, calls_of
+from replaywright.domain.trace.histories import ActivityCall, calls_of
 from replaywright.domain.trace.trace_file import History
 
 
 def left_behind(histories: Sequence[History], before: RunInput, answered: Sequence[StepOutcome]) -> RunState:
-    """What one run has left.
+    """Return the state that one run has left.
 
     Args:
-        histories: of its executions, oldest first.
-        before: what the first of them was given.
-        answered: the steps that the ledger answers. A checkpoint serves if the run took it after one of them.
+        histories: histories of its executions, oldest first.
+        before: input of the first execution.
+        answered: outcomes in the ledger. A checkpoint is valid if the run took it after one of these steps.
 
     Returns:
-        The browser that it did not give back, the highest epoch that it had reached, and its checkpoints.
+        The browser that it did not close, its highest epoch, and its checkpoints.
     """
     calls = [call for history in histories for call in calls_of(history.events)]
     live: dict[str, SessionRef] = {}
@@ -40,9 +40,9 @@ def left_behind(histories: Sequence[History], before: RunInput, answered: Sequen
 
 
 def _checkpoints(
-    calls: Iterable[Call], before: RunInput, answered: Sequence[StepOutcome]
+    calls: Iterable[ActivityCall], before: RunInput, answered: Sequence[StepOutcome]
 ) -> tuple[tuple[Checkpoint, ...], int]:
-    """The checkpoints of the steps that are answered, oldest first, and where the document of the last one begins."""
+    """Return the checkpoints of answered steps, oldest first, and the start of the last one's document."""
     marks: dict[int, str] = {}
     taken = {one.position: one for one in before.state.checkpoints}
     page_from, page_of = before.state.page_from, {0: 0}
@@ -68,9 +68,8 @@ def _checkpoints(
         for position, one in sorted(taken.items())
         if 0 < position <= len(answered) and marks.get(position - 1) == answered[position - 1].fingerprint
     ]
-    return tuple(same), page_of[
-        max(at for at in page_of if at <= len(answered))
-    ]  # steps left out have no page of their own
+    latest = max(at for at in page_of if at <= len(answered))  # skipped steps have no page of their own
+    return tuple(same), page_of[latest]
 
 
 def _keep(taken: dict[int, Checkpoint], one: Checkpoint | None, position: int, page_from: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from replaywright.domain.common.text import shorten
-from replaywright.domain.trace.histories import Call, calls_of, first_value, time_of
+from replaywright.domain.trace.histories import ActivityCall, calls_of, first_value, time_of
 from replaywright.domain.trace.run_view import HistoryEvent
 
 WORDS_LIMIT = 300
@@ -41,7 +41,7 @@ def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
             yield told
 
 
-def _of_doubt(call: Call, answer: Mapping[str, Any], seconds: float) -> HistoryEvent:
+def _of_doubt(call: ActivityCall, answer: Mapping[str, Any], seconds: float) -> HistoryEvent:
     """What was found out of a step that may have taken effect."""
     if call.activity_type == "effect.stop":
         told, verdict = "The run ended early, and its step was stopped", _text(answer, "state") or "in_doubt"
@@ -57,7 +57,7 @@ def _of_doubt(call: Call, answer: Mapping[str, Any], seconds: float) -> HistoryE
     )
 
 
-def _completed(call: Call) -> HistoryEvent | None:
+def _completed(call: ActivityCall) -> HistoryEvent | None:
     at, seconds = call.ended_at, call.ended_at - call.began_at
     answer = call.answer if isinstance(call.answer, Mapping) else {}
     match call.activity_type:
@@ -92,7 +92,7 @@ def _completed(call: Call) -> HistoryEvent | None:
             return None
 
 
-def _lost(at: float, call: Call | None, lost: Mapping[str, Any]) -> HistoryEvent:
+def _lost(at: float, call: ActivityCall | None, lost: Mapping[str, Any]) -> HistoryEvent:
     failure = lost.get("failure") or {}
     kind = str((failure.get("timeoutFailureInfo") or {}).get("timeoutType", ""))
     what = kind.removeprefix("TIMEOUT_TYPE_").replace("_", " ").lower() or "its time was up"
@@ -104,14 +104,14 @@ def _lost(at: float, call: Call | None, lost: Mapping[str, Any]) -> HistoryEvent
     )
 
 
-def _failed(at: float, call: Call | None, failed: Mapping[str, Any]) -> HistoryEvent | None:
+def _failed(at: float, call: ActivityCall | None, failed: Mapping[str, Any]) -> HistoryEvent | None:
     failure = failed.get("failure") or {}
     message = shorten(str(failure.get("message", "")), WORDS_LIMIT)
     step = None if call is None else _sequence(call)
     return HistoryEvent(at=at, title=f"{_name(call)} failed", detail=message, is_bad=True, sequence=step)
 
 
-def _tried(at: float, call: Call | None, started: Mapping[str, Any]) -> HistoryEvent:
+def _tried(at: float, call: ActivityCall | None, started: Mapping[str, Any]) -> HistoryEvent:
     failure = started.get("lastFailure") or {}
     message = shorten(str(failure.get("message", "")), WORDS_LIMIT)
     step = None if call is None else _sequence(call)
@@ -137,11 +137,11 @@ def _answered(at: float, accepted: Mapping[str, Any]) -> HistoryEvent | None:
     )
 
 
-def _name(call: Call | None) -> str:
+def _name(call: ActivityCall | None) -> str:
     return "Something" if call is None else call.activity_type
 
 
-def _sequence(call: Call) -> int | None:
+def _sequence(call: ActivityCall) -> int | None:
     match = _NUMBERED.match(call.activity_id)
     return int(match[1]) - 1 if match else None
 

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.page.pictures import Box, StepPicture
+from replaywright.domain.page.pictures import StepPicture
+from replaywright.domain.page.targets import Box
 from replaywright.domain.plan.loops import ItemLine
 from replaywright.domain.run.runs import Totals, Usage
 from replaywright.domain.run.standing import RunStatus

@@ -1,4 +1,4 @@
-"""How the facts of a run read in few words, wherever people read them: terminal, report, dashboard."""
+"""Facts of a run in few words, for terminal, report and dashboard."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from replaywright.domain.step.outcomes import Lookup
 
 
 def how_found(lookup: Lookup, *, from_ledger: bool = False, already_done: bool = False) -> str:
-    """How the element of a step was found, in few words; empty for a step on the page as a whole."""
+    """Return in few words how the element of a step was found; empty for a step on the page as a whole."""
     if from_ledger:
         return "done before"
     if already_done:
@@ -23,7 +23,7 @@ def how_found(lookup: Lookup, *, from_ledger: bool = False, already_done: bool =
 
 
 def duration(length: timedelta | float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, `3 d 4 h`."""
+    """Format a duration: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, `3 d 4 h`."""
     seconds = length.total_seconds() if isinstance(length, timedelta) else length
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
@@ -38,12 +38,12 @@ def duration(length: timedelta | float) -> str:
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """`1 step`, `2 steps`."""
+    """Format a count: `1 step`, `2 steps`."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def totals_line(totals: Totals) -> str:
-    """The counts of a run as one line."""
+    """Return the counts of a run as one line."""
     parts = [
         count(totals.steps, "step"),
         count(totals.hits, "hit"),
@@ -61,23 +61,16 @@ def totals_line(totals: Totals) -> str:
     usage = totals.usage
     asked = count(usage.calls, "model call")
     if usage.calls:
-        cost = money_said(usage)
-        told = [
-            f"{usage.input_tokens + usage.output_tokens} tokens",
-            *([cost] if cost else []),
-            model_name(usage.model),
-        ]
-        asked += f" ({', '.join(told)})"
+        tokens = f"{usage.input_tokens + usage.output_tokens} tokens"
+        asked += f" ({', '.join(filter(None, (tokens, money_said(usage), model_name(usage.model))))})"
     return ", ".join([*parts, asked])
 
 
 def model_name(name: str) -> str:
-    """The model as it is shown; the stand-in never passes for a model."""
-    return (
-        f"{name or 'unnamed model'} – a stand-in, no language model" if is_stand_in(name) else name or "unnamed model"
-    )
+    """Return the displayed name of the model; a stand-in is marked as such."""
+    return f"{name} – a stand-in, no language model" if is_stand_in(name) else name or "unnamed model"
 
 
 def is_stand_in(name: str) -> bool:
-    """Whether this is the model that the demo serves itself."""
+    """Return True for the demo's own model."""
     return "stand-in" in name or "standin" in name

@@ -1,8 +1,8 @@
-"""The search attributes of a run: by these Temporal's own UI, and `replaywright runs`, find runs.
+"""Search attributes of a run, by which Temporal's UI and `replaywright runs` find it.
 
-Temporal gets them in clear text whatever codec there is, so none holds what a person entered: names, a host, counts.
-A namespace has to know an attribute before a run can have it: whoever starts a run gives it those that the namespace
-knows, and a run changes none but those that it was started with.
+Temporal stores them in clear text even with a codec, so they hold names, a host and counts, and no entered values. A
+namespace must know an attribute before a run can have it: a run starts with those that its namespace knows, and changes
+only these.
 """
 
 import shlex
@@ -12,17 +12,17 @@ from typing import Literal
 from replaywright.domain.common.base import Record
 
 NOTHING = "-"
-"""Value of a Keyword that has none: a run without a skill, a task without an address."""
+"""Value of a Keyword without one: a run without a skill, a task without an address."""
 
 
 class SearchAttribute(Record):
-    """One search attribute."""
+    """A search attribute."""
 
     name: str
     kind: Literal["Keyword", "Int"]
-    """Its type, as Temporal names it."""
+    """Its type in Temporal."""
     meaning: str
-    """What it says, as the documentation has it."""
+    """Its description in the documentation."""
 
 
 SITE = SearchAttribute(
@@ -50,21 +50,21 @@ MODEL_CALLS = SearchAttribute(
 TENANT = SearchAttribute(name="BrowserTenant", kind="Keyword", meaning="The tenant whose run it is")
 
 SEARCH_ATTRIBUTES: tuple[SearchAttribute, ...] = (SITE, TASK, SKILL, MODE, STATUS, HEALS, MODEL_CALLS, TENANT)
-"""All that runs have."""
+"""All attributes of runs."""
 
 
 def kinds() -> dict[str, str]:
-    """Their types by name."""
+    """Return their types by name."""
     return {each.name: each.kind for each in SEARCH_ATTRIBUTES}
 
 
 def lacking(known: Mapping[str, str]) -> tuple[SearchAttribute, ...]:
-    """Those that a namespace does not have under their type; `known` are the types of those that it has, by name."""
+    """Return those that a namespace lacks or has with another type; `known` are its types by name."""
     return tuple(each for each in SEARCH_ATTRIBUTES if known.get(each.name) != each.kind)
 
 
 def creating(attributes: Iterable[SearchAttribute], *, namespace: str, address: str = "") -> str:
-    """The command that makes a namespace know these."""
+    """Return the command that adds them to a namespace."""
     words = ["temporal", "operator", "search-attribute", "create", "--namespace", namespace]
     words += ["--address", address] if address else []
     for each in attributes:
@@ -73,7 +73,7 @@ def creating(attributes: Iterable[SearchAttribute], *, namespace: str, address: 
 
 
 def said(missing: Iterable[SearchAttribute], *, namespace: str, address: str = "") -> str:
-    """That a namespace does not know these, and what to do."""
+    """Return the message that a namespace lacks them, with the remedy."""
     missing = tuple(missing)
     names = ", ".join(each.name for each in missing)
     create = creating(missing, namespace=namespace, address=address)

@@ -1,18 +1,16 @@
-"""The trace: what the lines say, and the chain that ties each to the one before.
+"""The trace: its lines, and the chain that links each to the one before.
 
-A line is one JSON object. Whoever appends it, adds two things: `at`, the server's time in seconds, and `chain`:
+A line is one JSON object. The store adds `at`, the server's time in seconds, and `chain`:
 
     digest    SHA-256 of the line's own content: the canonical JSON (RFC 8785) of all but `at`, `chain`, `sig`
     position  its index in the trace, from 0
     prev      `hash` of the line before; of the first, a digest of tenant and lineage; "" after a line without a chain
     hash      SHA-256 of the canonical JSON of `[prev, position, at, digest]`
 
-and whoever has a key adds `sig` beside that, which no digest covers:
+A writer with a key adds `sig`, which no digest covers:
 
-    after     `position/hash` of the last line that this writer had seen added; "" when it had seen none
+    after     `position/hash` of the last line that this writer had seen; "" if none
     by        the signature (`replaywright.domain.secrets.signing`) of `digest` and `after`
-
-Lines of version 1 have no chain, and a step's fields beside the outcome's; they are read all the same.
 """
 
 from collections.abc import Mapping
@@ -30,12 +28,12 @@ from replaywright.domain.task.questions import Verdict as PersonSays
 from replaywright.domain.task.steps import Step
 
 VERSION: Final = 2
-"""Of the lines."""
+"""Version of the lines."""
 TEMPLATE_LIMIT: Final = 8 * 1024
-"""Characters of a step that its line holds; of a longer one there is only the digest."""
+"""Characters of a step in its line; a longer one has only a digest."""
 
 Verdict: TypeAlias = Literal["success", "failed", "blocked", "skipped", "unknown"]
-"""How a step ended, in the words of those who read many traces; `output.status` is ours."""
+"""Result of a step in the terms of trace readers; `output.status` is ours."""
 
 _VERDICTS: Final[Mapping[Status, Verdict]] = {
     Status.DONE: "success",
@@ -59,46 +57,45 @@ class Link(Record):
 
 
 class StepInput(Record):
-    """What was asked for: as written, with parameters and secrets by name only."""
+    """Requested step as written, with parameters and secrets by name only."""
 
     step: dict[str, Any] = Field(default_factory=dict)
     parameters: tuple[str, ...] = ()
-    """Names of the parameters in it. Their values are in the fingerprint, nowhere else in a trace."""
+    """Names of its parameters. Their values are in the fingerprint only."""
     digest: str = ""
-    """Of a step that is too long to be kept, in place of it."""
+    """Digest that replaces a step too long to keep."""
 
 
 class StepMetadata(Record):
-    """What else is known of one attempt at a step."""
+    """Further facts about one attempt at a step."""
 
     status: Verdict
     duration_ms: float = 0.0
     tier: str = ""
-    """How its element was found; see `Lookup`."""
+    """Tier that found its element; see `Lookup`."""
     usage: Usage = Usage()
-    """What was asked of a model for it."""
+    """Model usage of the attempt."""
     epoch: int = 0
     run_id: str = ""
     fingerprint: str = ""
     previous: str | None = ""
-    """The fingerprint of the step before; "" for the first. None where the writer did not know it."""
+    """Fingerprint of the step before; "" for the first, None if unknown."""
     attempt: str = ""
-    """Why it was performed another time: retry, model, override, commit, resume, redis; empty for the first time."""
+    """Reason of a repetition: retry, model, override, commit, resume, redis; empty for the first time."""
 
 
 class Line(Record):
-    """What every line has; what else a line of an unknown kind holds is left as it is."""
+    """Fields of every line; lines of unknown kinds may have others."""
 
     kind: str
     v: int = 1
     at: float
     id: str
     chain: Link | None = None
-    """None in version 1."""
 
 
-class StepLine(Line):
-    """One attempt at a step that came to an end."""
+class TraceStepLine(Line):
+    """A finished attempt at a step."""
 
     sequence: int
     """Index of the step in the plan, from 0."""
@@ -109,18 +106,18 @@ class StepLine(Line):
     task: str = ""
     site: str = ""
     override: str = ""
-    """The override rule that it belongs to; empty for the task's own steps."""
+    """Override rule of the step; empty for the task's own steps."""
 
 
 class PersonLine(Line):
-    """A decision on a step in doubt or on one that failed, of a person or of the task file (`on_unknown`)."""
+    """Decision of a person or of the task file (`on_unknown`) on a step in doubt or failed."""
 
     sequence: int
     verdict: PersonSays
     who: str = ""
     why: str = ""
     failed: bool = False
-    """The step had failed; nothing was in doubt."""
+    """True if the step had failed and was not in doubt."""
     fingerprint: str = ""
 
 
@@ -133,18 +130,18 @@ class FinishLine(Line):
     note: str = ""
 
 
-_KINDS: Final[Mapping[str, type[Line]]] = {"step": StepLine, "person": PersonLine, "finish": FinishLine}
+_KINDS: Final[Mapping[str, type[Line]]] = {"step": TraceStepLine, "person": PersonLine, "finish": FinishLine}
 
 
 def verdict_of(outcome: StepOutcome) -> Verdict:
-    """The outcome in one of five words; `skipped` is a step that was done and did not have to be performed."""
+    """Return the verdict on an outcome; `skipped` is a step that was done without being performed."""
     if outcome.status is Status.DONE and (outcome.from_ledger or outcome.already_done or outcome.reason in LEFT_OUT):
         return "skipped"
     return _VERDICTS[outcome.status]
 
 
 def input_of(step: Step) -> dict[str, Any]:
-    """A step as its line holds it: the template, never a value."""
+    """Return the step for its line: the template, never a value."""
     template = step.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"action": step.action}
     names = tuple(sorted(frozenset().union(*(parameters_in(text) for text in texts_of(template)))))
     given = StepInput(step=template, parameters=names)
@@ -163,15 +160,15 @@ def step_line(
     given: Mapping[str, Any],
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The content of a step's line; whoever appends it adds what every line has.
+    """Return the content of a step's line; the store adds the fields of every line.
 
     Args:
-        outcome: What came of it; becomes `output`.
-        sequence: Its index in the plan.
-        title: The step as it reads in the UI.
-        run_id: The run.
-        epoch: Of the attempt.
-        given: What `input_of` made of the step; may be empty.
+        outcome: Outcome of the attempt; becomes `output`.
+        sequence: Index in the plan.
+        title: Title of the step in the UI.
+        run_id: Id of the run.
+        epoch: Epoch of the attempt.
+        given: Result of `input_of`; may be empty.
         more: Further fields; `usage`, `previous` and `attempt` become part of the metadata.
     """
     rest = dict(more)
@@ -192,9 +189,9 @@ def step_line(
 
 
 def flat(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line as one level of fields, whatever version wrote it: a step's outcome beside its run, epoch and title.
+    """Return a line as one level of fields: a step's outcome beside its run, epoch and title.
 
-    What was asked for stays a part of its own, `input`: both it and the outcome have a message.
+    `input` stays a part of its own, because its fields and the outcome's overlap.
     """
     metadata, output = line.get("metadata"), line.get("output")
     if line.get("kind") != "step" or not isinstance(metadata, dict) or not isinstance(output, dict):
@@ -205,55 +202,35 @@ def flat(line: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, **given, **lifted, **output}
 
 
-def nested(line: Mapping[str, Any]) -> dict[str, Any]:
-    """The same the other way: a line of version 1 with its parts as those of today."""
-    if line.get("kind") != "step" or "output" in line:
-        return dict(line)
-    outcome = StepOutcome.model_validate(line)
-    own = {field.alias or name for name, field in StepOutcome.model_fields.items()} | {"runId", "epoch", "usage"}
-    metadata = StepMetadata(
-        status=verdict_of(outcome),
-        duration_ms=outcome.costs.total_ms,
-        tier=outcome.lookup.tier,
-        usage=Usage.model_validate(line.get("usage") or {}),
-        epoch=int(line.get("epoch") or 0),
-        run_id=str(line.get("runId") or ""),
-        fingerprint=outcome.fingerprint,
-        previous=None,
-    )
-    rest = {name: value for name, value in line.items() if name not in own}
-    return {**rest, "output": outcome.model_dump(by_alias=True), "metadata": metadata.model_dump(by_alias=True)}
-
-
 def parse_line(line: Mapping[str, Any]) -> Line:
-    """The line as a model of its kind.
+    """Parse the line as a model of its kind.
 
     Raises:
         ValidationError: a field is missing, or of another type.
     """
-    return _KINDS.get(str(line.get("kind")), Line).model_validate(nested(line))
+    return _KINDS.get(str(line.get("kind")), Line).model_validate(line)
 
 
 # -------------------------------------------------------------------------------------------------- the chain
 
 
 def content_digest(line: Mapping[str, Any]) -> str:
-    """SHA-256 of what the line says."""
+    """Return the SHA-256 of the line's content."""
     return digest({name: value for name, value in line.items() if name not in _BESIDE})
 
 
 def origin(tenant: str, lineage: str) -> str:
-    """What the first line of a trace is chained to."""
+    """Return the `prev` of the first line of a trace."""
     return digest({"lineage": lineage, "tenant": tenant})
 
 
 def chain_hash(prev: str, position: int, at: float, content: str) -> str:
-    """What the line after one with these is chained to."""
+    """Return the hash of a line, which is the `prev` of the next."""
     return digest([prev, position, at, content])
 
 
 def chained(line: Mapping[str, Any], *, prev: str, position: int, at: float) -> dict[str, Any]:
-    """The line with its time and its link; what the store's script does."""
+    """Return the line with its time and its link, as the store's script adds them."""
     content = {name: value for name, value in line.items() if name not in _BESIDE}
     own = digest(content)
     link = Link(digest=own, hash=chain_hash(prev, position, at, own), position=position, prev=prev)
@@ -264,12 +241,12 @@ def chained(line: Mapping[str, Any], *, prev: str, position: int, at: float) -> 
 
 
 def line_signature(signer: Signer, tenant: str, lineage: str, content: str, after: str) -> str:
-    """The signature of a line with this content digest."""
+    """Return the signature of a line with this content digest."""
     return signer.sign(_signed_line(tenant, lineage, content, after))
 
 
 def line_fault(signer: Signer, tenant: str, lineage: str, line: Mapping[str, Any]) -> Fault | None:
-    """Why the line is not what its signature is of."""
+    """Return why the signature does not match the line; None if it does."""
     if signer.is_unsigned:
         return None
     given = line.get("sig")

@@ -1,7 +1,7 @@
-"""A run's trace as a file: JSON Lines that can be checked and replayed where there is no server.
+"""A run's trace as a file: JSON Lines that can be checked and replayed without a server.
 
-The first line is the header. Then come the lines of the trace exactly as they are stored, and then, one a line, the
-workflow histories of the run's executions, which are the trace's independent witness.
+The first line is the header. The lines of the trace follow exactly as stored, then the workflow histories of the run's
+executions, one a line, as an independent witness.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ FILE_VERSION: Final = 1
 HEADER: Final = "export"
 HISTORY: Final = "history"
 DAMAGED: Final = "damaged"
-"""Kind of a line that stands for one of which the store held no JSON object."""
+"""Kind of a line that stands for one that was no JSON object in the store."""
 
 
 class Header(Record):
-    """What a file holds."""
+    """Header of a file."""
 
     kind: str
     v: int
@@ -33,20 +33,20 @@ class Header(Record):
     lineage: str
     tenant: str
     lines: int = Field(ge=0)
-    """Of the trace."""
+    """Lines of the trace."""
     histories: int = Field(ge=0)
     head: str
-    """`hash` of the trace's last line; empty when that has none."""
+    """`hash` of the trace's last line; empty if that has none."""
     contents: str
     """SHA-256 of all bytes after the header."""
     written_by: str = ""
     seal: str
-    """Digest of the header without it. Kept elsewhere, it shows that nobody has written the file anew."""
+    """Digest of the header without it. Kept elsewhere, it proves that nobody has rewritten the file."""
 
 
 @dataclass(frozen=True)
 class History:
-    """One execution of a run."""
+    """An execution of a run."""
 
     workflow_id: str
     run_id: str
@@ -62,7 +62,7 @@ def written(
     tenant: str,
     written_by: str,
 ) -> tuple[str, Header]:
-    """The file's text, and its header."""
+    """Return the file's text and header."""
     texts = [_as_one_line(text) for text in stored]
     last = json.loads(texts[-1]) if texts else {}
     chain = last.get("chain")
@@ -85,20 +85,20 @@ def written(
 
 
 def sha256_of(text: str) -> str:
-    """Of its UTF-8."""
+    """Return the SHA-256 of the text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def history_digest(line: Mapping[str, Any]) -> str:
-    """Of a history's line without it."""
+    """Return the digest of a history's line without its digest."""
     return digest({name: value for name, value in line.items() if name != "digest"})
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """One line as a JSON object.
+    """Parse one line as a JSON object.
 
     Raises:
-        ValueError: it is none, too deep, or a name stands in it twice, so that two readers could read it differently.
+        ValueError: it is none, too deep, or ambiguous because a name is repeated.
     """
     value = json_value(text)
     if not isinstance(value, dict):
@@ -107,7 +107,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def histories_in(text: str) -> list[History]:
-    """The executions that a file holds.
+    """Return the executions in a file.
 
     Raises:
         InputInvalid: it is no exported trace, or cannot be read.
@@ -127,7 +127,7 @@ def histories_in(text: str) -> list[History]:
 
 
 def history_of(line: Mapping[str, Any]) -> History:
-    """What a history's line says."""
+    """Return the history in a line."""
     return History(str(line.get("workflowId", "")), str(line.get("runId", "")), line.get("events") or [])
 
 

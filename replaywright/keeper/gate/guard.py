@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from replaywright.domain.session.network_policy import (
-    Decision,
+    ConnectionDecision,
     NetworkPolicy,
     NetworkSeen,
     OwnService,
@@ -96,7 +96,7 @@ class Guard:
             )
             self.policy = self.policy.model_copy(update={"own": own})
 
-    def _on_own(self, port: int, address: str) -> Decision | None:
+    def _on_own(self, port: int, address: str) -> ConnectionDecision | None:
         """Return the refusal of an own server that can only be told from others on this host."""
         is_here = is_of_this_machine(address)
         for service in self.policy.own:
