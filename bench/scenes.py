@@ -65,10 +65,10 @@ class Scene:
 class _Silent:
     """Nobody waits for what happens in these tabs."""
 
-    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+    def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """Said by an agent."""
 
-    def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
+    def on_event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
         """Told by the browser."""
 
 

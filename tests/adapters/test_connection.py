@@ -41,7 +41,7 @@ def is_shown(frame: Frame, url: str) -> bool:
 
 @pytest.fixture
 async def wire(session: ChromiumSession) -> Wire:
-    return session.current.wire
+    return session.tabs.current.wire
 
 
 async def test_commands_arrive_in_the_order_in_which_they_were_posted(wire: Wire) -> None:
@@ -74,14 +74,14 @@ async def test_an_error_says_nothing_that_was_typed(wire: Wire) -> None:
 
 
 async def test_a_page_that_is_closed_ends_what_waits_for_it(session: ChromiumSession) -> None:
-    number = await session.new_window()
-    await session.until(lambda: any(tab.main.id == number for tab in session.tabs), 10)
-    tab = next(tab for tab in session.tabs if tab.main.id == number)
+    number = await session.tabs.new_window()
+    await session.tabs.until(lambda: any(tab.main.id == number for tab in session.tabs.attached), 10)
+    tab = next(tab for tab in session.tabs.attached if tab.main.id == number)
     waiting = [tab.wire.post("Runtime.evaluate", NEVER) for _ in range(3)]
 
-    await session.wire.send("Target.closeTarget", {"targetId": number})
+    await session.tabs.wire.send("Target.closeTarget", {"targetId": number})
     failed = await asyncio.gather(*waiting, return_exceptions=True)
-    await session.pulse.until(lambda: tab.closed, 10)
+    await session.tabs.pulse.until(lambda: tab.closed, 10)
     afterwards = await asyncio.gather(tab.wire.post("Page.enable"), return_exceptions=True)
 
     assert all(isinstance(error, WireFailed) for error in failed)
@@ -112,17 +112,19 @@ async def test_a_frame_that_goes_to_another_process_and_comes_back_stays_the_sam
     session: ChromiumSession, site: Site
 ) -> None:
     await opened(session, site, "browser_basic.html")
-    tab = session.current
+    tab = session.tabs.current
     own = tab.url
     other = own.replace("127.0.0.1", "other.localhost")
     await tab.call(tab.main, "void document.body.append(document.createElement('iframe'))", timeout_s=5)
-    await session.until(lambda: any(frame.context for frame in tab.children(tab.main)), 10)
+    await session.tabs.until(lambda: any(frame.context for frame in tab.children(tab.main)), 10)
     [frame] = tab.children(tab.main)
     processes = []
     for url in (own, other, own):
         await tab.call(tab.main, f"void (document.querySelector('iframe').src = {url!r})", timeout_s=5)
-        assert await session.until(partial(is_shown, frame, url), 10)
-        assert await session.until(lambda: not tab.frames_load, 10), "that it has loaded is heard in either process"
+        assert await session.tabs.until(partial(is_shown, frame, url), 10)
+        assert await session.tabs.until(lambda: not tab.frames_load, 10), (
+            "that it has loaded is heard in either process"
+        )
         processes.append(frame.wire is tab.wire)
 
     assert processes == [True, False, True]

@@ -233,7 +233,7 @@ async def test_a_worker_attaches_whatever_the_path_of_the_session_is(tmp_path: P
     async with kept(tmp_path / name) as handle:
         async with await handle.connect() as keeper:
             session = await browsers.attach((await keeper.attach(1)).endpoint_url)
-        url = session.current.url
+        url = session.tabs.current.url
         await session.detach()
     await browsers.close()
 

@@ -358,8 +358,8 @@ ACTIVITIES = (
         "a page touched while it is read",
         "a checkpoint shows nothing of the step after it",
         "replaywright/browser/step/step_context.py",
-        "        await self.session.left_alone()\n",
-        "        self.session.is_read\n",
+        "        await self.environment.until_read()\n",
+        "        self.environment.is_read\n",
         (_PAGES_READ + "test_nothing_is_given_to_a_page_before_it_is_read",),
     ),
     Mutant(

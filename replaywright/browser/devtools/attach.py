@@ -93,7 +93,9 @@ class ChromiumBrowsers:
                 custom=self._custom,
             )
             if freed:
-                session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")
+                session.environment.dialogs.note(
+                    "a page that a dialog or a load held up was freed when the browser was taken over"
+                )
             try:
                 await session.open()
             except (PlaywrightError, SessionLost, WireFailed) as exc:

@@ -61,10 +61,10 @@ class Frame:
 class Listener(Protocol):
     """Who wants to hear what happens in a tab."""
 
-    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+    def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """The page agent said something on behalf of an attempt."""
 
-    def event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
+    def on_event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
         """Any other event of the protocol."""
 
 
@@ -245,7 +245,7 @@ class Tab:
             handler(wire, params)
         elif method.startswith("Network."):
             self.traffic.hear(method, params, time.monotonic())
-        self.listener.event(self, method, params)
+        self.listener.on_event(self, method, params)
         self.pulse.beat()
 
     def _context_created(self, wire: Wire, params: Mapping[str, Any]) -> None:
@@ -279,7 +279,7 @@ class Tab:
         if message["type"] in ("loaded", "candidates", "settled", "ready"):
             frame.loaded = True
         if message["attempt"]:
-            self.listener.message(frame, message)
+            self.listener.on_message(frame, message)
 
     def _attached(self, wire: Wire, params: Mapping[str, Any]) -> None:
         frame = self._frame(params["frameId"], wire)

@@ -1,8 +1,9 @@
 """Dialogs: every one is answered at once, by the step that causes it or with no, and none goes unrecorded."""
 
 import asyncio
+import contextlib
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
@@ -10,13 +11,11 @@ from playwright.async_api import Error as PlaywrightError
 from replaywright.browser.devtools.connection import connected
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
 from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.text import shorten
 from replaywright.domain.secrets.secret_sites import refusal
 from replaywright.domain.task.steps import Answer
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-    from replaywright.ports import Work
+from replaywright.ports import Work
 
 _log = logging.getLogger("replaywright.dialogs")
 
@@ -69,15 +68,23 @@ class Dialogs:
     A declared answer is for what the step sets off: before its input, in other tabs and between steps it is no.
     """
 
-    def __init__(self, session: "ChromiumSession") -> None:
-        self.leaving = False
-        """Whether pages may be left without asking: what they would lose is about to be put back."""
-        self._session = session
+    def __init__(self, tabs: Tabs) -> None:
+        self._tabs = tabs
+        self._is_leaving = False
         self._work: Work | None = None
         self._earlier: list[str] = []
 
-    def declare(self, work: "Work") -> None:
-        """From now on the answers of this step count."""
+    @contextlib.contextmanager
+    def leaving(self) -> Iterator[None]:
+        """Let pages be left without their consent: their state is not needed any more."""
+        self._is_leaving = True
+        try:
+            yield
+        finally:
+            self._is_leaving = False
+
+    def declare(self, work: Work) -> None:
+        """Use the answers of this step from now on."""
         self._work = work
 
     def note(self, text: str) -> None:
@@ -92,13 +99,13 @@ class Dialogs:
 
     async def answer(self, dialog: Dialog) -> None:
         """Answer one dialog and remember it."""
-        recorder = self._session.recorder
-        ours = recorder is not None and self._session.is_of_step(dialog.page)
+        recorder = self._tabs.recorder
+        ours = recorder is not None and self._tabs.is_step_page(dialog.page)
         answer, text = self._answer(recorder if ours else None)
         why = self._refusal(dialog) if text is not None else ""
         if why:
             answer, text = "dismiss", None
-        if dialog.type == BEFORE_UNLOAD and self.leaving:
+        if dialog.type == BEFORE_UNLOAD and self._is_leaving:
             answer = "accept"
         said = {"accept": "accepted", "dismiss": "dismissed"}[answer]
         if dialog.type == "prompt" and answer == "accept" and text is not None:
@@ -119,7 +126,7 @@ class Dialogs:
         except PlaywrightError:  # the page answered it by going away
             pass
         finally:
-            self._session.pulse.beat()
+            self._tabs.pulse.beat()
 
     def _refusal(self, dialog: Dialog) -> str:
         """Why the text of the step may not be told to the page that asks; "" if it may.

@@ -12,17 +12,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.evidence import LINE_LIMIT, Recorder, without_query
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.files import safe_name
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.step.outcomes import DownloadedFile
 from replaywright.ports import Download
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
 
 _log = logging.getLogger("replaywright.downloads")
 
@@ -60,8 +59,8 @@ class Transfer:
 class Downloads:
     """The downloads of one session."""
 
-    def __init__(self, session: "ChromiumSession", directory: str, limit_bytes: int) -> None:
-        self._session = session
+    def __init__(self, tabs: Tabs, directory: str, limit_bytes: int) -> None:
+        self._tabs = tabs
         self._folder = Path(directory) / FOLDER if directory else None
         self._limit_bytes = limit_bytes
         self._transfers: dict[str, Transfer] = {}
@@ -78,26 +77,26 @@ class Downloads:
             return
         await asyncio.to_thread(self._folder.mkdir, mode=0o700, parents=True, exist_ok=True)  # a disk may be busy
         behaviour = {"behavior": "allowAndName", "downloadPath": str(self._folder), "eventsEnabled": True}
-        await self._session.wire.send("Browser.setDownloadBehavior", behaviour)
+        await self._tabs.wire.send("Browser.setDownloadBehavior", behaviour)
         await asyncio.to_thread(self._find_left_over)
 
     # -------------------------------------------------------------------------------------------- hearing
 
-    def hear(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event of the browser itself."""
-        if method == "Browser.downloadWillBegin":
-            self._begins(params)
-        elif method == "Browser.downloadProgress" and params["guid"] in self._transfers:
-            self._progresses(self._transfers[params["guid"]], params)
-
-    def hear_answer(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event of a tab: an answer to a navigation may be the beginning of a file."""
-        if method == "Network.responseReceived" and params["type"] == "Document":
-            response = params["response"]
-            self._answers.pop(response["url"], None)
-            self._answers[response["url"]] = response["mimeType"]
-            if len(self._answers) > ANSWERS_KEPT:
-                del self._answers[next(iter(self._answers))]
+    def on_event(self, _tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
+        """Follow downloads; remember media types, as the response to a navigation may begin a file."""
+        match method:
+            case "Browser.downloadWillBegin":
+                self._begins(params)
+            case "Browser.downloadProgress" if params["guid"] in self._transfers:
+                self._progresses(self._transfers[params["guid"]], params)
+            case "Network.responseReceived" if params["type"] == "Document":
+                response = params["response"]
+                self._answers.pop(response["url"], None)
+                self._answers[response["url"]] = response["mimeType"]
+                if len(self._answers) > ANSWERS_KEPT:
+                    del self._answers[next(iter(self._answers))]
+            case _:
+                pass
 
     def _mime_of(self, url: str) -> str:
         if url.startswith("data:"):
@@ -109,11 +108,11 @@ class Downloads:
         if transfer.state not in ("running", "saved"):
             return transfer.state == "blocked"
         size = max(transfer.size, transfer.total)
-        refusal = self._session.guard.refuses_file(transfer.name, transfer.mime, size)
+        refusal = self._tabs.guard.refuses_file(transfer.name, transfer.mime, size)
         if refusal is None:
             return False
         if transfer.state == "running":
-            self._session.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
         transfer.state, transfer.rule = "blocked", refusal.rule
         return True
 
@@ -123,8 +122,8 @@ class Downloads:
         url = shorten(without_query(params["url"]), LINE_LIMIT)
         transfer = Transfer(number, name, url, self._folder / number, params["frameId"])
         transfer.mime = self._mime_of(params["url"])
-        recorder = self._session.recorder
-        if recorder is not None and self._session.is_frame_of_step(transfer.frame_id):
+        recorder = self._tabs.recorder
+        if recorder is not None and self._tabs.is_step_frame(transfer.frame_id):
             transfer.recorder = recorder
             recorder.download(number, name)
         self._transfers[number] = transfer
@@ -143,7 +142,7 @@ class Downloads:
             return
         if max(transfer.size, transfer.total) > self._limit_bytes:
             transfer.state = "too_large"
-            self._session.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
         elif params["state"] == "completed":
             transfer.state = "saved"
         elif params["state"] == "canceled":

@@ -115,6 +115,11 @@ class Recorder:
     _sent: dict[str, float] = field(default_factory=dict)
     """When each unsafe request was sent first, by the digest of its method, address and body."""
 
+    @property
+    def tab_ids(self) -> tuple[str, ...]:
+        """Return the top frames of the step's tab and of those that it opened."""
+        return (self.top_id, *self.popups)
+
     def saw(self, cause: Cause) -> None:
         """Note what the step set off."""
         self.causes.setdefault(cause)

@@ -73,10 +73,10 @@ class Dispatch:
         elif isinstance(step, Drag) and place is not None:
             await self._drag(found.frame, place)
         elif isinstance(step, Fill) and place is not None and found.ready.state.get("slider"):
-            await sliding.slide(context.session, found.ready, place, float(text), context.deadline)
+            await sliding.slide(context, found.ready, place)
             await self._landing([], _LANDING_GRACE_S)
         elif place is not None and entering.is_pasted(step, found.ready, text, self.tries):
-            async with entering.carried(context.session, context.tab, found.frame, text):
+            async with entering.carried(context.tabs, context.tab, found.frame, text):
                 await self._landing(hand.press(context.tab.wire, "Control+V"), _LANDING_GRACE_S)
         elif isinstance(step, Upload):
             await self._upload(step, found.frame, place, files)
@@ -110,7 +110,7 @@ class Dispatch:
             context.tab,
             frame,
             context.attempt,
-            until=context.session.until,
+            until=context.tabs.until,
             placed=self._place,
             deadline=context.deadline,
         )
@@ -133,7 +133,7 @@ class Dispatch:
     ) -> None:
         context, attempt = self._context, self._context.attempt
         upload = uploads.Uploading(
-            context.tab, frame, attempt, files, until=context.session.until, deadline=context.deadline
+            context.tab, frame, attempt, files, until=context.tabs.until, deadline=context.deadline
         )
         if place is None:
             await upload.set_field()
@@ -203,7 +203,7 @@ class Dispatch:
             ended = attempt.landed or bool(attempt.failed) or (attempt.blocked is not None and attempt.blocked.final)
             return over() or ended or bool(attempt.wants)
 
-        while await context.session.until(news, context.deadline.left(patience)) and attempt.wants and not over():
+        while await context.tabs.until(news, context.deadline.left(patience)) and attempt.wants and not over():
             wish = attempt.wants.pop(0)
             self._gave = True
             await delivered(context, await choosing.give(context.tab.wire, context.frame, wish, self._place), over)
@@ -216,8 +216,8 @@ async def delivered(context: StepContext, posted: hand.Posted, over: Callable[[]
     Raises:
         ActionFailed: `timeout`: the step's time is up.
     """
-    session = context.session
+    tabs = context.tabs
     for task in posted:
-        task.add_done_callback(lambda _: session.pulse.beat())
-    if not await session.until(lambda: over() or all(task.done() for task in posted), context.deadline.left()):
+        task.add_done_callback(lambda _: tabs.pulse.beat())
+    if not await tabs.until(lambda: over() or all(task.done() for task in posted), context.deadline.left()):
         context.fail("timeout", "the page did not take the input in time")

@@ -4,18 +4,15 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.step.attempt import Ready
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, refusal
 from replaywright.domain.task.steps import Fill, Paste, Step
 from replaywright.errors import ActionFailed
 from replaywright.ports import Work
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
 
 WHY_NOT = {
     "moved": "the page went elsewhere",
@@ -42,7 +39,7 @@ def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
 
 
 @asynccontextmanager
-async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
+async def carried(tabs: Tabs, tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
     """The text is on the browser's clipboard inside, and nothing is afterwards.
 
     Raises:
@@ -54,7 +51,7 @@ async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str)
     try:
         yield
     finally:
-        await _empty(session, tab, frame)
+        await _empty(tabs, tab, frame)
 
 
 async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]) -> list[str]:
@@ -106,17 +103,17 @@ async def focused_frame(tab: Tab) -> Frame:
     return tab.main
 
 
-async def _empty(session: "ChromiumSession", tab: Tab, frame: Frame) -> None:
+async def _empty(tabs: Tabs, tab: Tab, frame: Frame) -> None:
     """What was pasted may have led to another document: then the clipboard is emptied there."""
     for place in (frame, tab.main):
-        if not await session.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
+        if not await tabs.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
             continue
         for _ in range(2):  # a document may go away just then, and another one come
             try:
                 if place.context and not tab.closed and await _carry(place, ""):
                     return
             except WireFailed:
-                await session.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
+                await tabs.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
     message = "the clipboard could not be emptied after the paste: end this session if the value is a secret"
     raise ActionFailed("clipboard_kept", message, dispatched=True)
 

@@ -1,15 +1,12 @@
 """Looking for an element that is not in the document yet: lists that make their rows while they are scrolled."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.step.attempt import Attempt
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
+from replaywright.browser.tabs import Tabs
 
 MOST_PAGES = 300
 """How far a search goes at most; usually the step's budget ends it before."""
@@ -20,7 +17,7 @@ NETWORK_S = 3.0
 
 
 async def search(
-    session: "ChromiumSession",
+    tabs: Tabs,
     tab: Tab,
     frame: Frame,
     attempt: Attempt,
@@ -48,7 +45,7 @@ async def search(
         if told["found"] or is_enough():
             return True
         if tab.traffic.busy():
-            await session.until(lambda: not tab.traffic.busy(), deadline.left(NETWORK_S))
+            await tabs.until(lambda: not tab.traffic.busy(), deadline.left(NETWORK_S))
         elif not told["more"] and tab.traffic.ended == ended:  # else the page was looked at before an answer came
             return False
     return False

@@ -1,15 +1,12 @@
 """Moving a slider that is no field: by its keys, or by its thumb when it does not listen to keys."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import hand
-from replaywright.browser.step.attempt import Attempt, Ready
+from replaywright.browser.step.attempt import Ready
+from replaywright.browser.step.step_context import StepContext
 from replaywright.errors import ActionFailed
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
 
 MOVED_S = 0.4
 """How long a slider may take to show that a key or the pointer has moved it."""
@@ -21,46 +18,32 @@ FIRST_PX = 8.0
 """How far the thumb is moved to learn what a pixel is worth."""
 
 
-async def slide(
-    session: "ChromiumSession",
-    ready: Ready,
-    place: tuple[float, float],
-    wanted: float,
-    deadline: Deadline,
-) -> None:
-    """Move the slider at `place` until `aria-valuenow` is `wanted`.
+async def slide(context: StepContext, ready: Ready, place: tuple[float, float]) -> None:
+    """Move the slider at `place` until `aria-valuenow` is the value of the step.
 
     Raises:
         ActionFailed: `value_differs`: neither keys nor pointer reach the value; says the nearest that was reached.
     """
-    assert session.attempt is not None
-    slider = _Slider(session, session.attempt, ready.state["slider"], wanted=wanted, deadline=deadline)
+    wanted = float(context.work.text)
+    slider = _Slider(context, ready.state["slider"], wanted)
     if slider.takes_keys and await slider.by_keys():
         return
     if not slider.is_over and await slider.by_thumb(place):
         return
-    if session.attempt.intercepted is not None:
+    if context.attempt.intercepted is not None:
         return
     message = f"the slider does not take the value {wanted:g}: the nearest that was reached is {slider.nearest:g}"
     raise ActionFailed("value_differs", message, dispatched=True)
 
 
 class _Slider:
-    def __init__(
-        self,
-        session: "ChromiumSession",
-        attempt: Attempt,
-        first: Mapping[str, Any],
-        *,
-        wanted: float,
-        deadline: Deadline,
-    ) -> None:
-        self._session = session
-        self._tab = session.current
-        self._attempt = attempt
+    def __init__(self, context: StepContext, first: Mapping[str, Any], wanted: float) -> None:
+        self._context = context
+        self._tab = context.tab
+        self._attempt = context.attempt
         self._first = first
         self._wanted = wanted
-        self._deadline = deadline
+        self._deadline = context.deadline
         self.nearest = self.now
 
     @property
@@ -124,10 +107,12 @@ class _Slider:
     async def _settled(self, posted: Sequence[hand.Sent], before: float) -> None:
         """Wait until the events were delivered and the value rests."""
         for sent in posted:
-            sent.add_done_callback(lambda _: self._session.pulse.beat())
-        await self._session.until(lambda: self.is_over or all(sent.done() for sent in posted), self._deadline.left())
+            sent.add_done_callback(lambda _: self._context.tabs.pulse.beat())
+        await self._context.tabs.until(
+            lambda: self.is_over or all(sent.done() for sent in posted), self._deadline.left()
+        )
         limit = self._deadline.left(MOVED_S)
-        while await self._session.until(lambda: self.is_over or self.now != before, limit):  # noqa: B023
+        while await self._context.tabs.until(lambda: self.is_over or self.now != before, limit):  # noqa: B023
             before = self.now
             if self.is_over or before == self._wanted:
                 break

@@ -98,10 +98,11 @@ def _outline(shown: Sequence[tuple[str, str, str | None]], typed: Sequence[str])
     )
 
 
-async def restore(page: Page, state: PageState) -> None:
-    """Put cookies and storage back, open the page, and scroll to where it was.
+async def restore(tab: Tab, state: PageState) -> None:
+    """Put cookies and storage back, open the page, and restore the scroll position.
 
     Raises:
+        TimeoutError: it took longer than `RESTORE_S`.
         ActionFailed: it is no page that can be opened, or the site does not answer with one.
         PlaywrightError: the browser is gone, or refuses.
     """
@@ -110,8 +111,14 @@ async def restore(page: Page, state: PageState) -> None:
     except InputInvalid as exc:
         reason = "address_refused" if is_web(state.url) else "scheme_refused"
         raise ActionFailed(reason, str(exc), dispatched=False) from exc
+    async with asyncio.timeout(RESTORE_S):
+        await _open(tab.page, address.url, state)
+    await tab.wire.send("Page.enable")  # its answer comes after all events of the navigation
+
+
+async def _open(page: Page, url: str, state: PageState) -> None:
     await page.context.set_storage_state(cast("StorageState", state.storage))
-    response = await page.goto(address.url, wait_until="domcontentloaded")
+    response = await page.goto(url, wait_until="domcontentloaded")
     if response is not None and response.status >= 400:
         raise ActionFailed(f"http_{response.status}", f"the site answered {response.status}", dispatched=True)
     if state.scroll != (0.0, 0.0):

@@ -46,7 +46,7 @@ async def took_effect(context: StepContext) -> bool:
     def gone() -> bool:
         return Cause.NEW_DOCUMENT in context.armed.causes or context.frame.id not in context.tab.frames
 
-    return await context.session.until(lambda: done() or gone(), context.deadline.left(_EFFECT_S))
+    return await context.tabs.until(lambda: done() or gone(), context.deadline.left(_EFFECT_S))
 
 
 def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
@@ -98,13 +98,13 @@ async def await_answers(context: StepContext) -> bool:
     Pages say "Saved!" before they know. Answers are waited for as long as a commit step has time, else a few seconds;
     then a moment for what the page makes of them.
     """
-    session, recorder = context.session, context.recorder
+    tabs, recorder = context.tabs, context.recorder
     if recorder is None:
         return False
 
     def answered() -> bool:
-        url = session.current.url
-        return not any(recorder.awaits_answer(tab.traffic, url) for tab in session.tabs)
+        url = tabs.current.url
+        return not any(recorder.awaits_answer(tab.traffic, url) for tab in tabs.attached)
 
     def is_quiet() -> bool:
         arrived = Cause.NEW_DOCUMENT in recorder.causes  # nobody is left to make anything of the answer
@@ -113,8 +113,8 @@ async def await_answers(context: StepContext) -> bool:
     if answered() and is_quiet():
         return False
     limit = _OBSERVE_LIMIT_S if context.before_dispatch is None else float("inf")
-    await session.until(answered, context.deadline.left(limit))
-    await session.until(is_quiet, _QUIET_S)
+    await tabs.until(answered, context.deadline.left(limit))
+    await tabs.until(is_quiet, _QUIET_S)
     return True
 
 
@@ -129,31 +129,30 @@ async def follow(context: StepContext) -> None:
 def _is_busy(context: StepContext) -> bool:
     """Whether something that the input set off is still under way."""
     recorder = context.armed
-    main = context.session.current.main
-    arriving = bool(recorder.navigating or main.loading) or not main.loaded or context.session.opening
+    main = context.tabs.current.main
+    arriving = bool(recorder.navigating or main.loading) or not main.loaded or context.tabs.is_opening
     arriving = arriving or recorder.windows > len(recorder.popups)
     return arriving or (context.frame.id in context.tab.frames and bool(context.frame.loading))
 
 
 async def _observe(context: StepContext) -> None:
     """What the input sets off is not known yet: watch until nothing more follows, for a bounded time."""
-    session = context.session
+    tabs = context.tabs
     limit = Deadline(context.deadline.left(_OBSERVE_LIMIT_S))
-    tabs = session.tabs
 
     def busy() -> bool:
-        return _is_busy(context) or any(tab.traffic.busy(since=context.armed_at) for tab in tabs)
+        return _is_busy(context) or any(tab.traffic.busy(since=context.armed_at) for tab in tabs.attached)
 
-    await session.until(lambda: False, limit.left(_OBSERVE_S))
+    await tabs.until(lambda: False, limit.left(_OBSERVE_S))
     while not limit.passed:
-        await session.until(lambda: not busy(), limit.left())
-        if not await session.until(busy, limit.left(_QUIET_S)):
+        await tabs.until(lambda: not busy(), limit.left())
+        if not await tabs.until(busy, limit.left(_QUIET_S)):
             break
 
 
 async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
     """Wait for what the recording says that this input sets off."""
-    session, recorder = context.session, context.armed
+    tabs, recorder = context.tabs, context.armed
     awaited = [cause for cause in causes if cause is not Cause.NOTHING]
     if not awaited:
         return
@@ -161,16 +160,16 @@ async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
     def seen() -> bool:
         return all(cause in recorder.causes for cause in awaited)
 
-    while not await session.until(seen, context.deadline.left(_ABSENT_CAUSE_S)):
+    while not await tabs.until(seen, context.deadline.left(_ABSENT_CAUSE_S)):
         if context.deadline.passed or not (_is_busy(context) or context.tab.traffic.busy(since=context.armed_at)):
             return  # the page behaves differently now; what is expected of it decides
     if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
-        await session.until(lambda: not _is_busy(context), context.deadline.left())
+        await tabs.until(lambda: not _is_busy(context), context.deadline.left())
 
 
 def page_fault(context: StepContext) -> str:
     """Why the document that the step led to is not the page it should be; empty if it is, or is the one of before."""
-    recorder, tab = context.recorder, context.session.current
+    recorder, tab = context.recorder, context.tabs.current
     if recorder is None or not {Cause.NEW_DOCUMENT, Cause.POPUP} & recorder.causes.keys():
         return ""
     if tab.main.unreachable:

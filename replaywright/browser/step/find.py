@@ -3,14 +3,16 @@
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import pointer, scrolling
 from replaywright.browser.reading import frames, snapshots
-from replaywright.browser.step.attempt import SILENCE_S, Attempt, Ready
+from replaywright.browser.step import overrides
+from replaywright.browser.step.attempt import SILENCE_S, Ready
+from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.locating.matching import (
     Candidate,
     Decision,
@@ -25,28 +27,18 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.errors import ActionFailed
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-    from replaywright.browser.step.attempt import Expectation
-    from replaywright.ports import Work
-
-
 _FIRST_AGAIN_S = 0.25
 """How soon override rules are asked for the second time; twice as long each time after that."""
 
 
-@dataclass(frozen=True)
-class Patience:
-    """How long to wait before a settled page is believed not to have the element, in seconds."""
-
-    network: float = 5.0
-    """For requests that are under way and may bring it."""
-    heal: float = 0.15
-    """Before a changed element is looked for by similarity."""
-    miss: float = 1.5
-    """Before the look-up is a miss."""
-    query: float = 4.0
-    """The same for an element that the task declares itself: nobody else could find it."""
+_NETWORK_S = 5.0
+"""Wait of a settled page for pending requests that may bring the element."""
+_HEAL_S = 0.15
+"""Wait of a settled page before a changed element is looked for by similarity."""
+_MISS_S = 1.5
+"""Wait of a settled page before the look-up is a miss."""
+_QUERY_S = 4.0
+"""The same for an element that the task declares itself: nothing else could find it."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +90,15 @@ class RulesAgain:
 class Finder:
     """One look-up. The page agent finds candidates and makes the element ready; what is the element is decided here."""
 
-    def __init__(
-        self,
-        session: "ChromiumSession",
-        *,
-        work: "Work",
-        expectation: "Expectation",
-        deadline: Deadline,
-        spec: dict[str, Any],
-        patience: Patience,
-    ) -> None:
-        self._session = session
-        self._work = work
-        self._expectation = expectation
-        self._deadline = deadline
+    def __init__(self, context: StepContext, spec: dict[str, Any]) -> None:
+        self._step = context
+        self._tabs = context.tabs
+        self._work = work = context.work
+        self._expectation = context.expectation
+        self._attempt = context.attempt
+        self._deadline = context.deadline
         self._spec = spec
-        self._patience = patience
-        self._tab: Tab = session.current
+        self._tab: Tab = context.tabs.current
         self._frame: Frame = self._tab.main
         self._target = work.target
         self._healed: Lookup | None = None
@@ -127,10 +111,6 @@ class Finder:
         self._searched = False
         self._rules = RulesAgain()
 
-    @property
-    def _attempt(self) -> Attempt:
-        return self._expectation.attempt
-
     async def find(self) -> Found | Missed:
         """Look until the element is certain and ready, or it is certain that it is not.
 
@@ -138,7 +118,7 @@ class Finder:
             ActionFailed: the element is there and cannot take the input, or the page does not answer.
         """
         if self._work.query is None and self._target is None:
-            await self._at_rest(self._patience.network)
+            await self._at_rest(_NETWORK_S)
             return await self._missed(Lookup(reason="no_entry", entry_version=self._work.entry_version))
         frame = await self._where()
         if frame is None:  # the path leads nowhere: it may be described differently now
@@ -147,7 +127,7 @@ class Finder:
         self._begin(frame)
         while not self._deadline.passed:
             heard = self._attempt.heard
-            await self._session.until(lambda: self._news(heard), min(self._pause(), self._rules.pause()))  # noqa: B023
+            await self._tabs.until(lambda: self._news(heard), min(self._pause(), self._rules.pause()))  # noqa: B023
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
@@ -167,7 +147,7 @@ class Finder:
         stuck = attempt.blocked if attempt.blocked is not None and attempt.blocked.reason == "covered" else missing
         if not self._work.overrides or not self._rules.are_due_to_be_asked(stuck):
             return False
-        return bool(await self._session.due(self._work.overrides))
+        return bool(await overrides.due(self._tabs.current, self._work.overrides))
 
     # ------------------------------------------------------------------------------------------- one look
 
@@ -175,13 +155,13 @@ class Finder:
         """The live frame that the recording names; waits for it as for an element."""
         if self._target is not None and self._target.frame:
             path = self._target.frame
-            until = Deadline(self._deadline.left(self._patience.miss))
+            until = Deadline(self._deadline.left(_MISS_S))
             while (frame := await frames.find(self._tab, path)) is None or not frame.context:
                 known = len(self._tab.worlds())
-                if not await self._session.until(lambda: len(self._tab.worlds()) != known, until.left()):  # noqa: B023
+                if not await self._tabs.until(lambda: len(self._tab.worlds()) != known, until.left()):  # noqa: B023
                     break
             return frame if frame is not None and frame.context else None
-        await self._session.until(lambda: bool(self._tab.main.context), self._deadline.left())
+        await self._tabs.until(lambda: bool(self._tab.main.context), self._deadline.left())
         return self._tab.main
 
     def _begin(self, frame: Frame) -> None:
@@ -204,7 +184,7 @@ class Finder:
 
     async def _begin_again(self) -> None:
         """The document went away while looking: nothing was touched, so look in the one that came."""
-        await self._session.until(
+        await self._tabs.until(
             lambda: bool(self._frame.context) or self._frame.id not in self._tab.frames, self._deadline.left()
         )
         frame = self._frame if self._frame.context else await self._where()
@@ -224,10 +204,10 @@ class Finder:
 
     def _patience_left(self) -> float:
         if self._work.query is not None:
-            return min(self._patience.query, self._work.timeout_ms / 2000)
+            return min(_QUERY_S, self._work.timeout_ms / 2000)
         if not self._compared and self._healed is None:
-            return self._patience.heal
-        return self._patience.miss
+            return _HEAL_S
+        return _MISS_S
 
     async def _weigh(self) -> Found | Missed | None:
         """What follows from what the agent has said; None to go on listening."""
@@ -261,8 +241,8 @@ class Finder:
             self._lookup = self._decide_declared(()).lookup
         if time.monotonic() < attempt.settled_at + self._patience_left():
             return None
-        if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + self._patience.network:
-            await self._session.until(lambda: not self._tab.traffic.busy(), self._patience.network)
+        if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + _NETWORK_S:
+            await self._tabs.until(lambda: not self._tab.traffic.busy(), _NETWORK_S)
             attempt.settled_at = time.monotonic()
             return None
         return await self._not_certain()
@@ -317,7 +297,7 @@ class Finder:
             asked = [self._attempt.asked.get(frame.id) for frame in self._tab.worlds() if frame is not self._frame]
             return all(one is not None and one.answers is not None for one in asked)
 
-        await self._session.until(answered, self._deadline.left(SILENCE_S))
+        await self._tabs.until(answered, self._deadline.left(SILENCE_S))
 
     async def _goes_elsewhere(self) -> bool:
         """Whether the look-up goes on in another frame, the only one with a match."""
@@ -391,7 +371,7 @@ class Finder:
             return decision.chosen is not None or decision.lookup.reason == "ambiguous"
 
         return await scrolling.search(
-            self._session, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
+            self._tabs, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
         )
 
     async def _missed(self, lookup: Lookup) -> Missed:
@@ -399,7 +379,7 @@ class Finder:
 
     async def _read(self, about: str | None = None) -> Snapshot | None:
         try:
-            return await snapshots.take(self._tab, self._session.typed, about=about)
+            return await snapshots.take(self._tab, self._step.environment.typed, about=about)
         except WireFailed as exc:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
@@ -408,7 +388,7 @@ class Finder:
     async def _at_rest(self, timeout_s: float) -> None:
         """Wait until the page has loaded and no request that may change it is under way."""
         tab = self._tab
-        await self._session.until(
+        await self._tabs.until(
             lambda: tab.main.loaded and bool(tab.main.context) and not tab.traffic.busy(),
             self._deadline.left(timeout_s),
         )

@@ -50,7 +50,7 @@ class Latecomers:
     def hear(self, tab: Tab, method: str, params: Mapping[str, Any], *, beside: Recorder | None) -> None:
         """Take an event that came while no press was under way; `beside` records the present step."""
         press = self._latest
-        if press is not None and tab.main.id in _tabs_of(press.recorder):
+        if press is not None and tab.main.id in press.recorder.tab_ids:
             if press.recorder is not beside:
                 press.recorder.hear(tab.traffic, method, params)
         elif method == "Network.requestWillBeSent" and params["request"]["method"].upper() not in SAFE_METHODS:
@@ -64,10 +64,6 @@ class Latecomers:
     def _latest(self) -> _Press | None:
         latest = next(reversed(self._presses.values()), None)
         return latest if latest is not None and latest.is_open else None
-
-
-def _tabs_of(recorder: Recorder) -> tuple[str, ...]:
-    return (recorder.top_id, *recorder.popups)
 
 
 def _told(press: _Press) -> Pressed:

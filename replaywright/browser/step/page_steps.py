@@ -43,7 +43,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     """
     await _end_guards(context)
     context.expectation.ask(context.tab, watch=needs_proof(step))
-    await context.session.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
+    await context.tabs.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
     context.before = context.expectation.verdicts(context.tab)
     if context.work.secrets:
         await entering.require_allowed(context.tab, await entering.focused_frame(context.tab), context.work.secrets)
@@ -60,7 +60,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
         await _press(context, "Delete")
     elif isinstance(step, Paste):
         frame = await entering.focused_frame(context.tab)
-        async with entering.carried(context.session, context.tab, frame, context.work.text):
+        async with entering.carried(context.tabs, context.tab, frame, context.work.text):
             context.dispatched = True
             await _press(context, "Control+V")
     else:
@@ -104,26 +104,26 @@ async def switch_tab(context: StepContext, step: SwitchTab) -> None:
     Raises:
         ActionFailed: `no_such_tab`, `ambiguous_tab`.
     """
-    session = context.session
+    tabs = context.tabs
 
     def matching() -> list[Tab]:
-        tabs = [tab for tab in session.tabs if not tab.closed]
+        opened = tabs.open_tabs
         if step.tab is not None:
-            return tabs[-1:] if step.tab == "latest" else tabs[:1]
+            return opened[-1:] if step.tab == "latest" else opened[:1]
         if step.url_contains is not None:
-            return [tab for tab in tabs if step.url_contains in tab.url]
-        return [tab for tab in tabs if (step.title_contains or "") in tab.title]
+            return [tab for tab in opened if step.url_contains in tab.url]
+        return [tab for tab in opened if (step.title_contains or "") in tab.title]
 
-    await session.until(lambda: not session.opening and len(matching()) > 0, context.deadline.left())
+    await tabs.until(lambda: not tabs.is_opening and len(matching()) > 0, context.deadline.left())
     found = matching()
     if len(found) != 1:
-        shown = ", ".join(repr(without_query(tab.url)) for tab in session.tabs)
+        shown = ", ".join(repr(without_query(tab.url)) for tab in tabs.attached)
         reason = "ambiguous_tab" if found else "no_such_tab"
         raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
-    session.make_current(found[0])
+    tabs.make_current(found[0])
     context.tab = found[0]
     await context.tab.wire.send("Page.bringToFront", timeout_s=5)
-    await session.until(lambda: context.tab.main.loaded, context.deadline.left())
+    await tabs.until(lambda: context.tab.main.loaded, context.deadline.left())
 
 
 async def close_tab(context: StepContext) -> None:
@@ -132,19 +132,19 @@ async def close_tab(context: StepContext) -> None:
     Raises:
         ActionFailed: `last_tab`; `held_by_dialog`: the page asked, and stayed; `timeout`.
     """
-    session = context.session
-    if len([tab for tab in session.tabs if not tab.closed]) == 1:
+    tabs = context.tabs
+    if len(tabs.open_tabs) == 1:
         raise ActionFailed("last_tab", "this is the only tab; closing it would end the session", dispatched=False)
     tab = context.tab
-    await context.left_alone()
+    await context.until_read()
     context.arm()
     context.dispatched = True
     tab.wire.tell("Page.close")
-    await session.until(lambda: tab.closed or context.is_held(), context.deadline.left())
+    await tabs.until(lambda: tab.closed or context.is_held(), context.deadline.left())
     if not tab.closed:
         context.fail_if_held()
         context.fail("timeout", "the tab did not close")
-    context.tab = session.current
+    context.tab = tabs.current
 
 
 # ------------------------------------------------------------------------------------------------ navigation
@@ -174,7 +174,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
         context.fail("navigation_failed", f"the page could not be opened: {error}")
     if not any(cause in recorder.causes for cause in _ARRIVED):
         context.fail("timeout", "the page did not come in time")
-    await context.session.until(lambda: tab.main.loaded and not tab.main.loading, context.deadline.left())
+    await context.tabs.until(lambda: tab.main.loaded and not tab.main.loading, context.deadline.left())
     if not tab.main.loaded and Cause.NEW_DOCUMENT in recorder.causes:
         context.fail("timeout", "the document did not arrive completely in time")
     status = tab.traffic.statuses.get(tab.main.loader, 0)
@@ -200,11 +200,11 @@ async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any
 
 async def _answer_to(context: StepContext, command: str, params: dict[str, Any]) -> str:
     """What the browser says of a navigation: "", or why there is none."""
-    recorder, pulse = context.armed, context.session.pulse
+    recorder, pulse = context.armed, context.tabs.pulse
     sent = context.tab.wire.post(command, params)
     sent.add_done_callback(lambda _: pulse.beat())
     # The answer to Page.navigate comes when the document is there, or cannot be had.
-    await context.session.until(
+    await context.tabs.until(
         lambda: (
             (sent.done() or command != "Page.navigate")
             and (_error_of(sent) != "" or context.is_held() or any(cause in recorder.causes for cause in _ARRIVED))

@@ -5,10 +5,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.devtools.evidence import Recorder
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import choosing, pointer, uploads
@@ -16,7 +15,8 @@ from replaywright.browser.input.dispatch import Dispatch
 from replaywright.browser.reading import extraction, places, snapshots
 from replaywright.browser.step import consequences, page_steps
 from replaywright.browser.step.attempt import Ready
-from replaywright.browser.step.find import Finder, Found, Missed, Patience
+from replaywright.browser.step.environment import StepEnvironment
+from replaywright.browser.step.find import Finder, Found, Missed
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Box
@@ -25,7 +25,7 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.proof.proof import needs_proof, proof_of
-from replaywright.domain.step.outcomes import Evidence, Lookup, Proof
+from replaywright.domain.step.outcomes import Lookup, Proof
 from replaywright.domain.task.actions import effect_of
 from replaywright.domain.task.steps import (
     Check,
@@ -57,9 +57,6 @@ from replaywright.domain.task.steps import (
 from replaywright.errors import ActionFailed
 from replaywright.killpoints import hit
 from replaywright.ports import BeforeDispatch, Report, Work
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
 
 _STOPPED_TRIES = 3
 """How often a press that was stopped is given again: pages shift while they are put together."""
@@ -97,10 +94,10 @@ _NEEDS = {
 class StepRun:
     """Performs one `Work`."""
 
-    def __init__(self, session: "ChromiumSession", work: Work, before_dispatch: BeforeDispatch | None) -> None:
-        self._context = StepContext(session, work, before_dispatch)
-        self._dispatch = Dispatch(self._context)
-        self._evaluated = session.counts.evaluations
+    def __init__(self, environment: StepEnvironment, work: Work, before_dispatch: BeforeDispatch | None) -> None:
+        self.context = StepContext(environment, work, before_dispatch)
+        self._dispatch = Dispatch(self.context)
+        self._evaluated = environment.tabs.counts.evaluations
         self._extracted: dict[str, Any] = {}
         self._begun = time.monotonic()
         self._found_at = 0.0
@@ -110,33 +107,14 @@ class StepRun:
         self._box: Box | None = None
 
     @property
-    def recorder(self) -> Recorder | None:
-        """What collects the evidence of the step; None before its input."""
-        return self._context.recorder
-
-    @property
     def is_press(self) -> bool:
-        """Tell whether the step sets something off that cannot be read from its element."""
-        return needs_proof(self._context.step)
-
-    @property
-    def given_at(self) -> float:
-        """When its input was given, in seconds since 1970; 0 before that."""
-        return self._context.given_at
-
-    @property
-    def dispatched(self) -> bool:
-        """Whether the page may have been touched."""
-        return self._context.dispatched
-
-    def evidence(self) -> Evidence:
-        """What was seen of the step so far; after its report, what remains to be told."""
-        return self._context.evidence()
+        """Return whether the step has effects that cannot be read from its element."""
+        return needs_proof(self.context.step)
 
     async def perform(self) -> Report:
-        """The whole step within its budget; see `BrowserSession.perform`."""
-        context = self._context
-        context.session.attempt = context.attempt
+        """Perform the whole step within its budget; see `BrowserSession.perform`."""
+        context = self.context
+        context.tabs.attempt = context.attempt
         context.attempt.on_ready = self._on_ready
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
@@ -154,13 +132,13 @@ class StepRun:
     # ------------------------------------------------------------------------------------ on one element
 
     async def _on_element(self) -> Report:
-        context, step = self._context, self._context.step
+        context, step = self.context, self.context.step
         spec = self._spec()
-        session = context.session
+        environment = context.environment
         files: Sequence[Path] = ()
         if isinstance(step, Upload):
-            allowed = uploads.allowed(step.files, session.upload_roots, session.guard.uploads)
-            files = await asyncio.to_thread(session.copies.of, allowed)
+            allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
+            files = await asyncio.to_thread(environment.copies.of, allowed)
         result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, Missed):
@@ -182,13 +160,13 @@ class StepRun:
 
     async def _boxed(self, found: Found) -> Box | None:
         """Where the element is in the page; of one in a frame only where that is wanted, as it takes asking."""
-        tab, place = self._context.tab, found.ready.place
+        tab, place = self.context.tab, found.ready.place
         if place is None:
             return None
         if found.frame is tab.main:
             x, y = place.left + place.scroll_x, place.top + place.scroll_y
             return Box(x=x, y=y, width=place.right - place.left, height=place.bottom - place.top)
-        return await places.in_page(tab, found.frame, place) if self._context.work.is_pictured else None
+        return await places.in_page(tab, found.frame, place) if self.context.work.is_pictured else None
 
     async def _seen(self) -> Seen | None:
         """The page after the step, and once more a moment later, so that it shows what changes by itself."""
@@ -196,13 +174,13 @@ class StepRun:
         if after is None:
             return None
         if self._before is not None:
-            await self._context.session.until(lambda: False, _SECOND_LOOK_S)
+            await self.context.tabs.until(lambda: False, _SECOND_LOOK_S)
             again = await self._snapshot()
         return Seen(before=self._before, after=after, again=again)
 
     async def _act(self, spec: dict[str, Any], found: Found, files: Sequence[Path]) -> bool:
         """Give the input, and wait for all that it leads to; False if the page became as wanted without any of it."""
-        context, dispatch = self._context, self._dispatch
+        context, dispatch = self.context, self._dispatch
         await dispatch.give(found, files)
         hit("given")
         tries = 0
@@ -222,7 +200,7 @@ class StepRun:
 
     async def _require_effect(self, spec: dict[str, Any], found: Found) -> None:
         """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""
-        context, dispatch = self._context, self._dispatch
+        context, dispatch = self.context, self._dispatch
         while not await consequences.took_effect(context):
             if not consequences.has_another_way(context, found.ready, dispatch.tries):
                 consequences.require_effect(context)
@@ -235,7 +213,7 @@ class StepRun:
             dispatch.require_landed()
 
     def _spec(self) -> dict[str, Any]:
-        context, step = self._context, self._context.step
+        context, step = self.context, self.context.step
         return {
             "need": _NEEDS[type(step)],
             "text": context.work.text if isinstance(step, Fill | Type | Paste) and not context.work.secrets else None,
@@ -253,19 +231,10 @@ class StepRun:
         }
 
     async def _find(self, spec: dict[str, Any]) -> Found | Missed:
-        context = self._context
-        finder = Finder(
-            context.session,
-            work=context.work,
-            expectation=context.expectation,
-            deadline=context.deadline,
-            spec=spec,
-            patience=Patience(),
-        )
-        return await finder.find()
+        return await Finder(self.context, spec).find()
 
     async def _find_again(self, spec: dict[str, Any], first: Found) -> Found:
-        context = self._context
+        context = self.context
         covering = context.attempt.intercepted
         result = await self._find(spec)
         if isinstance(result, Missed):
@@ -278,13 +247,13 @@ class StepRun:
 
     def _tries_after_a_stop(self, dispatch: Dispatch) -> int:
         """How often an input that was stopped may be given again; one press that nobody saw is like none."""
-        step = self._context.step
+        step = self.context.step
         if isinstance(step, Click | DoubleClick | Switch | Hover) and dispatch.is_untouched:
             return _STOPPED_TRIES
         return 1 if effect_of(action_of(step), step.effect, None).repeatable else 0
 
     def _on_ready(self, frame: Frame, ready: Ready) -> None:
-        context = self._context
+        context = self.context
         context.frame = frame
         context.before = context.expectation.verdicts(context.tab)
         if ready.point is None and not context.holds and not ready.state.get("already"):
@@ -297,11 +266,11 @@ class StepRun:
 
     def _held_before(self) -> bool:
         """Whether the step is to be left alone when what it is to bring about holds already, and it does."""
-        before = self._context.before
-        return self._context.work.skip_if_holds and bool(before) and failing(before) is None
+        before = self.context.before
+        return self.context.work.skip_if_holds and bool(before) and failing(before) is None
 
     def _missed(self, missed: Missed) -> Report:
-        context = self._context
+        context = self.context
         for frame in context.tab.worlds():
             if frame.id in context.attempt.asked:
                 context.tab.tell(frame, script_for("cancel"))
@@ -311,7 +280,7 @@ class StepRun:
 
     async def _on_page(self) -> Report:
         self._found_at = time.monotonic()
-        context, step = self._context, self._context.step
+        context, step = self.context, self.context.step
         match step:
             case WaitFor():
                 if step.answers:  # it waits for what comes after the dialog
@@ -334,8 +303,8 @@ class StepRun:
         return await self._verified(Lookup(hit=True), None, acted=not isinstance(step, WaitFor))
 
     async def _read_page(self, step: Extract | ForEach) -> dict[str, Any]:
-        context, tab = self._context, self._context.tab
-        await context.session.until(lambda: bool(tab.main.context), context.deadline.left())
+        context, tab = self.context, self.context.tab
+        await context.tabs.until(lambda: bool(tab.main.context), context.deadline.left())
         script = script_for("extract", context.attempt.token, extraction.told_fields(step.fields))
         told = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
         return extraction.read(step, told)
@@ -344,29 +313,29 @@ class StepRun:
 
     async def look_again(self, report: Report, timeout_s: float) -> Report:
         """The step's report by now: answers and expectations have `timeout_s` more, and nothing else is done."""
-        context, session = self._context, self._context.session
-        session.recorder, session.attempt = context.recorder, context.attempt
+        context, tabs = self.context, self.context.tabs
+        tabs.recorder, tabs.attempt = context.recorder, context.attempt
         context.deadline = Deadline(timeout_s)
         try:
             late = await self._verified(report.lookup, report.target)
         finally:
-            session.recorder = session.attempt = None
+            tabs.recorder = tabs.attempt = None
         return replace(late, before=report.before, seen=report.seen)
 
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
-        context = self._context
-        recorder, session = context.recorder, context.session
+        context = self.context
+        recorder, environment = context.recorder, context.environment
         await self._downloaded()
         since = context.armed_at if context.dispatched else None
         patient = isinstance(context.step, WaitFor)
-        after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
+        after = await environment.verified(context.expectation, context.deadline, since=since, patient=patient)
         if since is not None and await consequences.await_answers(context):
-            after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
+            after = await environment.verified(context.expectation, context.deadline, since=since, patient=patient)
         if acted and needs_proof(context.step):
             self._proof = await self._proven(after)
             await self._downloaded()  # one may only have begun now, and be the proof
         if recorder is not None:
-            after = (*after, *session.downloads.verdicts(recorder))
+            after = (*after, *environment.downloads.verdicts(recorder))
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
         if failing(after) is not None:
@@ -375,27 +344,29 @@ class StepRun:
 
     async def _downloaded(self) -> None:
         """Wait until what the step has begun to download is here, or the step's time is up."""
-        session, recorder = self._context.session, self._context.recorder
+        context, recorder = self.context, self.context.recorder
         if recorder is not None:
-            await session.until(lambda: not session.downloads.running(recorder), self._context.deadline.left())
+            downloads = context.environment.downloads
+            await context.tabs.until(lambda: not downloads.running(recorder), context.deadline.left())
 
     async def _proven(self, after: tuple[PredicateResult, ...]) -> Proof:
         """What shows that the press did something; what comes of it may take a moment."""
-        context, proof = self._context, Proof.NONE
+        context, proof = self.context, Proof.NONE
 
         def shown() -> bool:
             nonlocal proof
-            url = context.session.current.url
-            proof = proof_of(context.before, after, self.evidence(), changed=context.attempt.changed, url=url)
+            url = context.tabs.current.url
+            proof = proof_of(context.before, after, context.evidence(), changed=context.attempt.changed, url=url)
             return proof is not Proof.NONE
 
-        await context.session.until(shown, context.deadline.left(_PROOF_S))
+        await context.tabs.until(shown, context.deadline.left(_PROOF_S))
         return proof
 
     async def _snapshot(self) -> Snapshot | None:
-        session = self._context.session
+        context = self.context
         try:
-            return await snapshots.take(session.current, session.typed, about=self._context.step.instruction)
+            typed = context.environment.typed
+            return await snapshots.take(context.tabs.current, typed, about=context.step.instruction)
         except WireFailed:
             return None
 
@@ -409,8 +380,8 @@ class StepRun:
         snapshot: Snapshot | None = None,
         verified_at: float = 0.0,
     ) -> Report:
-        context, session = self._context, self._context.session
-        tab = session.current
+        context = self.context
+        tab = context.tabs.current
         found_at, acted_at = self._found_at or time.monotonic(), self._acted_at
         return Report(
             lookup=lookup,
@@ -419,17 +390,17 @@ class StepRun:
             proof=self._proof,
             before=context.before,
             after=after,
-            evidence=self.evidence(),
+            evidence=context.evidence(),
             given_at=context.given_at,
             is_fresh=context.is_fresh,
-            downloads=session.downloads.report(context.recorder),
+            downloads=context.environment.downloads.report(context.recorder),
             url=tab.url,
             title=tab.title,
             page_fault=consequences.page_fault(context) if acted else "",
             extracted=self._extracted,
             box=self._box,
             snapshot=snapshot,
-            evaluations=session.counts.evaluations - self._evaluated,
+            evaluations=context.tabs.counts.evaluations - self._evaluated,
             locating_ms=(found_at - self._begun) * 1000,
             acting_ms=max(0.0, acted_at - found_at) * 1000,
             verifying_ms=max(0.0, verified_at - acted_at) * 1000 if acted_at else 0.0,

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from replaywright.browser.devtools.channel import WORLD, Frame, Tab
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.step.attempt import Attempt, Expectation
+from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.environment import StepEnvironment
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
@@ -17,9 +18,6 @@ from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from replaywright.ports import BeforeDispatch, Work
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-
 _AFTERMATH_S = 1.0
 """Once an input is on its way, at least this long is spent on learning what became of it."""
 
@@ -27,18 +25,19 @@ _AFTERMATH_S = 1.0
 class StepContext:
     """One `Work` in one session, from its beginning to its report."""
 
-    def __init__(self, session: "ChromiumSession", work: Work, before_dispatch: BeforeDispatch | None) -> None:
-        self.session = session
+    def __init__(self, environment: StepEnvironment, work: Work, before_dispatch: BeforeDispatch | None) -> None:
+        self.environment = environment
+        self.tabs = environment.tabs
         self.work = work
         self.step = work.step
         self.before_dispatch = before_dispatch
-        self.holds = before_dispatch is not None or session.is_read
+        self.holds = before_dispatch is not None or environment.is_read
         """Whether the page agent has to wait for a word before it does anything."""
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False
         """Whether the page may have been touched."""
-        self.expectation = Expectation.of(work.expect, session.next_token(), session.typed, session.custom)
-        self.tab: Tab = session.current
+        self.expectation = environment.expectation(work.expect)
+        self.tab: Tab = self.tabs.current
         self.frame: Frame = self.tab.main
         self.before: tuple[PredicateResult, ...] = ()
         """What held of the expectation before the step did anything."""
@@ -50,7 +49,7 @@ class StepContext:
         self._acted_in = ""
         """The document that was shown then."""
         self._preload: asyncio.Future[Mapping[str, Any]] | None = None
-        self._open_before = tuple(tab for tab in session.tabs if not tab.closed)
+        self._open_before = tuple(self.tabs.open_tabs)
         self._dialogs_before: tuple[str, ...] = ()
 
     @property
@@ -68,15 +67,15 @@ class StepContext:
         """Raise `ActionFailed`, which says whether the page may have been touched."""
         raise ActionFailed(reason, message, dispatched=self.dispatched)
 
-    async def left_alone(self) -> None:
-        """Wait until the page is read for the checkpoint before the step; that is none of the step's time."""
+    async def until_read(self) -> None:
+        """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""
         begun = time.monotonic()
-        await self.session.left_alone()
+        await self.environment.until_read()
         self.deadline.ends += time.monotonic() - begun
 
     async def permitted(self, target: Target | None) -> None:
         """Wait until `target`, or the page, may be given something."""
-        await self.left_alone()
+        await self.until_read()
         if self.before_dispatch is not None:
             await self.before_dispatch(target, self.before)
 
@@ -92,12 +91,10 @@ class StepContext:
     def arm(self, *, watch: bool = False) -> None:
         """Collect evidence from now on; have the expected new document answer without being asked."""
         self.armed_at, self.given_at = time.monotonic(), time.time()
-        self._acted_in = self.session.document
+        self._acted_in = self.tabs.document
         self.recorder = Recorder(self.frame.id, self.tab.main.id)
-        self.session.recorder = self.recorder
-        self._open_before = tuple(tab for tab in self.session.tabs if not tab.closed)
-        if self.work.causes is None or Cause.POPUP in self.work.causes:
-            self.session.hear_popups(self.recorder)
+        self.tabs.record(self.recorder, popups=self.work.causes is None or Cause.POPUP in self.work.causes)
+        self._open_before = tuple(self.tabs.open_tabs)
         expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)
         if expected and self.attempt.probes and self._preload is None:
             params = {"source": self.expectation.script, "worldName": WORLD}
@@ -116,20 +113,20 @@ class StepContext:
     def evidence(self) -> Evidence:
         """What was seen of the step so far; after its report, what remains to be told."""
         seen = Evidence() if self.recorder is None else self.recorder.evidence()
-        opened = [tab for tab in self.session.tabs_seen if tab not in self._open_before]
+        opened = [tab for tab in self.tabs.seen if tab not in self._open_before]
         tabs = [f"opened {_address(tab)}" for tab in opened]
         tabs += [f"closed {_address(tab)}" for tab in (*self._open_before, *opened) if tab.closed]
         if self.recorder is not None:
             tabs += ["opened and closed again"] * self.recorder.popups.count("")
-        self._dialogs_before += self.session.dialogs.earlier()
+        self._dialogs_before += self.environment.dialogs.earlier()
         dialogs = (*self._dialogs_before, *seen.dialogs)[:DIALOG_LIMIT]
         return seen.model_copy(update={"tabs": tuple(tabs[:LIST_LIMIT]), "dialogs": dialogs})
 
     @property
     def is_fresh(self) -> bool:
         """Whether the document that is shown was loaded after the input was given."""
-        is_loaded = self.session.current.url.startswith(("http://", "https://"))
-        return bool(self._acted_in) and is_loaded and self.session.document != self._acted_in
+        is_loaded = self.tabs.current.url.startswith(("http://", "https://"))
+        return bool(self._acted_in) and is_loaded and self.tabs.document != self._acted_in
 
     # ------------------------------------------------------------------------------- pages that ask to stay
 
