@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Tab
-from replaywright.browser.devtools.connection import Connection
-from replaywright.browser.devtools.dialogs import Dialogs
-from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
+from replaywright.browser.devtools.connection import BrowserConnection
+from replaywright.browser.devtools.dialogs import DialogHandler
+from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, DownloadTracker
 from replaywright.browser.devtools.journal import Journal
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input.uploads import Copies
 from replaywright.browser.reading import capture, marks, snapshots, storage
 from replaywright.browser.step import asking, overrides
@@ -54,7 +54,7 @@ class ChromiumSession:
         self,
         browser: Browser,
         context: BrowserContext,
-        connection: Connection,
+        connection: BrowserConnection,
         *,
         directory: str = "",
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
@@ -64,8 +64,8 @@ class ChromiumSession:
         self.tabs = tabs = Tabs(browser, context, connection)
         self.environment = StepEnvironment(
             tabs=tabs,
-            dialogs=Dialogs(tabs),
-            downloads=Downloads(tabs, directory, download_limit_bytes),
+            dialogs=DialogHandler(tabs),
+            downloads=DownloadTracker(tabs, directory, download_limit_bytes),
             copies=Copies(directory),
             upload_roots=upload_roots,
             custom=custom or {},
@@ -131,7 +131,7 @@ class ChromiumSession:
         context = run.context
         try:
             return await run.perform()
-        except WireFailed as exc:
+        except CdpFailed as exc:
             _ = tabs.current  # raises if the cause is that the browser or its last page is gone
             reason = "timeout" if exc.timed_out else "detached"
             raise ActionFailed(reason, str(exc), dispatched=context.dispatched) from None
@@ -173,7 +173,7 @@ class ChromiumSession:
         assert self._last is not None
         try:
             return await self._last.look_again(report, timeout_ms / 1000)
-        except WireFailed as exc:
+        except CdpFailed as exc:
             _ = self.tabs.current  # raises if the cause is that the browser or its last page is gone
             raise ActionFailed("detached", str(exc), dispatched=True) from None
 
@@ -194,7 +194,7 @@ class ChromiumSession:
         with self.environment.dialogs.leaving():
             try:
                 return all([await self._leaves(tab, deadline) for tab in self.tabs.attached])
-            except WireFailed:
+            except CdpFailed:
                 return False
 
     async def _leaves(self, tab: Tab, deadline: Deadline) -> bool:
@@ -204,7 +204,7 @@ class ChromiumSession:
         """
         if not tab.closed and tab.url not in BLANK:
             leaving = {"expression": f"location.replace({BLANK[0]!r})"}
-            await tab.wire.send("Runtime.evaluate", leaving, timeout_s=deadline.left())
+            await tab.cdp.send("Runtime.evaluate", leaving, timeout_s=deadline.left())
         return await self.tabs.until(lambda: tab.closed or tab.url in BLANK, deadline.left())
 
     @property
@@ -249,12 +249,12 @@ class ChromiumSession:
         await tabs.until(lambda: bool(tabs.current.main.context), snapshots.FRAME_TIMEOUT_S)
         try:
             return await read(tabs.current)
-        except WireFailed as exc:
+        except CdpFailed as exc:
             tab = tabs.current
             await tabs.until(lambda: tab.main.loaded and bool(tab.main.context), snapshots.FRAME_TIMEOUT_S)
             try:  # a new document came in between
                 return await read(tab)
-            except WireFailed:
+            except CdpFailed:
                 tabs.require_alive()
                 raise ActionFailed("timeout", f"the page could not be read: {exc}", dispatched=False) from None
 
@@ -277,7 +277,7 @@ class ChromiumSession:
             try:
                 await self.tabs.until(lambda: bool(tab.main.context), storage.TAKE_S)
                 return await storage.take(tab, self.environment.typed, tabs=len(self.tabs.open_tabs))
-            except (PlaywrightError, WireFailed) as exc:
+            except (PlaywrightError, CdpFailed) as exc:
                 self.tabs.require_alive()
                 message = f"cookies and storage could not be read: {exc}"
                 raise ActionFailed("timeout", message[:300], dispatched=False) from None
@@ -288,7 +288,7 @@ class ChromiumSession:
         with self.environment.dialogs.leaving():
             try:
                 await storage.restore(self.tabs.current, state)
-            except (PlaywrightError, WireFailed, TimeoutError):
+            except (PlaywrightError, CdpFailed, TimeoutError):
                 self.tabs.require_alive()
                 message = f"cookies and storage could not be put back at {state.url[:200]!r}"
                 raise ActionFailed("navigation_failed", message, dispatched=True) from None

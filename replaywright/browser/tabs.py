@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.channel import Frame, Tab
-from replaywright.browser.devtools.connection import Connection
+from replaywright.browser.devtools.connection import BrowserConnection
 from replaywright.browser.devtools.evidence import Recorder
 from replaywright.browser.devtools.waiting import Pulse
-from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
-from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.domain.session.guard import Guard
 from replaywright.errors import SessionLost
@@ -28,17 +28,17 @@ Listener: TypeAlias = "Callable[[Tab | None, str, Mapping[str, Any]], None]"
 class Tabs:
     """The open tabs of one browser. Routes their events to listeners and to the recorder of the latest step."""
 
-    def __init__(self, browser: Browser, context: BrowserContext, connection: Connection) -> None:
+    def __init__(self, browser: Browser, context: BrowserContext, connection: BrowserConnection) -> None:
         self.pulse = Pulse()
-        self.counts = Counts()
-        self.wire = Wire(connection, "", self._on_browser_event, self.counts)
+        self.counts = EvaluationCounter()
+        self.cdp = CdpSession(connection, "", self._on_browser_event, self.counts)
         """CDP session of the browser itself."""
         self.listeners: list[Listener] = []
         self.attached: list[Tab] = []
         """All tabs, except those that were removed after they closed."""
         self.seen: list[Tab] = []
         """`attached`, and the tabs that closed since the present step began."""
-        self.attempt: Attempt | None = None
+        self.attempt: PageAttempt | None = None
         """The attempt that receives the page agent's messages."""
         self.recorder: Recorder | None = None
         """Collects evidence from the moment of an input on; None between steps."""
@@ -74,11 +74,11 @@ class Tabs:
         self._current = next((tab for tab in self.attached if tab.url not in BLANK), self.attached[0])
 
     async def _attach(self, page: Page) -> None:
-        tab = Tab(page, self.wire, self.pulse, self, self.counts)
+        tab = Tab(page, self.cdp, self.pulse, self, self.counts)
         try:
             async with asyncio.timeout(TAB_TIMEOUT_S):
                 await tab.open()
-        except (WireFailed, PlaywrightError, TimeoutError):
+        except (CdpFailed, PlaywrightError, TimeoutError):
             return  # the tab closed or hangs: it cannot be used
         if self._tab_of(page) is None:
             self.attached.append(tab)
@@ -164,8 +164,8 @@ class Tabs:
             SessionLost: the browser is gone.
         """
         try:
-            made = await self.wire.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
-        except WireFailed as exc:
+            made = await self.cdp.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
+        except CdpFailed as exc:
             self.require_alive()
             raise SessionLost(f"the browser opens no tab: {exc.message}") from None
         frame_id: str = made["targetId"]
@@ -180,7 +180,7 @@ class Tabs:
         """Raise `SessionLost` when the browser is gone."""
         if self._detached:
             raise SessionLost("this session was detached")
-        if not (self.wire.connection.is_open and self._browser.is_connected()):
+        if not (self.cdp.connection.is_open and self._browser.is_connected()):
             raise SessionLost("the connection to the browser is closed")
 
     async def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -201,8 +201,8 @@ class Tabs:
             task.cancel()
         for tab in self.attached:
             tab.detach()
-        self.wire.close()
-        self.wire.connection.close()
+        self.cdp.close()
+        self.cdp.connection.close()
         try:
             async with asyncio.timeout(5):
                 await self._browser.close()  # attached over CDP, this closes the connection only
@@ -240,7 +240,7 @@ class Tabs:
         for listener in tuple(self.listeners):
             listener(tab, method, params)
 
-    def _on_browser_event(self, _wire: Wire, method: str, params: Mapping[str, Any]) -> None:
+    def _on_browser_event(self, _cdp: CdpSession, method: str, params: Mapping[str, Any]) -> None:
         for listener in tuple(self.listeners):
             listener(None, method, params)
         self.pulse.beat()

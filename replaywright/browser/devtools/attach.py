@@ -11,12 +11,12 @@ from playwright._impl._driver import get_driver_env
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.connection import connected
 from replaywright.browser.devtools.dialogs import dismiss_unattended
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.devtools.endpoint import driver_url, shown
 from replaywright.browser.devtools.stopping import stop_loading
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.session import ChromiumSession
 from replaywright.children import for_browser
 from replaywright.domain.predicate.evaluation import CustomPredicate
@@ -98,7 +98,7 @@ class ChromiumBrowsers:
                 )
             try:
                 await session.open()
-            except (PlaywrightError, SessionLost, WireFailed) as exc:
+            except (PlaywrightError, SessionLost, CdpFailed) as exc:
                 raise SessionLost(f"the browser at {shown(endpoint)!r} shows no page that answers") from exc
             undo.pop_all()
         return session

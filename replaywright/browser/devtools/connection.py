@@ -41,7 +41,7 @@ class Hearer(Protocol):
         """The browser has closed the session, or is gone itself."""
 
 
-class Connection(asyncio.Protocol):
+class BrowserConnection(asyncio.Protocol):
     """Open it by `connected`. Messages may be of any size; nothing is compressed, and nobody is pinged."""
 
     def __init__(self, url: str) -> None:
@@ -182,7 +182,7 @@ class Connection(asyncio.Protocol):
             hearer.heard(method, params)
 
 
-async def connected(endpoint: str) -> Connection:
+async def connected(endpoint: str) -> BrowserConnection:
     """Connect to the browser at this DevTools endpoint (`replaywright.browser.devtools.endpoint`).
 
     Raises:
@@ -190,14 +190,14 @@ async def connected(endpoint: str) -> Connection:
     """
     if is_unix(endpoint):
         with reachable(endpoint) as (path, resource):
-            connection = Connection(f"ws://localhost{resource}")
+            connection = BrowserConnection(f"ws://localhost{resource}")
             await connection.open(path)
         return connection
     unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read the authorities' certificates takes 20 ms
     async with httpx.AsyncClient(base_url=endpoint, trust_env=False, verify=unused, timeout=ANSWER_S) as http:
         try:
             url = str((await http.get("/json/version")).json()["webSocketDebuggerUrl"])
-            connection = Connection(url)
+            connection = BrowserConnection(url)
         except (httpx.HTTPError, ValueError, KeyError, WebSocketException) as exc:
             raise ConnectionError(f"no browser answers at {endpoint!r}: {exc!r}") from exc
     await connection.open()

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.connection import connected
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
-from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
 from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.text import shorten
 from replaywright.domain.secrets.secret_sites import refusal
@@ -37,17 +37,17 @@ async def dismiss_unattended(endpoint: str) -> bool:
     except (OSError, TimeoutError) as exc:
         _log.warning("open dialogs could not be dismissed: %r", exc)
         return False
-    browser = Wire(connection, "", lambda *_: None, Counts())
+    browser = CdpSession(connection, "", lambda *_: None, EvaluationCounter())
     try:
         return await _brought_to_front(browser)
-    except WireFailed as exc:
+    except CdpFailed as exc:
         _log.warning("open dialogs could not be dismissed: %s", exc)
         return False
     finally:
         connection.close()
 
 
-async def _brought_to_front(browser: Wire) -> bool:
+async def _brought_to_front(browser: CdpSession) -> bool:
     """Bring every page to the front, and behind another one; whether there was one."""
     targets = (await browser.send("Target.getTargets", timeout_s=CONNECT_S))["targetInfos"]
     pages = [target["targetId"] for target in targets if target["type"] == "page"]
@@ -62,7 +62,7 @@ async def _brought_to_front(browser: Wire) -> bool:
     return True
 
 
-class Dialogs:
+class DialogHandler:
     """Answers the dialogs of all tabs.
 
     A declared answer is for what the step sets off: before its input, in other tabs and between steps it is no.

@@ -56,7 +56,7 @@ class Transfer:
     """Begun under an earlier attachment: the browser tells nothing more about it."""
 
 
-class Downloads:
+class DownloadTracker:
     """The downloads of one session."""
 
     def __init__(self, tabs: Tabs, directory: str, limit_bytes: int) -> None:
@@ -71,13 +71,13 @@ class Downloads:
         """Have the browser write to the session's folder from now on, and look what lies there already.
 
         Raises:
-            WireFailed: the browser does not answer.
+            CdpFailed: the browser does not answer.
         """
         if self._folder is None:
             return
         await asyncio.to_thread(self._folder.mkdir, mode=0o700, parents=True, exist_ok=True)  # a disk may be busy
         behaviour = {"behavior": "allowAndName", "downloadPath": str(self._folder), "eventsEnabled": True}
-        await self._tabs.wire.send("Browser.setDownloadBehavior", behaviour)
+        await self._tabs.cdp.send("Browser.setDownloadBehavior", behaviour)
         await asyncio.to_thread(self._find_left_over)
 
     # -------------------------------------------------------------------------------------------- hearing
@@ -112,7 +112,7 @@ class Downloads:
         if refusal is None:
             return False
         if transfer.state == "running":
-            self._tabs.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.cdp.tell("Browser.cancelDownload", {"guid": transfer.number})
         transfer.state, transfer.rule = "blocked", refusal.rule
         return True
 
@@ -142,7 +142,7 @@ class Downloads:
             return
         if max(transfer.size, transfer.total) > self._limit_bytes:
             transfer.state = "too_large"
-            self._tabs.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.cdp.tell("Browser.cancelDownload", {"guid": transfer.number})
         elif params["state"] == "completed":
             transfer.state = "saved"
         elif params["state"] == "canceled":

@@ -38,7 +38,7 @@ def without_query(url: str) -> str:
 
 
 @dataclass
-class Traffic:
+class TabTraffic:
     """The requests of one tab that are under way."""
 
     pending: dict[str, float] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Recorder:
         if len(self.downloads) < LIST_LIMIT:
             self.downloads.setdefault(number, safe_name(suggested))
 
-    def awaits_answer(self, traffic: Traffic, url: str) -> bool:
+    def awaits_answer(self, traffic: TabTraffic, url: str) -> bool:
         """Whether an answer is under way that tells what became of what was sent to the site of `url`."""
         sent = (number for number, request in self._requests.items() if is_same_site(request.url, url))
         return any(number in traffic.pending for number in sent)
@@ -157,7 +157,7 @@ class Recorder:
         kind = "worker" if by_worker else "request"
         self._requests[number] = UnsafeRequest(method=method, url=without_query(url), kind=kind)
 
-    def hear(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
+    def hear(self, traffic: TabTraffic, method: str, params: Mapping[str, Any]) -> None:
         """Take what matters out of the protocol's events."""
         match method:
             case "Page.frameRequestedNavigation":
@@ -195,7 +195,7 @@ class Recorder:
             self.windows += 1  # a link clicked with a key or the middle button; all others say `windowOpen`
             self.saw(Cause.POPUP)
 
-    def _network(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
+    def _network(self, traffic: TabTraffic, method: str, params: Mapping[str, Any]) -> None:
         match method:
             case "Network.requestWillBeSent":
                 self._request(params)

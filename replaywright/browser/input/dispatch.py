@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import choosing, entering, hand, pointer, sliding, uploads
 from replaywright.browser.reading import frames
 from replaywright.browser.step.attempt import Blocked
-from replaywright.browser.step.find import Found, why_blocked
+from replaywright.browser.step.find import FoundElement, why_blocked
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.steps import (
@@ -31,7 +31,7 @@ _LANDING_GRACE_S = 0.5
 """After the browser has delivered an input: how long the agent's word that it arrived may still take."""
 
 
-class Dispatch:
+class InputDispatch:
     """The input of one step, given once, or again when it had not led to what was wanted (`tries`)."""
 
     def __init__(self, context: StepContext) -> None:
@@ -52,7 +52,7 @@ class Dispatch:
         attempt = self._context.attempt
         return not (attempt.landed or attempt.pressed or self._gave)
 
-    async def give(self, found: Found, files: Sequence[Path] = ()) -> None:
+    async def give(self, found: FoundElement, files: Sequence[Path] = ()) -> None:
         """Give the input to the element, and wait until it landed, was stopped, or has visibly taken effect.
 
         Raises:
@@ -77,7 +77,7 @@ class Dispatch:
             await self._landing([], _LANDING_GRACE_S)
         elif place is not None and entering.is_pasted(step, found.ready, text, self.tries):
             async with entering.carried(context.tabs, context.tab, found.frame, text):
-                await self._landing(hand.press(context.tab.wire, "Control+V"), _LANDING_GRACE_S)
+                await self._landing(hand.press(context.tab.cdp, "Control+V"), _LANDING_GRACE_S)
         elif isinstance(step, Upload):
             await self._upload(step, found.frame, place, files)
         else:
@@ -142,7 +142,7 @@ class Dispatch:
             await self._landing(upload.drop(place), _LANDING_GRACE_S)
         else:
             async with upload.caught_chooser():
-                await self._landing(hand.point(context.tab.wire, place, clicks=1), _LANDING_GRACE_S)
+                await self._landing(hand.point(context.tab.cdp, place, clicks=1), _LANDING_GRACE_S)
                 if attempt.intercepted is None:
                     await upload.answer_chooser()
         if attempt.intercepted is None:
@@ -157,7 +157,7 @@ class Dispatch:
             await frames.bring_into_view(tab, frame, *point)
             uncovered = await frames.is_uncovered(tab, frame, *point)
             place = await frames.drawn_at(tab, frame, *point)
-        except (WireFailed, KeyError):
+        except (CdpFailed, KeyError):
             raise ActionFailed("detached", "the frame went away", dispatched=False) from None
         if not uncovered:
             raise ActionFailed("covered", "the frame is covered by something at that point", dispatched=False)
@@ -166,22 +166,22 @@ class Dispatch:
     def _input(self, place: tuple[float, float] | None) -> hand.Posted:
         """Post the trusted input of the step; nothing for what the agent does itself."""
         context = self._context
-        wire, text = context.tab.wire, context.work.text
+        cdp, text = context.tab.cdp, context.work.text
         match context.step:
             case Click() | DoubleClick() as step if place is not None:
                 clicks = 2 if isinstance(step, DoubleClick) else 1
                 button, modifiers = step.button or "left", step.modifiers or ()
-                return hand.point(wire, place, clicks, button=button, modifiers=modifiers)
+                return hand.point(cdp, place, clicks, button=button, modifiers=modifiers)
             case Switch() if place is not None:
-                return hand.point(wire, place, clicks=1)
+                return hand.point(cdp, place, clicks=1)
             case Hover() if place is not None:
-                return hand.point(wire, place, clicks=0)
+                return hand.point(cdp, place, clicks=0)
             case Fill() if place is not None and self.tries and "\n" in text:
-                return hand.enter_lines(wire, text)
+                return hand.enter_lines(cdp, text)
             case Fill() | Type() | Paste() as step if place is not None:
-                return hand.enter(wire, text, key_by_key=isinstance(step, Type))
+                return hand.enter(cdp, text, key_by_key=isinstance(step, Type))
             case Press(keys=combination):
-                return hand.press(wire, combination)
+                return hand.press(cdp, combination)
             case _:
                 # The agent does it itself: it has, or waits for the word when something had to be written first.
                 if context.holds:
@@ -206,7 +206,7 @@ class Dispatch:
         while await context.tabs.until(news, context.deadline.left(patience)) and attempt.wants and not over():
             wish = attempt.wants.pop(0)
             self._gave = True
-            await delivered(context, await choosing.give(context.tab.wire, context.frame, wish, self._place), over)
+            await delivered(context, await choosing.give(context.tab.cdp, context.frame, wish, self._place), over)
         recorder.landed = True if attempt.landed else None if over() else False
 
 

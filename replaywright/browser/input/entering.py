@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.step.attempt import Ready
 from replaywright.browser.tabs import Tabs
 from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, refusal
@@ -62,7 +62,7 @@ async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]
     """
     try:
         told = await tab.call(frame, script_for("origins"), timeout_s=ANSWER_S)
-    except WireFailed:
+    except CdpFailed:
         told = []
     origins = [str(origin) for origin in told or ()]
     if why := refusal(secrets, origins):
@@ -83,8 +83,8 @@ async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) ->
     script = script_for(call, *first, work.text, origins)
     params = {"expression": script, "uniqueContextId": frame.context, "returnByValue": True}
     try:
-        answer = await frame.wire.send("Runtime.evaluate", params, secret=True, timeout_s=ANSWER_S)
-    except WireFailed as exc:
+        answer = await frame.cdp.send("Runtime.evaluate", params, secret=True, timeout_s=ANSWER_S)
+    except CdpFailed as exc:
         if exc.timed_out:  # it may have been entered
             raise ActionFailed("timeout", "the page did not take the secret in time", dispatched=True) from None
         return "gone"
@@ -98,7 +98,7 @@ async def focused_frame(tab: Tab) -> Frame:
         try:
             if await tab.call(frame, script_for("hasFocus"), timeout_s=ANSWER_S):
                 return frame
-        except WireFailed:  # the frame went away
+        except CdpFailed:  # the frame went away
             continue
     return tab.main
 
@@ -112,7 +112,7 @@ async def _empty(tabs: Tabs, tab: Tab, frame: Frame) -> None:
             try:
                 if place.context and not tab.closed and await _carry(place, ""):
                     return
-            except WireFailed:
+            except CdpFailed:
                 await tabs.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
     message = "the clipboard could not be emptied after the paste: end this session if the value is a secret"
     raise ActionFailed("clipboard_kept", message, dispatched=True)
@@ -120,7 +120,7 @@ async def _empty(tabs: Tabs, tab: Tab, frame: Frame) -> None:
 
 async def _carry(frame: Frame, text: str) -> bool:
     params = {"expression": script_for("carry", text), "uniqueContextId": frame.context, "returnByValue": True}
-    answer = await frame.wire.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
+    answer = await frame.cdp.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
     return answer["result"].get("value") is True
 
 

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import hand, keys
-from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.task.steps import Drag, Offset, PointerStep, Position, Scroll, Step
 from replaywright.errors import ActionFailed
 
@@ -95,7 +95,7 @@ class Dragging:
         self,
         tab: Tab,
         frame: Frame,
-        attempt: Attempt,
+        attempt: PageAttempt,
         *,
         until: Callable[[Callable[[], bool], float], Awaitable[bool]],
         placed: Callable[[Frame, Place], Awaitable[Place]],
@@ -123,22 +123,22 @@ class Dragging:
         Raises:
             ActionFailed: the drag had begun and was called off: `no_destination`, `intercepted`, `not_dropped`.
         """
-        wire = self._tab.wire
+        cdp = self._tab.cdp
         self._tab.dragged = None
-        await wire.send("Input.setInterceptDrags", {"enabled": True})
+        await cdp.send("Input.setInterceptDrags", {"enabled": True})
         try:
             await self._drag(start)
         finally:
             if self._held:
-                hand.up(wire, self._pointer).add_done_callback(lambda _: self._tab.pulse.beat())
-            wire.tell("Input.setInterceptDrags", {"enabled": False})
+                hand.up(cdp, self._pointer).add_done_callback(lambda _: self._tab.pulse.beat())
+            cdp.tell("Input.setInterceptDrags", {"enabled": False})
 
     async def _drag(self, start: Place) -> None:
-        wire, attempt = self._tab.wire, self._attempt
+        cdp, attempt = self._tab.cdp, self._attempt
         self._pointer = self._start = start
-        await self._delivered(hand.move(wire, start))
+        await self._delivered(hand.move(cdp, start))
         self._held = True
-        await self._delivered(hand.down(wire, start))
+        await self._delivered(hand.down(cdp, start))
         await self._until(lambda: self._over() or attempt.pressed, self._deadline.left(TAKEN_S))
         if self._over() or not attempt.pressed:
             await self._let_go()
@@ -174,7 +174,7 @@ class Dragging:
             told = await self._tab.call(self._frame, script, timeout_s=max(1.0, self._deadline.left()))
             point = None if told is None or told["point"] is None else (told["point"]["x"], told["point"]["y"])
             point = None if point is None else await self._placed(self._frame, point)
-        except (WireFailed, ActionFailed):  # the document or its frame went away, or the frame is covered there
+        except (CdpFailed, ActionFailed):  # the document or its frame went away, or the frame is covered there
             told = point = None
         if told is None:
             return Aim(None, over=False, native=False, gone=True)
@@ -207,7 +207,7 @@ class Dragging:
             await self._take_over()
         self._pointer = place
         if self._data is None:
-            await self._delivered(hand.move(self._tab.wire, place, pressed="left"))
+            await self._delivered(hand.move(self._tab.cdp, place, pressed="left"))
         else:
             await self._delivered(self._drag_event("dragOver", place))
 
@@ -217,12 +217,12 @@ class Dragging:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        await self._delivered(hand.up(self._tab.wire, self._pointer))
+        await self._delivered(hand.up(self._tab.cdp, self._pointer))
         self._held = False
 
     def _drag_event(self, kind: str, place: Place) -> hand.Sent:
         params = {"type": kind, "x": place[0], "y": place[1], "data": self._data}
-        return self._tab.wire.post("Input.dispatchDragEvent", params)
+        return self._tab.cdp.post("Input.dispatchDragEvent", params)
 
     async def _delivered(self, sent: hand.Sent) -> None:
         sent.add_done_callback(lambda _: self._tab.pulse.beat())
@@ -240,9 +240,9 @@ class Dragging:
         if self._data is not None:
             await self._delivered(self._drag_event("dragCancel", self._pointer))
         for event in keys.press("Escape"):
-            self._tab.wire.tell("Input.dispatchKeyEvent", event)
+            self._tab.cdp.tell("Input.dispatchKeyEvent", event)
         self._pointer = self._start
-        await self._delivered(hand.move(self._tab.wire, self._start, pressed="left"))
+        await self._delivered(hand.move(self._tab.cdp, self._start, pressed="left"))
         await self._let_go()
         if aim.gone or aim.point is None:
             raise ActionFailed("no_destination", "the destination went away while it was dragged to", dispatched=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
-from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.attempt import PageAttempt
 from replaywright.browser.tabs import Tabs
 
 MOST_PAGES = 300
@@ -20,7 +20,7 @@ async def search(
     tabs: Tabs,
     tab: Tab,
     frame: Frame,
-    attempt: Attempt,
+    attempt: PageAttempt,
     *,
     is_enough: Callable[[], bool],
     deadline: Deadline,
@@ -40,7 +40,7 @@ async def search(
         try:
             script = script_for("searchOn", attempt.token)
             told = await tab.call(frame, script, timeout_s=max(0.1, deadline.left()))
-        except WireFailed:
+        except CdpFailed:
             return False
         if told["found"] or is_enough():
             return True

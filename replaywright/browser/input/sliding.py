@@ -100,7 +100,7 @@ class _Slider:
 
     async def _press(self, key: str, times: int = 1) -> float:
         before = self.now
-        posted = [event for _ in range(times) for event in hand.press(self._tab.wire, key)]
+        posted = [event for _ in range(times) for event in hand.press(self._tab.cdp, key)]
         await self._settled(posted, before)
         return self.now
 
@@ -124,14 +124,14 @@ class _Slider:
 
     async def by_thumb(self, place: tuple[float, float]) -> bool:
         """Whether the value was reached by dragging; the thumb is let go of where it came nearest."""
-        wire = self._tab.wire
-        await self._settled([hand.move(wire, place)], self.now)
-        await self._settled([hand.down(wire, place)], self.now)
+        cdp = self._tab.cdp
+        await self._settled([hand.move(cdp, place)], self.now)
+        await self._settled([hand.down(cdp, place)], self.now)
         if self.is_over:
-            await self._settled([hand.up(wire, place)], self.now)
+            await self._settled([hand.up(cdp, place)], self.now)
             return False
         along = await self._search(place)
-        await self._settled([hand.up(wire, self._at(place, along))], self.now)
+        await self._settled([hand.up(cdp, self._at(place, along))], self.now)
         return self.now == self._wanted
 
     def _at(self, place: tuple[float, float], along: float) -> tuple[float, float]:
@@ -146,7 +146,7 @@ class _Slider:
                 return along
             before, missing = self.now, self._wanted - self.now
             along += step
-            await self._settled([hand.move(self._tab.wire, self._at(place, along), pressed="left")], before)
+            await self._settled([hand.move(self._tab.cdp, self._at(place, along), pressed="left")], before)
             moved = self.now - before
             if self.now == self.nearest:
                 best = along

@@ -15,10 +15,10 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
 from replaywright.browser.devtools.journal import Journal
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.domain.page.pictures import Box
 from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
@@ -153,7 +153,7 @@ class _Capturing:
     async def _view(self) -> Box:
         try:
             x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
-        except WireFailed as exc:
+        except CdpFailed as exc:
             raise NotHad(f"the page did not answer: {exc}") from exc
         return Box(x=x, y=y, width=width, height=height)
 
@@ -192,7 +192,7 @@ class _Capturing:
                 continue
             try:
                 answer = await self.call(frame, "hide", found, frame.id in blind, until)
-            except WireFailed as exc:
+            except CdpFailed as exc:
                 raise NotMasked(f"a secret on the page could not be hidden: {exc}") from exc
             if answer < 0:
                 raise NotMasked("a secret on the page could not be hidden")
@@ -203,7 +203,7 @@ class _Capturing:
         """Places in the frame that show a secret; None when the frame does not answer, or has too much to look at."""
         try:
             told = await self.call(frame, "texts", {**TEXT_LIMITS, "height": FAR if whole else None})
-        except WireFailed as exc:
+        except CdpFailed as exc:
             self.hangs = self.hangs or (exc.timed_out and frame is self.tab.main)
             return None
         if not told["complete"]:
@@ -227,18 +227,18 @@ class _Capturing:
         return found
 
     async def _shoot(self, *, whole: bool, jpeg: bool) -> bytes:
-        wire = self.tab.wire
+        cdp = self.tab.cdp
         try:
             wanted: dict[str, Any] = {"format": "jpeg", "quality": JPEG_QUALITY} if jpeg else {"format": "png"}
             if whole:
-                metrics = await wire.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
+                metrics = await cdp.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
                 size, seen = metrics["cssContentSize"], metrics["cssVisualViewport"]
                 width = min(max(size["width"], seen["clientWidth"]), WIDTH_LIMIT)
                 height = min(max(size["height"], seen["clientHeight"]), HEIGHT_LIMIT)
                 clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
                 wanted |= {"captureBeyondViewport": True, "clip": clip}
-            told = await wire.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
-        except WireFailed as exc:
+            told = await cdp.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
+        except CdpFailed as exc:
             raise NotHad(f"no picture could be taken: {exc}") from exc
         data = base64.b64decode(told["data"])
         if len(data) > PICTURE_BYTES:
@@ -265,7 +265,7 @@ class _Capturing:
                 continue
             try:
                 told = await self.call(frame, "write", {"characters": left, "ms": 1_000})
-            except WireFailed as exc:
+            except CdpFailed as exc:
                 if frame is self.tab.main:
                     raise NotHad(f"the document could not be read: {exc}") from exc
                 parts.append(f"<!-- did not answer: document {where} -->")

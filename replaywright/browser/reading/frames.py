@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replaywright.browser.devtools.cdp import COMMAND_TIMEOUT_S, CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.browser.devtools.wire import COMMAND_TIMEOUT_S, WireFailed
 from replaywright.domain.page.targets import FrameStep
 
 DRAWN_S = 1.0
@@ -22,11 +22,11 @@ async def describe(tab: Tab, frame: Frame) -> FrameStep:
     """The hop from its parent into `frame`.
 
     Raises:
-        WireFailed: the frame is gone.
+        CdpFailed: the frame is gone.
     """
     parent = tab.frames[frame.parent or ""]
-    owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": frame.id})
-    node = await parent.wire.send("DOM.describeNode", {"backendNodeId": owner["backendNodeId"]})
+    owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": frame.id})
+    node = await parent.cdp.send("DOM.describeNode", {"backendNodeId": owner["backendNodeId"]})
     flat = node["node"].get("attributes", ())
     attributes = dict(zip(flat[::2], flat[1::2], strict=True))
     return FrameStep(
@@ -49,7 +49,7 @@ async def find(tab: Tab, path: Sequence[FrameStep]) -> Frame | None:
         children = tab.children(frame)
         try:
             described = await asyncio.gather(*(describe(tab, child) for child in children))
-        except (WireFailed, KeyError, ValueError):  # a frame went away meanwhile
+        except (CdpFailed, KeyError, ValueError):  # a frame went away meanwhile
             return None
         chosen = choose(step, described)
         if chosen is None:
@@ -108,7 +108,7 @@ async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, f
     """Where a point of the viewport of `frame` is in the viewport of the top document, in CSS pixels.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     for quad in await quads(tab, frame):
         x, y = quad.place(x, y)
@@ -119,7 +119,7 @@ async def quads(tab: Tab, frame: Frame) -> tuple[Quad, ...]:
     """What takes a point of the viewport of `frame` to the top document's, one after the other; none for that itself.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     return tuple([await _quad(tab, hop) for hop in reversed(_roots(tab, frame))])
 
@@ -130,15 +130,15 @@ async def bring_into_view(tab: Tab, frame: Frame, x: float, y: float) -> None:
     The agent in a frame scrolls the documents of its own process only.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     for hop in reversed(_roots(tab, frame)):
         parent = tab.frames[hop.parent or ""]
         quad = await _quad(tab, hop)
-        if hop.wire is not parent.wire:
-            owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": hop.id})
+        if hop.cdp is not parent.cdp:
+            owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": hop.id})
             point = {"x": x, "y": y, "width": 1, "height": 1}
-            await parent.wire.send(
+            await parent.cdp.send(
                 "DOM.scrollIntoViewIfNeeded", {"backendNodeId": owner["backendNodeId"], "rect": point}
             )
             scrolled = await _quad(tab, hop)
@@ -153,7 +153,7 @@ async def _drawn(tab: Tab, frame: Frame) -> None:
 
     A page that is not shown is not drawn either.
     """
-    with contextlib.suppress(WireFailed):
+    with contextlib.suppress(CdpFailed):
         await tab.call(frame, _DRAWN, timeout_s=DRAWN_S)
 
 
@@ -164,30 +164,30 @@ async def is_uncovered(tab: Tab, frame: Frame, x: float, y: float) -> bool:
     the frame, only they can tell.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     for hop in reversed(_roots(tab, frame)):
         parent = tab.frames[hop.parent or ""]
         x, y = (await _quad(tab, hop)).place(x, y)
         hit = await _hit(parent, x, y)
-        if hop.wire is parent.wire:
+        if hop.cdp is parent.cdp:
             inside = [known.id for known in tab.frames.values() if hop in tab.ancestors(known)]
             if hit.get("frameId") not in inside:
                 return False
         else:
-            owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": hop.id})
+            owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": hop.id})
             if hit.get("backendNodeId") != owner["backendNodeId"]:
                 return False
     return True
 
 
 async def _hit(frame: Frame, x: float, y: float) -> Mapping[str, Any]:
-    metrics = await frame.wire.send("Page.getLayoutMetrics")  # the command takes document coordinates
+    metrics = await frame.cdp.send("Page.getLayoutMetrics")  # the command takes document coordinates
     viewport = metrics["cssVisualViewport"]
     place = {"x": round(x + viewport["pageX"]), "y": round(y + viewport["pageY"])}
     try:
-        return await frame.wire.send("DOM.getNodeForLocation", place)
-    except WireFailed as exc:
+        return await frame.cdp.send("DOM.getNodeForLocation", place)
+    except CdpFailed as exc:
         if exc.closed or exc.timed_out:
             raise
         return {}  # nothing is there: the point is outside of the window
@@ -196,13 +196,13 @@ async def _hit(frame: Frame, x: float, y: float) -> Mapping[str, Any]:
 def _roots(tab: Tab, frame: Frame) -> list[Frame]:
     """The hops whose offsets add up: within one process, boxes are given in the process's own topmost frame."""
     hops = tab.ancestors(frame)[1:]
-    return [hop for hop in hops if hop is frame or hop.wire is not tab.frames[hop.parent or ""].wire]
+    return [hop for hop in hops if hop is frame or hop.cdp is not tab.frames[hop.parent or ""].cdp]
 
 
 async def _quad(tab: Tab, frame: Frame) -> Quad:
     parent = tab.frames[frame.parent or ""]
-    owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": frame.id})
-    model = (await parent.wire.send("DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]}))["model"]
+    owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": frame.id})
+    model = (await parent.cdp.send("DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]}))["model"]
     content, border = _corners(model["content"]), _corners(model["border"])
     if _is_upright(border, model["width"], model["height"]):
         (left, top), (right, bottom) = content[0], content[2]

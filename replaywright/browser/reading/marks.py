@@ -14,8 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading import capture, frames, snapshots
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.ports import Look
@@ -51,12 +51,12 @@ async def look(
     """The page, and its picture with a mark on each element whose id `wanted` names and that is to be seen.
 
     Raises:
-        WireFailed: the page cannot be read. That there is no picture is no error: `Look.missing` says why.
+        CdpFailed: the page cannot be read. That there is no picture is no error: `Look.missing` says why.
     """
     snapshot, origins = await snapshots.take_pictured(tab, typed)
     try:
         picture = await _picture(tab, typed, {one: origins[one] for one in wanted(snapshot)}, redact)
-    except (capture.NotHad, WireFailed) as exc:
+    except (capture.NotHad, CdpFailed) as exc:
         return Look(snapshot, missing=redact(str(exc))[:200])
     return Look(snapshot, picture)
 
@@ -90,7 +90,7 @@ async def _placed_in(tab: Tab, frame: Frame, ids: Mapping[str, str]) -> list[_Ma
         if frame is not tab.main:
             told = await _uncovered(tab, frame, told[:FRAMED_LIMIT])
         quads = await frames.quads(tab, frame)
-    except WireFailed:
+    except CdpFailed:
         if frame is tab.main:
             raise
         return []  # the frame is gone, or not displayed: nothing of it can be marked

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading import frames
 from replaywright.domain.page.snapshot_text import LINE_LIMIT
 from replaywright.domain.page.snapshots import Element, Snapshot
@@ -55,7 +55,7 @@ async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = Non
     with a note. Without, everything is in it.
 
     Raises:
-        WireFailed: the top document does not answer.
+        CdpFailed: the top document does not answer.
     """
     script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
     snapshot, _ = await _taken(tab, secrets, script)
@@ -66,7 +66,7 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
     """The whole snapshot, and for each element's id its frame and the id by which the frame's agent still knows it.
 
     Raises:
-        WireFailed: the top document does not answer.
+        CdpFailed: the top document does not answer.
     """
     snapshot, origins = await _taken(tab, secrets, script_for("snapshot", {"pictured": True}))
     ids = (element.id for element in snapshot.elements)
@@ -75,7 +75,7 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
 
 async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
-        raise WireFailed("Runtime.evaluate", "the page has no document")
+        raise CdpFailed("Runtime.evaluate", "the page has no document")
     top = _Part(tab.main, await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
@@ -117,9 +117,9 @@ async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
             parent.notes.append("a frame was left out: too many frames, or the page took too long to read")
         level = []
         for (parent, (child, step, element_id)), answer in zip(read, told, strict=True):
-            if isinstance(answer, BaseException) and not isinstance(answer, WireFailed):
+            if isinstance(answer, BaseException) and not isinstance(answer, CdpFailed):
                 raise answer
-            part = None if isinstance(answer, WireFailed) else _Part(child, answer)
+            part = None if isinstance(answer, CdpFailed) else _Part(child, answer)
             parent.inside.append((part, step, element_id))
             if part is not None:
                 level.append((child, part))
@@ -178,7 +178,7 @@ async def _placed(tab: Tab, frame: Frame, part: _Part) -> list[tuple[Frame, Fram
         children = children[:SIBLINGS_LIMIT]
     try:
         described = await asyncio.gather(*(frames.describe(tab, child) for child in children))
-    except (WireFailed, KeyError, ValueError):  # a frame went away while it was read
+    except (CdpFailed, KeyError, ValueError):  # a frame went away while it was read
         return []
     placed: list[tuple[Frame, FrameStep, str]] = []
     free = list(range(len(children)))
@@ -199,7 +199,7 @@ async def _note_closed_roots(frame: Frame, part: _Part) -> None:
         return
     try:
         nodes = await _described_suspects(frame)
-    except (WireFailed, KeyError):  # the document went away meanwhile, and its elements with it
+    except (CdpFailed, KeyError):  # the document went away meanwhile, and its elements with it
         part.notes.append(f"{suspects} elements could not be asked for closed shadow roots")
         return
     for node in nodes:
@@ -208,20 +208,20 @@ async def _note_closed_roots(frame: Frame, part: _Part) -> None:
 
 
 async def _described_suspects(frame: Frame) -> list[Mapping[str, Any]]:
-    wire = frame.wire
-    held = await wire.send(
+    cdp = frame.cdp
+    held = await cdp.send(
         "Runtime.evaluate",
         {"expression": script_for("suspects"), "uniqueContextId": frame.context, "objectGroup": _SUSPECTS},
         timeout_s=FRAME_TIMEOUT_S,
     )
     try:
-        listed = await wire.send(
+        listed = await cdp.send(
             "Runtime.getProperties", {"objectId": held["result"]["objectId"], "ownProperties": True}
         )
         ids = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
-        answers = await asyncio.gather(*(wire.send("DOM.describeNode", {"objectId": one}) for one in ids))
+        answers = await asyncio.gather(*(cdp.send("DOM.describeNode", {"objectId": one}) for one in ids))
     finally:
-        wire.tell("Runtime.releaseObjectGroup", {"objectGroup": _SUSPECTS})
+        cdp.tell("Runtime.releaseObjectGroup", {"objectGroup": _SUSPECTS})
     return [answer["node"] for answer in answers]
 
 

@@ -14,8 +14,8 @@ from typing import Any, cast
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, StorageState
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading.snapshots import FRAMES_LIMIT
 from replaywright.domain.common.urls import is_web, web_address
 from replaywright.domain.page.outlines import Outline
@@ -37,14 +37,14 @@ async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState,
     """The state of `tab` and what it shows, read at one moment.
 
     Raises:
-        WireFailed: the document does not answer.
+        CdpFailed: the document does not answer.
         PlaywrightError: cookies cannot be read.
     """
     cookies = asyncio.create_task(tab.page.context.cookies())
     inner = asyncio.create_task(_of_frames(tab))
     try:
         told, shown = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
-    except WireFailed:
+    except CdpFailed:
         cookies.cancel()
         inner.cancel()
         raise
@@ -62,12 +62,12 @@ async def outline(tab: Tab, typed: Sequence[str]) -> Outline:
     """What `tab` shows; values that hold one of `typed` are left out.
 
     Raises:
-        WireFailed: the document does not answer.
+        CdpFailed: the document does not answer.
     """
     inner = asyncio.create_task(_of_frames(tab))
     try:
         shown = await tab.call(tab.main, script_for("outline"), timeout_s=TAKE_S)
-    except WireFailed:
+    except CdpFailed:
         inner.cancel()
         raise
     return _outline([*shown, *await inner], typed)
@@ -81,7 +81,7 @@ async def _of_frames(tab: Tab) -> list[Any]:
     )
     shown: list[Any] = []
     for answer in told:
-        if isinstance(answer, WireFailed):
+        if isinstance(answer, CdpFailed):
             continue
         if isinstance(answer, BaseException):
             raise answer
@@ -113,7 +113,7 @@ async def restore(tab: Tab, state: PageState) -> None:
         raise ActionFailed(reason, str(exc), dispatched=False) from exc
     async with asyncio.timeout(RESTORE_S):
         await _open(tab.page, address.url, state)
-    await tab.wire.send("Page.enable")  # its answer comes after all events of the navigation
+    await tab.cdp.send("Page.enable")  # its answer comes after all events of the navigation
 
 
 async def _open(page: Page, url: str, state: PageState) -> None:

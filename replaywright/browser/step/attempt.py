@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import Wire
 from replaywright.domain.locating.matching import Candidate
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
 from replaywright.domain.page.targets import FrameStep, Target
@@ -20,7 +20,7 @@ RENEW_S = 100.0
 
 
 @dataclass(frozen=True)
-class Place:
+class ViewportBox:
     """A box in the viewport of a frame, in its CSS pixels, and how far its document was scrolled then."""
 
     left: float
@@ -42,7 +42,7 @@ class Ready:
     point: tuple[float, float] | None
     state: Mapping[str, Any]
     extracted: Mapping[str, Any] | None = None
-    place: Place | None = None
+    place: ViewportBox | None = None
     """What was to be seen of the element when it was found; None when nothing was."""
 
 
@@ -57,7 +57,7 @@ class Blocked:
 
 
 @dataclass
-class Asked:
+class AskedDocument:
     """A document that was asked for its answers."""
 
     context: str
@@ -68,7 +68,7 @@ class Asked:
 
 
 @dataclass(eq=False)
-class Attempt:
+class PageAttempt:
     """What the agent has said so far on behalf of one attempt, over all frames."""
 
     token: int
@@ -103,7 +103,7 @@ class Attempt:
     """Called at once: what the agent goes on to do by itself must find everything prepared."""
     heard: int = 0
     """How many messages came."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, AskedDocument] = field(default_factory=dict)
     """By frame id."""
 
     def take(self, frame: Frame, message: Mapping[str, Any]) -> None:
@@ -180,18 +180,18 @@ class Attempt:
 
     def _answer(self, frame: Frame, told: Sequence[Mapping[str, Any]]) -> None:
         answers = tuple(ProbeResult.model_validate(answer) for answer in told)
-        asked = self.asked.setdefault(frame.id, Asked(frame.context, time.monotonic()))
+        asked = self.asked.setdefault(frame.id, AskedDocument(frame.context, time.monotonic()))
         asked.context = frame.context
         asked.by_itself = False
         asked.answers = answers
 
     def expect_answer(self, frame: Frame, *, by_itself: bool = False) -> None:
         """The present document of `frame` has been asked, or answers by itself."""
-        self.asked[frame.id] = Asked(frame.context, time.monotonic(), by_itself=by_itself)
+        self.asked[frame.id] = AskedDocument(frame.context, time.monotonic(), by_itself=by_itself)
 
     def renew(self, frame: Frame) -> None:
         """What `frame` has answered so far was before the input: only its next answer counts."""
-        self.asked[frame.id] = Asked(frame.context, time.monotonic())
+        self.asked[frame.id] = AskedDocument(frame.context, time.monotonic())
         self.landed = self.pressed = self.undropped = False
         self.intercepted = None
         self.blocked = None
@@ -211,11 +211,11 @@ class Attempt:
         self.intercepted = None
 
 
-def _place(told: Mapping[str, Any] | None) -> Place | None:
+def _place(told: Mapping[str, Any] | None) -> ViewportBox | None:
     if told is None:
         return None
     sides = (float(told[side]) for side in ("left", "top", "right", "bottom", "scrollX", "scrollY"))
-    return Place(*sides)
+    return ViewportBox(*sides)
 
 
 @dataclass(eq=False)
@@ -223,10 +223,10 @@ class Expectation:
     """The predicates of a step and what the frames of a tab have answered to them."""
 
     predicates: tuple[Predicate, ...]
-    attempt: Attempt
+    attempt: PageAttempt
     secrets: Sequence[str] = ()
     custom: Mapping[str, CustomPredicate] = field(default_factory=dict)
-    preloaded: Wire | None = None
+    preloaded: CdpSession | None = None
     """Documents of this session that come from now on answer without being asked."""
 
     @classmethod
@@ -238,7 +238,7 @@ class Expectation:
         custom: Mapping[str, CustomPredicate] | None = None,
     ) -> "Expectation":
         """With a new attempt that asks what `predicates` need to know."""
-        return cls(tuple(predicates), Attempt(token, probes_of(predicates)), secrets, custom or {})
+        return cls(tuple(predicates), PageAttempt(token, probes_of(predicates)), secrets, custom or {})
 
     @property
     def told_probes(self) -> list[dict[str, Any]]:
@@ -258,7 +258,7 @@ class Expectation:
             asked = self.attempt.asked.get(frame.id)
             if asked is None or asked.context != frame.context or time.monotonic() - asked.since > RENEW_S:
                 is_new = asked is None or asked.context != frame.context
-                by_itself = is_new and frame.wire is self.preloaded and not frame.restored
+                by_itself = is_new and frame.cdp is self.preloaded and not frame.restored
                 self.attempt.expect_answer(frame, by_itself=by_itself)
                 if not by_itself:
                     tab.tell(frame, self.script)

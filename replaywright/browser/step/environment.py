@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from replaywright.browser.devtools.channel import Tab
-from replaywright.browser.devtools.dialogs import Dialogs
-from replaywright.browser.devtools.downloads import Downloads
+from replaywright.browser.devtools.dialogs import DialogHandler
+from replaywright.browser.devtools.downloads import DownloadTracker
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input.uploads import Copies
 from replaywright.browser.step.attempt import SILENCE_S, Expectation
@@ -30,8 +30,8 @@ class StepEnvironment:
     """One session's tabs, dialogs, downloads and uploads, and the evaluation of predicates in it."""
 
     tabs: Tabs
-    dialogs: Dialogs
-    downloads: Downloads
+    dialogs: DialogHandler
+    downloads: DownloadTracker
     copies: Copies
     """Private copies of uploaded files."""
     upload_roots: Sequence[Path]

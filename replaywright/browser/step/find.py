@@ -5,9 +5,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import pointer, scrolling
 from replaywright.browser.reading import frames, snapshots
 from replaywright.browser.step import overrides
@@ -42,7 +42,7 @@ _QUERY_S = 4.0
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundElement:
     """The element is there and can take the input."""
 
     lookup: Lookup
@@ -51,7 +51,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedElement:
     """Nothing was touched."""
 
     lookup: Lookup
@@ -111,7 +111,7 @@ class Finder:
         self._searched = False
         self._rules = RulesAgain()
 
-    async def find(self) -> Found | Missed:
+    async def find(self) -> FoundElement | MissedElement:
         """Look until the element is certain and ready, or it is certain that it is not.
 
         Raises:
@@ -123,7 +123,7 @@ class Finder:
         frame = await self._where()
         if frame is None:  # the path leads nowhere: it may be described differently now
             self._compared = True
-            return await self._not_certain() or Missed(self._lookup)
+            return await self._not_certain() or MissedElement(self._lookup)
         self._begin(frame)
         while not self._deadline.passed:
             heard = self._attempt.heard
@@ -132,7 +132,7 @@ class Finder:
                 await self._begin_again()
                 continue
             outcome = await self._weigh()
-            if isinstance(outcome, Missed) and await self._scrolled_to(outcome):
+            if isinstance(outcome, MissedElement) and await self._scrolled_to(outcome):
                 outcome = await self._weigh()
             if outcome is not None:
                 return outcome
@@ -209,7 +209,7 @@ class Finder:
             return _HEAL_S
         return _MISS_S
 
-    async def _weigh(self) -> Found | Missed | None:
+    async def _weigh(self) -> FoundElement | MissedElement | None:
         """What follows from what the agent has said; None to go on listening."""
         attempt = self._attempt
         if attempt.failed:
@@ -318,18 +318,18 @@ class Finder:
 
     # -------------------------------------------------------------------------------------------- the end
 
-    async def _found(self, lookup: Lookup, ready: Ready) -> Found:
+    async def _found(self, lookup: Lookup, ready: Ready) -> FoundElement:
         if self._healed is not None:
             lookup = self._healed
         if self._frame is not self._tab.main:
             path = await frames.path_of(self._tab, self._frame)
             target = ready.target.model_copy(update={"frame": path})
             ready = replace(ready, target=target)
-        return Found(lookup, self._frame, ready)
+        return FoundElement(lookup, self._frame, ready)
 
     # ---------------------------------------------------------------------------------------- not certain
 
-    async def _not_certain(self) -> Found | Missed | None:
+    async def _not_certain(self) -> FoundElement | MissedElement | None:
         """The identifiers led nowhere: compare with every element of the page, or give up."""
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
@@ -346,7 +346,7 @@ class Finder:
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
         if self._compared or not self._context:
-            return Missed(lookup, snapshot)
+            return MissedElement(lookup, snapshot)
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
@@ -358,7 +358,7 @@ class Finder:
             return decision
         return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
 
-    async def _scrolled_to(self, missed: Missed) -> bool:
+    async def _scrolled_to(self, missed: MissedElement) -> bool:
         """Whether scrolling has brought something to weigh: a list may make its rows only while it is scrolled."""
         ended = self._searched or self._healed is not None or missed.lookup.reason == "ambiguous"
         if ended or not self._frame.context:
@@ -374,13 +374,13 @@ class Finder:
             self._tabs, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
         )
 
-    async def _missed(self, lookup: Lookup) -> Missed:
-        return Missed(lookup, await self._read(about=self._work.step.instruction))
+    async def _missed(self, lookup: Lookup) -> MissedElement:
+        return MissedElement(lookup, await self._read(about=self._work.step.instruction))
 
     async def _read(self, about: str | None = None) -> Snapshot | None:
         try:
             return await snapshots.take(self._tab, self._step.environment.typed, about=about)
-        except WireFailed as exc:
+        except CdpFailed as exc:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
             return None
@@ -393,7 +393,7 @@ class Finder:
             self._deadline.left(timeout_s),
         )
 
-    async def _out_of_time(self) -> Found | Missed:
+    async def _out_of_time(self) -> FoundElement | MissedElement:
         blocked = self._attempt.blocked
         if blocked is not None:
             said = pointer.refusal(self._work.step, blocked.reason, blocked.by)

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.step.attempt import joined
 from replaywright.domain.page.observed import AssertionContext, Probe, ProbeResult
 from replaywright.domain.predicate.predicates import probes_of
@@ -35,7 +35,7 @@ async def _answers(tab: Tab, probes: Sequence[Probe]) -> tuple[ProbeResult, ...]
     parts: list[tuple[ProbeResult, ...]] = []
     for frame, answer in zip(frames, told, strict=True):
         if isinstance(answer, BaseException):
-            if not isinstance(answer, WireFailed):
+            if not isinstance(answer, CdpFailed):
                 raise answer
             if frame is tab.main:
                 return None

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import entering, hand, keys
 from replaywright.browser.input.dispatch import delivered
 from replaywright.browser.step import consequences
@@ -84,14 +84,14 @@ async def _end_guards(context: StepContext) -> None:
     async def end(frame: Frame) -> None:
         try:
             await context.tab.call(frame, script_for("cancel"), timeout_s=context.deadline.left(1.0))
-        except WireFailed:  # the frame went away, or hangs: it takes no input either
+        except CdpFailed:  # the frame went away, or hangs: it takes no input either
             return
 
     await asyncio.gather(*(end(frame) for frame in context.tab.worlds()))
 
 
 async def _press(context: StepContext, combination: str) -> None:
-    posted = hand.press(context.tab.wire, combination)
+    posted = hand.press(context.tab.cdp, combination)
     await delivered(context, posted, lambda: Cause.NEW_DOCUMENT in context.armed.causes or context.tab.closed)
 
 
@@ -122,7 +122,7 @@ async def switch_tab(context: StepContext, step: SwitchTab) -> None:
         raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
     tabs.make_current(found[0])
     context.tab = found[0]
-    await context.tab.wire.send("Page.bringToFront", timeout_s=5)
+    await context.tab.cdp.send("Page.bringToFront", timeout_s=5)
     await tabs.until(lambda: context.tab.main.loaded, context.deadline.left())
 
 
@@ -139,7 +139,7 @@ async def close_tab(context: StepContext) -> None:
     await context.until_read()
     context.arm()
     context.dispatched = True
-    tab.wire.tell("Page.close")
+    tab.cdp.tell("Page.close")
     await tabs.until(lambda: tab.closed or context.is_held(), context.deadline.left())
     if not tab.closed:
         context.fail_if_held()
@@ -191,7 +191,7 @@ async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any
             reason = "address_refused" if is_web(step.url) else "scheme_refused"
             raise ActionFailed(reason, str(exc), dispatched=False) from exc
         return "Page.navigate", {"url": address.url}
-    history = await tab.wire.send("Page.getNavigationHistory")
+    history = await tab.cdp.send("Page.getNavigationHistory")
     position = history["currentIndex"] - 1
     if position < 0:
         raise ActionFailed("no_history", "there is no page to go back to", dispatched=False)
@@ -201,7 +201,7 @@ async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any
 async def _answer_to(context: StepContext, command: str, params: dict[str, Any]) -> str:
     """What the browser says of a navigation: "", or why there is none."""
     recorder, pulse = context.armed, context.tabs.pulse
-    sent = context.tab.wire.post(command, params)
+    sent = context.tab.cdp.post(command, params)
     sent.add_done_callback(lambda _: pulse.beat())
     # The answer to Page.navigate comes when the document is there, or cannot be had.
     await context.tabs.until(
@@ -218,7 +218,7 @@ def _error_of(sent: "asyncio.Future[Mapping[str, Any]]") -> str:
     if not sent.done() or sent.cancelled():
         return ""
     if (failed := sent.exception()) is not None:
-        if isinstance(failed, WireFailed) and not failed.closed and not failed.timed_out:
+        if isinstance(failed, CdpFailed) and not failed.closed and not failed.timed_out:
             return failed.message
         raise failed
     return str(sent.result().get("errorText") or "")

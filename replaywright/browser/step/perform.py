@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import choosing, pointer, uploads
-from replaywright.browser.input.dispatch import Dispatch
+from replaywright.browser.input.dispatch import InputDispatch
 from replaywright.browser.reading import extraction, places, snapshots
 from replaywright.browser.step import consequences, page_steps
 from replaywright.browser.step.attempt import Ready
 from replaywright.browser.step.environment import StepEnvironment
-from replaywright.browser.step.find import Finder, Found, Missed
+from replaywright.browser.step.find import Finder, FoundElement, MissedElement
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Box
@@ -96,7 +96,7 @@ class StepRun:
 
     def __init__(self, environment: StepEnvironment, work: Work, before_dispatch: BeforeDispatch | None) -> None:
         self.context = StepContext(environment, work, before_dispatch)
-        self._dispatch = Dispatch(self.context)
+        self._dispatch = InputDispatch(self.context)
         self._evaluated = environment.tabs.counts.evaluations
         self._extracted: dict[str, Any] = {}
         self._begun = time.monotonic()
@@ -141,7 +141,7 @@ class StepRun:
             files = await asyncio.to_thread(environment.copies.of, allowed)
         result = await self._find(spec)
         self._found_at = time.monotonic()
-        if isinstance(result, Missed):
+        if isinstance(result, MissedElement):
             return self._missed(result)
         context.frame = result.frame
         self._box = await self._boxed(result)
@@ -158,7 +158,7 @@ class StepRun:
         report = await self._verified(result.lookup, result.ready.target, acted=acted)
         return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
 
-    async def _boxed(self, found: Found) -> Box | None:
+    async def _boxed(self, found: FoundElement) -> Box | None:
         """Where the element is in the page; of one in a frame only where that is wanted, as it takes asking."""
         tab, place = self.context.tab, found.ready.place
         if place is None:
@@ -178,7 +178,7 @@ class StepRun:
             again = await self._snapshot()
         return Seen(before=self._before, after=after, again=again)
 
-    async def _act(self, spec: dict[str, Any], found: Found, files: Sequence[Path]) -> bool:
+    async def _act(self, spec: dict[str, Any], found: FoundElement, files: Sequence[Path]) -> bool:
         """Give the input, and wait for all that it leads to; False if the page became as wanted without any of it."""
         context, dispatch = self.context, self._dispatch
         await dispatch.give(found, files)
@@ -198,7 +198,7 @@ class StepRun:
             await self._require_effect(spec, found)
         return True
 
-    async def _require_effect(self, spec: dict[str, Any], found: Found) -> None:
+    async def _require_effect(self, spec: dict[str, Any], found: FoundElement) -> None:
         """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""
         context, dispatch = self.context, self._dispatch
         while not await consequences.took_effect(context):
@@ -230,22 +230,22 @@ class StepRun:
             "settleMs": 250,
         }
 
-    async def _find(self, spec: dict[str, Any]) -> Found | Missed:
+    async def _find(self, spec: dict[str, Any]) -> FoundElement | MissedElement:
         return await Finder(self.context, spec).find()
 
-    async def _find_again(self, spec: dict[str, Any], first: Found) -> Found:
+    async def _find_again(self, spec: dict[str, Any], first: FoundElement) -> FoundElement:
         context = self.context
         covering = context.attempt.intercepted
         result = await self._find(spec)
-        if isinstance(result, Missed):
+        if isinstance(result, MissedElement):
             if covering is None:
                 consequences.require_effect(context)
                 context.fail("gone", "the element was gone before the step had its effect")
             message = f"the input was stopped: it would have met {covering.by}"
             raise ActionFailed("intercepted", message, dispatched=False)
-        return Found(first.lookup, result.frame, result.ready)
+        return FoundElement(first.lookup, result.frame, result.ready)
 
-    def _tries_after_a_stop(self, dispatch: Dispatch) -> int:
+    def _tries_after_a_stop(self, dispatch: InputDispatch) -> int:
         """How often an input that was stopped may be given again; one press that nobody saw is like none."""
         step = self.context.step
         if isinstance(step, Click | DoubleClick | Switch | Hover) and dispatch.is_untouched:
@@ -259,7 +259,7 @@ class StepRun:
         if ready.point is None and not context.holds and not ready.state.get("already"):
             context.go(frame)  # the agent goes on by itself, and everything from here on is its doing
 
-    async def _already_there(self, found: Found, *, acted: bool) -> Report:
+    async def _already_there(self, found: FoundElement, *, acted: bool) -> Report:
         """Nothing is left to be done; what is expected is still checked."""
         self._acted_at = time.monotonic()
         return await self._verified(found.lookup, found.ready.target, acted=acted)
@@ -269,7 +269,7 @@ class StepRun:
         before = self.context.before
         return self.context.work.skip_if_holds and bool(before) and failing(before) is None
 
-    def _missed(self, missed: Missed) -> Report:
+    def _missed(self, missed: MissedElement) -> Report:
         context = self.context
         for frame in context.tab.worlds():
             if frame.id in context.attempt.asked:
@@ -367,7 +367,7 @@ class StepRun:
         try:
             typed = context.environment.typed
             return await snapshots.take(context.tabs.current, typed, about=context.step.instruction)
-        except WireFailed:
+        except CdpFailed:
             return None
 
     def _report(

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from replaywright.browser.devtools.channel import WORLD, Frame, Tab
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.attempt import PageAttempt
 from replaywright.browser.step.environment import StepEnvironment
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
@@ -53,7 +53,7 @@ class StepContext:
         self._dialogs_before: tuple[str, ...] = ()
 
     @property
-    def attempt(self) -> Attempt:
+    def attempt(self) -> PageAttempt:
         """The page agent's attempt at this step."""
         return self.expectation.attempt
 
@@ -98,8 +98,8 @@ class StepContext:
         expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)
         if expected and self.attempt.probes and self._preload is None:
             params = {"source": self.expectation.script, "worldName": WORLD}
-            self.expectation.preloaded = self.tab.wire
-            self._preload = self.tab.wire.post("Page.addScriptToEvaluateOnNewDocument", params)
+            self.expectation.preloaded = self.tab.cdp
+            self._preload = self.tab.cdp.post("Page.addScriptToEvaluateOnNewDocument", params)
 
     def remove_preload(self) -> None:
         """New documents need not answer any more."""
@@ -108,7 +108,7 @@ class StepContext:
 
     def _removed(self, added: "asyncio.Future[Mapping[str, Any]]") -> None:
         if not added.cancelled() and added.exception() is None and not self.tab.closed:
-            self.tab.wire.tell("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]})
+            self.tab.cdp.tell("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]})
 
     def evidence(self) -> Evidence:
         """What was seen of the step so far; after its report, what remains to be told."""

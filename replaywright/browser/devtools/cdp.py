@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replaywright.browser.devtools.connection import Connection
+from replaywright.browser.devtools.connection import BrowserConnection
 
 COMMAND_TIMEOUT_S = 15.0
 """A command that is not answered by then belongs to a page that hangs."""
@@ -13,7 +13,7 @@ _NO_SESSION = -32001
 """Chromium's error for a command to a session that has ended."""
 
 
-class WireFailed(Exception):
+class CdpFailed(Exception):
     """A CDP command failed. Never leaves this package: what it means depends on who asked."""
 
     def __init__(self, method: str, message: str, *, timed_out: bool = False, closed: bool = False) -> None:
@@ -26,7 +26,7 @@ class WireFailed(Exception):
 
 
 @dataclass
-class Counts:
+class EvaluationCounter:
     """What a session has cost so far."""
 
     evaluations: int = 0
@@ -43,11 +43,11 @@ class _Command:
     def fail(self, message: str, *, timed_out: bool = False, closed: bool = False) -> None:
         self.limit.cancel()
         if not self.answer.done():
-            self.answer.set_exception(WireFailed(self.method, message, timed_out=timed_out, closed=closed))
+            self.answer.set_exception(CdpFailed(self.method, message, timed_out=timed_out, closed=closed))
             self.answer.exception()  # retrieved here, so that an answer nobody waits for is no unhandled error
 
 
-class Wire:
+class CdpSession:
     """Sends commands in the order they are posted, and hands every event to one listener.
 
     When the session has ended, the listener hears `closed`, once, after all that waited for an answer.
@@ -55,10 +55,10 @@ class Wire:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: BrowserConnection,
         session: str,
-        listener: Callable[["Wire", str, Mapping[str, Any]], None],
-        counts: Counts,
+        listener: Callable[["CdpSession", str, Mapping[str, Any]], None],
+        counts: EvaluationCounter,
     ) -> None:
         """`session` is the number that the browser has given it; "" for the browser's own."""
         self.connection = connection
@@ -102,7 +102,7 @@ class Wire:
         """Send, after everything that was posted before, and wait for the answer.
 
         Raises:
-            WireFailed: the browser refused, the session is closed, or no answer came in time.
+            CdpFailed: the browser refused, the session is closed, or no answer came in time.
         """
         answer = self.post(method, params, secret=secret)
         if timeout_s >= COMMAND_TIMEOUT_S:
@@ -111,18 +111,18 @@ class Wire:
             async with asyncio.timeout(timeout_s):
                 return await answer
         except TimeoutError:
-            raise WireFailed(method, f"no answer in {timeout_s:g} s", timed_out=True) from None
+            raise CdpFailed(method, f"no answer in {timeout_s:g} s", timed_out=True) from None
 
     async def attached(
-        self, target: str, listener: Callable[["Wire", str, Mapping[str, Any]], None], counts: Counts
-    ) -> "Wire":
+        self, target: str, listener: Callable[["CdpSession", str, Mapping[str, Any]], None], counts: EvaluationCounter
+    ) -> "CdpSession":
         """A session of its own for a page; this one is the browser's.
 
         Raises:
-            WireFailed: there is no such page.
+            CdpFailed: there is no such page.
         """
         told = await self.send("Target.attachToTarget", {"targetId": target, "flatten": True})
-        return Wire(self.connection, told["sessionId"], listener, counts)
+        return CdpSession(self.connection, told["sessionId"], listener, counts)
 
     def close(self) -> None:
         """Stop listening, and give up what is still on its way."""
