@@ -92,9 +92,9 @@ class ChromiumSession:
     def _on_event(self, tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
         if tab is None:
             return
-        self._journal.hear(method, params)
+        self._journal.on_event(method, params)
         if self.tabs.recorder is None or self._last is None or not self._last.is_press:
-            self._late_requests.hear(tab, method, params, beside=self.tabs.last_recorder)
+            self._late_requests.on_event(tab, method, params, beside=self.tabs.last_recorder)
 
     # ----------------------------------------------------------------------------------------- steps
 

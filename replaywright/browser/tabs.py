@@ -216,7 +216,7 @@ class Tabs:
         if guard is not None:
             self.guard, self._popups_opened = guard, 0
         self.seen = self.open_tabs
-        if self.last_recorder is not None and self.last_recorder.hears_popups:
+        if self.last_recorder is not None and self.last_recorder.covers_popups:
             self._context.remove_listener("request", self._on_request)
         self.last_recorder = None
 
@@ -224,7 +224,7 @@ class Tabs:
         """Collect evidence in `recorder`; with `popups` also requests of new tabs, from before they are attached."""
         self.recorder = self.last_recorder = recorder
         if popups:
-            recorder.hears_popups = True
+            recorder.covers_popups = True
             self._context.on("request", self._on_request)
 
     def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
@@ -236,7 +236,7 @@ class Tabs:
         """Pass a protocol event on; the recorder receives only events of the step's own tabs."""
         recorder = self.last_recorder
         if recorder is not None and tab.main.id in recorder.tab_ids:
-            recorder.hear(tab.traffic, method, params)
+            recorder.on_event(tab.traffic, method, params)
         for listener in tuple(self.listeners):
             listener(tab, method, params)
 

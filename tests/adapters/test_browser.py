@@ -790,7 +790,7 @@ async def test_a_page_that_crashes_is_a_lost_session(
     async with Chromium(chromium_path, tmp_path) as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
-        session.tabs.current.cdp.tell("Page.crash")
+        session.tabs.current.cdp.notify("Page.crash")
         with pytest.raises(SessionLost, match="crashed"):
             await session.perform(work("wait_for", expect=[says("never")]))
         await session.detach()

@@ -141,7 +141,7 @@ async def test_a_tab_that_crashes_is_known_to_at_once(chromium_path: Path, tmp_p
         page = await browser.attached(made["targetId"], heard, EvaluationCounter())
         waiting = page.post("Runtime.evaluate", NEVER)
 
-        page.tell("Page.crash")
+        page.notify("Page.crash")
         with pytest.raises(CdpFailed) as failed:
             await waiting
         connection.close()

@@ -142,7 +142,7 @@ async def test_a_page_that_cannot_be_pictured_is_read_all_the_same(session: Chro
     hang = "(() => { const end = Date.now() + 2600; while (Date.now() < end); })()"
 
     def then_hangs(snapshot: Snapshot) -> Sequence[str]:
-        session.tabs.current.tell(session.tabs.current.main, hang)
+        session.tabs.current.notify(session.tabs.current.main, hang)
         return listed(snapshot)
 
     seen = await session.look(then_hangs, str)

@@ -53,7 +53,7 @@ async def test_a_browser_whose_page_crashed_is_not_taken_for_one_that_shows_wher
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
         alive = await recovered(endpoint, browsers)
-        session.tabs.current.cdp.tell("Page.crash")
+        session.tabs.current.cdp.notify("Page.crash")
         with pytest.raises(SessionLost, match="crashed"):
             await session.perform(work("wait_for", expect=[says("never")]))
         await session.detach()
@@ -77,7 +77,7 @@ async def test_a_page_that_runs_out_of_memory_is_a_lost_session(
     async with Chromium(chromium_path, tmp_path, SMALL_HEAP) as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
-        session.tabs.current.cdp.tell("Runtime.evaluate", {"expression": HUNGRY})
+        session.tabs.current.cdp.notify("Runtime.evaluate", {"expression": HUNGRY})
 
         with pytest.raises(SessionLost, match="crashed"):
             await session.perform(work("wait_for", expect=[says("never")], timeout_ms=60_000))

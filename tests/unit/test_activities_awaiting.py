@@ -131,8 +131,8 @@ def served_by_its_worker() -> Recorder:
     recorder, traffic = Recorder("top", "top"), TabTraffic()
     sent = {"method": "POST", "url": POST.url, "headers": {}}
     answer = {"url": POST.url, "status": 202, "mimeType": "text/plain", "fromServiceWorker": True}
-    recorder.hear(traffic, "Network.requestWillBeSent", {"requestId": "1", "type": "Fetch", "request": sent})
-    recorder.hear(traffic, "Network.responseReceived", {"requestId": "1", "type": "Fetch", "response": answer})
+    recorder.on_event(traffic, "Network.requestWillBeSent", {"requestId": "1", "type": "Fetch", "request": sent})
+    recorder.on_event(traffic, "Network.responseReceived", {"requestId": "1", "type": "Fetch", "response": answer})
     return recorder
 
 

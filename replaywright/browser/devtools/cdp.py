@@ -22,12 +22,12 @@ class CdpFailed(Exception):
         self.message = message
         self.timed_out = timed_out
         self.closed = closed
-        """Whether there is no longer anyone to answer: the page or the browser is gone."""
+        """True when the page or the browser is gone."""
 
 
 @dataclass
 class EvaluationCounter:
-    """What a session has cost so far."""
+    """Round trips of a session so far."""
 
     evaluations: int = 0
     """Scripts evaluated: each is one round trip through a page's main thread."""
@@ -44,13 +44,13 @@ class _Command:
         self.limit.cancel()
         if not self.answer.done():
             self.answer.set_exception(CdpFailed(self.method, message, timed_out=timed_out, closed=closed))
-            self.answer.exception()  # retrieved here, so that an answer nobody waits for is no unhandled error
+            self.answer.exception()  # retrieved here, so that an error without a waiter is not reported as unhandled
 
 
 class CdpSession:
-    """Sends commands in the order they are posted, and hands every event to one listener.
+    """A CDP session: sends commands in order, and passes every event to one listener.
 
-    When the session has ended, the listener hears `closed`, once, after all that waited for an answer.
+    When the session ends, pending commands fail, and the listener receives the event `closed`.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CdpSession:
         listener: Callable[["CdpSession", str, Mapping[str, Any]], None],
         counts: EvaluationCounter,
     ) -> None:
-        """`session` is the number that the browser has given it; "" for the browser's own."""
+        """Join the connection as `session`, an id that the browser gave; "" is the browser's own session."""
         self.connection = connection
         self._session = session
         self._listener = listener
@@ -72,8 +72,9 @@ class CdpSession:
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False
     ) -> asyncio.Future[Mapping[str, Any]]:
-        """Send without waiting; the future is the answer.
-        With `secret`, the error does not repeat what the browser said, as that may repeat the parameters.
+        """Send a command without waiting; the future is its answer.
+
+        With `secret`, errors leave out the browser's message, as that may repeat the parameters.
         """
         if method in ("Runtime.evaluate", "Runtime.callFunctionOn"):
             self._counts.evaluations += 1
@@ -87,8 +88,8 @@ class CdpSession:
             self._commands[number] = command
         return command.answer
 
-    def tell(self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False) -> None:
-        """Send; the answer does not matter."""
+    def notify(self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False) -> None:
+        """Send a command and ignore its answer."""
         _ = self.post(method, params, secret=secret)
 
     async def send(
@@ -99,7 +100,7 @@ class CdpSession:
         secret: bool = False,
         timeout_s: float = COMMAND_TIMEOUT_S,
     ) -> Mapping[str, Any]:
-        """Send, after everything that was posted before, and wait for the answer.
+        """Send a command after all that were posted before, and wait for its answer.
 
         Raises:
             CdpFailed: the browser refused, the session is closed, or no answer came in time.
@@ -116,13 +117,13 @@ class CdpSession:
     async def attached(
         self, target: str, listener: Callable[["CdpSession", str, Mapping[str, Any]], None], counts: EvaluationCounter
     ) -> "CdpSession":
-        """A session of its own for a page; this one is the browser's.
+        """Return a new session for a page; this one is the browser's.
 
         Raises:
             CdpFailed: there is no such page.
         """
-        told = await self.send("Target.attachToTarget", {"targetId": target, "flatten": True})
-        return CdpSession(self.connection, told["sessionId"], listener, counts)
+        message = await self.send("Target.attachToTarget", {"targetId": target, "flatten": True})
+        return CdpSession(self.connection, message["sessionId"], listener, counts)
 
     def close(self) -> None:
         """Stop listening, and give up what is still on its way."""
@@ -132,27 +133,27 @@ class CdpSession:
 
     # ------------------------------------------------------------------------------- what the connection tells
 
-    def answered(self, number: int, told: Mapping[str, Any]) -> None:
-        """The answer to one command."""
+    def on_answer(self, number: int, message: Mapping[str, Any]) -> None:
+        """Receive the answer to a command."""
         command = self._commands.pop(number, None)
         if command is None:
             return
         command.limit.cancel()
-        error = told.get("error")
+        error = message.get("error")
         if error is not None:
             closed = error.get("code") == _NO_SESSION
             command.fail(error["message"] if closed or not command.secret else "failed", closed=closed)
         elif not command.answer.done():
-            command.answer.set_result(told.get("result") or {})
+            command.answer.set_result(message.get("result") or {})
 
-    def heard(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event."""
-        if method == "Inspector.targetCrashed":  # what waits for the page gets no answer
+    def on_event(self, method: str, params: Mapping[str, Any]) -> None:
+        """Receive an event."""
+        if method == "Inspector.targetCrashed":  # pending commands get no answer
             self._fail_all("the page crashed")
         self._listener(self, method, params)
 
-    def ended(self) -> None:
-        """Nobody answers any more."""
+    def on_end(self) -> None:
+        """Note that the connection or the session has ended."""
         if not self._is_closed:
             self.close()
             self._listener(self, "closed", {})

@@ -1,4 +1,4 @@
-"""What one tab says and is told: its frames, their isolated worlds, and the messages of the page agent."""
+"""One tab: its frames, their isolated worlds, and the messages of the page agent."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ _FRAMES_OF_THEIR_OWN = {
 WORLD = "replaywright"
 BINDING = "__replaywright"
 FRAMES_ADOPTED_S = 3.0
-"""How long frames with a process of their own may take to answer when their tab is attached to."""
+"""Wait for frames in other processes when their tab is attached."""
 _WATCH_MS = 2**31 - 1
 """The longest time that Playwright's driver can be asked to wait."""
 
@@ -43,29 +43,29 @@ class Frame:
     title: str = ""
     name: str = ""
     loader: str = ""
-    """Which document it shows: changes with every new document."""
+    """Id of its document's loader; it changes with every new document."""
     context: str = ""
     """Unique id of the agent's world in the present document; empty while there is none."""
     loaded: bool = False
-    """Whether DOMContentLoaded has passed."""
+    """True after DOMContentLoaded."""
     restored: bool = False
-    """Whether the document came out of the back/forward cache: nothing runs anew in it."""
+    """True when the document came from the back/forward cache: no script is injected again."""
     loading: str = ""
     """The document that is on its way; empty when none is."""
     busy: bool = False
-    """Whether its document, or one inside it, is still loading."""
+    """True while its document, or one inside it, loads."""
     unreachable: str = ""
     """The address that could not be opened, when the document is Chromium's own error page."""
 
 
 class Listener(Protocol):
-    """Who wants to hear what happens in a tab."""
+    """Receiver of a tab's messages and events."""
 
     def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
-        """The page agent said something on behalf of an attempt."""
+        """Receive a message of the page agent about an attempt."""
 
     def on_event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
-        """Any other event of the protocol."""
+        """Receive an event of the protocol."""
 
 
 @dataclass(eq=False)
@@ -84,11 +84,11 @@ class Tab:
     closed: bool = False
     crashed: bool = False
     unattended: bool = False
-    """Whether Playwright's driver is gone: nobody would answer a dialog of the page, or see a tab that it opens."""
+    """True when Playwright's driver is gone: dialogs would stay open, and new tabs unnoticed."""
     dragged: Mapping[str, Any] | None = None
-    """What the browser's own drag and drop carries, once a drag that was asked for has begun."""
+    """Data of the browser's native drag and drop, once an intercepted drag has begun."""
     chooser: tuple[CdpSession, Mapping[str, Any]] | None = None
-    """The file chooser that was opened while choosers were caught: its session and what the browser said."""
+    """File chooser that was opened while choosers were intercepted: its session and the event."""
     _worlds: dict[tuple[CdpSession, int], str] = field(default_factory=dict)
     """Frame ids by session and context number."""
     _remote: dict[str, CdpSession] = field(default_factory=dict)
@@ -119,12 +119,12 @@ class Tab:
 
     @property
     def url(self) -> str:
-        """The top document's address."""
+        """Return the top document's address."""
         return self.main.url
 
     @property
     def title(self) -> str:
-        """The top document's title, as last reported."""
+        """Return the top document's title, as last reported."""
         return self.main.title
 
     # ------------------------------------------------------------------------------------------ attaching
@@ -135,7 +135,7 @@ class Tab:
         Raises:
             CdpFailed: the page does not answer.
         """
-        self.cdp = await self.browser.attached(await _target_of(self.page), self._hear, self.counts)
+        self.cdp = await self.browser.attached(await _target_of(self.page), self._on_event, self.counts)
         self.main = Frame("", None, self.cdp)
         try:
             self.main = await self._install(self.cdp)
@@ -152,7 +152,7 @@ class Tab:
         task.add_done_callback(self._tasks.discard)
 
     async def _watch_driver(self) -> None:
-        """Note when Playwright's driver ends; it tells those who wait for an answer of it, and no one else."""
+        """Note when Playwright's driver ends: only its pending calls fail then."""
         try:
             await self.page.wait_for_timeout(_WATCH_MS)
         except PlaywrightError:  # or the page was closed, or crashed, or the browser is gone
@@ -181,13 +181,13 @@ class Tab:
         return self._grow(cdp, (await asked)["frameTree"])
 
     def _grow(self, cdp: CdpSession, tree: Mapping[str, Any]) -> Frame:
-        told = tree["frame"]
-        frame = self._frame(told["id"], cdp)
-        frame.parent = told.get("parentId")
+        payload = tree["frame"]
+        frame = self._frame(payload["id"], cdp)
+        frame.parent = payload.get("parentId")
         frame.cdp = cdp
-        frame.url = told["url"] + told.get("urlFragment", "")
-        frame.name = told.get("name", "")
-        frame.loader = told["loaderId"]
+        frame.url = payload["url"] + payload.get("urlFragment", "")
+        frame.name = payload.get("name", "")
+        frame.loader = payload["loaderId"]
         for child in tree.get("childFrames", ()):
             self._grow(cdp, child)
         return frame
@@ -198,10 +198,10 @@ class Tab:
         return self.frames[frame_id]
 
     def _frame_moved_out(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        """A frame runs in a process of its own from now on."""
+        """Follow a frame that has moved to another process."""
         target = params["targetInfo"]
         if target["type"] == "iframe":
-            adopted = CdpSession(cdp.connection, params["sessionId"], self._hear, self.counts)
+            adopted = CdpSession(cdp.connection, params["sessionId"], self._on_event, self.counts)
             self._remote[target["targetId"]] = adopted
             self._begin(self._adopt(adopted))
 
@@ -211,13 +211,13 @@ class Tab:
         self.pulse.beat()
 
     def _frame_moved_in(self, cdp: CdpSession) -> None:
-        """The session of a frame has ended: it runs in its parent's process again, or is gone."""
+        """Handle the end of a frame's session: it runs in its parent's process again, or is gone."""
         for number in [number for number, known in self._remote.items() if known is cdp]:
             del self._remote[number]
         self._contexts_cleared(cdp, {})
         roots = [frame for frame in self.frames.values() if frame.cdp is cdp and not self._is_inside(frame, cdp)]
         for frame in roots:
-            # A frame that comes back is announced by the parent's process: before its answer to this, if at all.
+            # The parent's process announces a returning frame before it answers this, if at all.
             parent = self.frames.get(frame.parent or "", self.main)
             parent.cdp.post("Page.getFrameTree").add_done_callback(partial(self._lose, frame, cdp))
 
@@ -237,14 +237,14 @@ class Tab:
         for cdp in (self.cdp, *self._remote.values()):
             cdp.close()
 
-    # -------------------------------------------------------------------------------------------- hearing
+    # -------------------------------------------------------------------------------------------- events
 
-    def _hear(self, cdp: CdpSession, method: str, params: Mapping[str, Any]) -> None:
+    def _on_event(self, cdp: CdpSession, method: str, params: Mapping[str, Any]) -> None:
         handler = self._handlers.get(method)
         if handler is not None:
             handler(cdp, params)
         elif method.startswith("Network."):
-            self.traffic.hear(method, params, time.monotonic())
+            self.traffic.on_event(method, params, time.monotonic())
         self.listener.on_event(self, method, params)
         self.pulse.beat()
 
@@ -253,7 +253,7 @@ class Tab:
         if context["name"] != WORLD:
             return
         frame = self._frame(context["auxData"]["frameId"], cdp)
-        if frame.cdp is not cdp:  # it has moved to this process; the old one may still be saying goodbye
+        if frame.cdp is not cdp:  # it has moved to this process; late events of the old one may follow
             frame.cdp = cdp
         frame.context = context["uniqueId"]
         self._worlds[cdp, context["id"]] = frame.id
@@ -290,7 +290,7 @@ class Tab:
         frame = self.frames.get(params["frameId"])
         if frame is None or frame.cdp is not cdp:
             return
-        if params.get("reason") == "swap":  # it goes on in another process, which tells whether it loads
+        if params.get("reason") == "swap":  # it goes on in another process, which reports whether it loads
             frame.context, frame.busy = "", False
         else:
             self._forget(frame.id)
@@ -303,27 +303,27 @@ class Tab:
             frame.context = ""
 
     def _navigated(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        told = params["frame"]
-        frame = self._frame(told["id"], cdp)
+        payload = params["frame"]
+        frame = self._frame(payload["id"], cdp)
         frame.cdp = cdp
-        frame.parent = told.get("parentId")
-        frame.url = told["url"] + told.get("urlFragment", "")
-        frame.name = told.get("name", "")
-        frame.unreachable = told.get("unreachableUrl", "")
-        if frame.loader != told["loaderId"]:
+        frame.parent = payload.get("parentId")
+        frame.url = payload["url"] + payload.get("urlFragment", "")
+        frame.name = payload.get("name", "")
+        frame.unreachable = payload.get("unreachableUrl", "")
+        if frame.loader != payload["loaderId"]:
             for child in self.children(frame):  # they belonged to the document before
                 self._forget(child.id)
-            frame.loader = told["loaderId"]
-            # A page out of the back/forward cache is complete as it is; its worlds were announced already.
+            frame.loader = payload["loaderId"]
+            # A page from the back/forward cache is complete, and its worlds were announced already.
             frame.restored = frame.loaded = params.get("type") == "BackForwardCacheRestore"
             frame.title = ""
             if frame.loaded:
-                cdp.post("Page.getFrameTree").add_done_callback(lambda told: self._regrow(cdp, told))
+                cdp.post("Page.getFrameTree").add_done_callback(lambda payload: self._regrow(cdp, payload))
         frame.loading = ""
 
-    def _regrow(self, cdp: CdpSession, told: "asyncio.Future[Mapping[str, Any]]") -> None:
-        if not told.cancelled() and told.exception() is None:
-            self._grow(cdp, told.result()["frameTree"])
+    def _regrow(self, cdp: CdpSession, payload: "asyncio.Future[Mapping[str, Any]]") -> None:
+        if not payload.cancelled() and payload.exception() is None:
+            self._grow(cdp, payload.result()["frameTree"])
             self.pulse.beat()
 
     def _moved(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
@@ -357,7 +357,7 @@ class Tab:
         self.chooser = (cdp, params)
 
     def world_number(self, frame_id: str, cdp: CdpSession) -> int | None:
-        """The number of the agent's world in that frame, as a session numbers them."""
+        """Return the number of the agent's world in that frame; each session has its own numbers."""
         worlds = [number for (known, number), frame in self._worlds.items() if known is cdp and frame == frame_id]
         return worlds[-1] if worlds else None
 
@@ -377,11 +377,11 @@ class Tab:
 
     @property
     def frames_load(self) -> bool:
-        """Whether a frame in the page is still loading."""
+        """Return whether a frame in the page is loading."""
         return any(frame.busy for frame in self.frames.values() if frame is not self.main)
 
     def worlds(self) -> list[Frame]:
-        """Frames whose agent can be spoken to, the top one first, then parents before children."""
+        """Return the frames with a live page agent, the top one first, parents before children."""
         ordered: list[Frame] = []
 
         def visit(frame: Frame) -> None:
@@ -394,19 +394,19 @@ class Tab:
         return ordered
 
     def children(self, frame: Frame) -> list[Frame]:
-        """The frames directly inside `frame`, in the order in which they were attached."""
+        """Return the frames directly inside `frame`, in the order in which they were attached."""
         return [child for child in self.frames.values() if child.parent == frame.id]
 
     def ancestors(self, frame: Frame) -> list[Frame]:
-        """The frames around `frame`, from the top one down to `frame` itself."""
+        """Return the path of frames from the top one down to `frame` itself."""
         path = [frame]
         while path[0].parent is not None and path[0].parent in self.frames:
             path.insert(0, self.frames[path[0].parent])
         return path
 
-    def tell(self, frame: Frame, script: str, *, secret: bool = False) -> None:
+    def notify(self, frame: Frame, script: str, *, secret: bool = False) -> None:
         """Evaluate in the agent's world of `frame`; what it has to say comes as messages."""
-        frame.cdp.tell("Runtime.evaluate", _evaluation(frame, script), secret=secret)
+        frame.cdp.notify("Runtime.evaluate", _evaluation(frame, script), secret=secret)
 
     async def call(self, frame: Frame, script: str, *, timeout_s: float) -> Any:
         """Evaluate in the agent's world of `frame`; returns the value.
@@ -415,17 +415,17 @@ class Tab:
             CdpFailed: the frame or its document is gone, the script failed, or the page hangs.
         """
         answer = await frame.cdp.send("Runtime.evaluate", _evaluation(frame, script), timeout_s=timeout_s)
-        if told := answer.get("exceptionDetails"):
-            raise CdpFailed("Runtime.evaluate", told.get("exception", {}).get("description") or told["text"])
+        if payload := answer.get("exceptionDetails"):
+            raise CdpFailed("Runtime.evaluate", payload.get("exception", {}).get("description") or payload["text"])
         return answer["result"].get("value")
 
 
 async def _target_of(page: Page) -> str:
-    """The number by which the browser knows a page of Playwright's."""
+    """Return the browser's target id of a Playwright page."""
     session = await page.context.new_cdp_session(page)
-    told = await session.send("Target.getTargetInfo")
+    payload = await session.send("Target.getTargetInfo")
     await session.detach()
-    number: str = told["targetInfo"]["targetId"]
+    number: str = payload["targetInfo"]["targetId"]
     return number
 
 
@@ -434,5 +434,5 @@ def _evaluation(frame: Frame, script: str) -> Mapping[str, Any]:
 
 
 def script_for(call: str, *arguments: Any) -> str:
-    """A call of the agent with its arguments as literals; ASCII JSON is valid JavaScript in every position."""
+    """Return a call of the agent with its arguments as literals: ASCII JSON is valid JavaScript everywhere."""
     return f"replaywright.{call}({', '.join(json.dumps(argument) for argument in arguments)})"

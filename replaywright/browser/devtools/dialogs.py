@@ -1,4 +1,4 @@
-"""Dialogs: every one is answered at once, by the step that causes it or with no, and none goes unrecorded."""
+"""Dialogs: each is answered at once, by the step that causes it or with dismissal, and recorded."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ _log = logging.getLogger("replaywright.dialogs")
 
 BEFORE_UNLOAD = "beforeunload"
 CONNECT_S = 5.0
-"""For connecting, and for each answer of the browser."""
+"""Limit of connecting, and of each answer of the browser."""
 
 
 async def dismiss_unattended(endpoint: str) -> bool:
@@ -65,7 +65,8 @@ async def _brought_to_front(browser: CdpSession) -> bool:
 class DialogHandler:
     """Answers the dialogs of all tabs.
 
-    A declared answer is for what the step sets off: before its input, in other tabs and between steps it is no.
+    A declared answer is for dialogs that the step causes. Dialogs before its input, in other tabs and between steps
+    are dismissed.
     """
 
     def __init__(self, tabs: Tabs) -> None:
@@ -93,9 +94,9 @@ class DialogHandler:
             self._earlier.append(text)
 
     def earlier(self) -> tuple[str, ...]:
-        """What was asked before the present step acted, or elsewhere; told once."""
-        told, self._earlier = tuple(self._earlier), []
-        return told
+        """Return the dialogs from before the present step acted, or elsewhere; each once."""
+        earlier, self._earlier = tuple(self._earlier), []
+        return earlier
 
     async def answer(self, dialog: Dialog) -> None:
         """Answer one dialog and remember it."""
@@ -107,10 +108,10 @@ class DialogHandler:
             answer, text = "dismiss", None
         if dialog.type == BEFORE_UNLOAD and self._is_leaving:
             answer = "accept"
-        said = {"accept": "accepted", "dismiss": "dismissed"}[answer]
+        outcome = {"accept": "accepted", "dismiss": "dismissed"}[answer]
         if dialog.type == "prompt" and answer == "accept" and text is not None:
-            said = "accepted with a text"
-        line = f"{shorten(f'{dialog.type}: {dialog.message}', TEXT_LIMIT)} ({said})"
+            outcome = "accepted with a text"
+        line = f"{shorten(f'{dialog.type}: {dialog.message}', TEXT_LIMIT)} ({outcome})"
         line += f"; {why}" if why else ""
         if recorder is not None and ours:
             recorder.dialog(dialog.type, line, accepted=answer == "accept")
@@ -123,15 +124,15 @@ class DialogHandler:
                 await dialog.accept(text)
             else:
                 await dialog.accept(dialog.default_value if dialog.type == "prompt" else "")
-        except PlaywrightError:  # the page answered it by going away
+        except PlaywrightError:  # the page is gone, and the dialog with it
             pass
         finally:
             self._tabs.pulse.beat()
 
     def _refusal(self, dialog: Dialog) -> str:
-        """Why the text of the step may not be told to the page that asks; "" if it may.
+        """Return why the step's text must not go to the page that asks; "" if it may.
 
-        Only the top document's own site can ask, and while it does, the page goes nowhere.
+        Only the top document's site can open a prompt, and the page cannot navigate while it is open.
         """
         page = dialog.page
         return refusal(self._work.dialog_secrets, [page.url] if page is not None else []) if self._work else ""

@@ -1,8 +1,7 @@
-"""Files that the browser is given: where they are written, what they are called, and when they are complete.
+"""Downloaded files: their folder, their names and their state.
 
-Chromium writes each under a number into the session's own folder, so that no name a site suggests can overwrite or
-escape anything. A note beside each says what it is: a worker that adopts the session finds what the one before it
-had not yet taken.
+Chromium writes each under a number into the session's own folder, so that no suggested name can overwrite or escape
+anything. A note beside each file holds its name and source, for a worker that adopts the session.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from replaywright.ports import Download
 _log = logging.getLogger("replaywright.downloads")
 
 FOLDER = "downloads"
-"""In the session's directory."""
+"""Folder in the session's directory."""
 DOWNLOAD_LIMIT_BYTES = 1024 * 1024 * 1024
 ANSWERS_KEPT = 50
 RESTING_S = 2.0
@@ -43,12 +42,12 @@ class Transfer:
     path: Path
     frame_id: str = ""
     recorder: Recorder | None = None
-    """Of the step that began it; None when no step of this attachment did."""
+    """Recorder of the step that began it; None when no step of this attachment did."""
     state: Literal["running", "saved", "failed", "too_large", "blocked"] = "running"
     rule: str = ""
-    """Which rule blocked it."""
+    """Rule that blocked it."""
     mime: str = ""
-    """What the server sent it as; "" when nobody knows."""
+    """Media type that the server sent; "" if unknown."""
     size: int = 0
     total: int = 0
     """Bytes to come; 0 when the server does not say."""
@@ -65,10 +64,10 @@ class DownloadTracker:
         self._limit_bytes = limit_bytes
         self._transfers: dict[str, Transfer] = {}
         self._answers: dict[str, str] = {}
-        """What the latest documents were sent as, by their URLs."""
+        """Media types of the latest documents, by URL."""
 
     async def open(self) -> None:
-        """Have the browser write to the session's folder from now on, and look what lies there already.
+        """Have the browser write to the session's folder from now on, and find files that are there already.
 
         Raises:
             CdpFailed: the browser does not answer.
@@ -80,10 +79,10 @@ class DownloadTracker:
         await self._tabs.cdp.send("Browser.setDownloadBehavior", behaviour)
         await asyncio.to_thread(self._find_left_over)
 
-    # -------------------------------------------------------------------------------------------- hearing
+    # -------------------------------------------------------------------------------------------- events
 
     def on_event(self, _tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
-        """Follow downloads; remember media types, as the response to a navigation may begin a file."""
+        """Note downloads and media types: the response to a navigation may begin a file."""
         match method:
             case "Browser.downloadWillBegin":
                 self._begins(params)
@@ -104,7 +103,7 @@ class DownloadTracker:
         return self._answers.get(url, "")
 
     def _is_forbidden(self, transfer: Transfer) -> bool:
-        """Whether the policy forbids the file: it is broken off, and what is there of it already is not taken."""
+        """Return whether the policy forbids the file; cancel it then, and discard what has arrived."""
         if transfer.state not in ("running", "saved"):
             return transfer.state == "blocked"
         size = max(transfer.size, transfer.total)
@@ -112,7 +111,7 @@ class DownloadTracker:
         if refusal is None:
             return False
         if transfer.state == "running":
-            self._tabs.cdp.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.cdp.notify("Browser.cancelDownload", {"guid": transfer.number})
         transfer.state, transfer.rule = "blocked", refusal.rule
         return True
 
@@ -142,7 +141,7 @@ class DownloadTracker:
             return
         if max(transfer.size, transfer.total) > self._limit_bytes:
             transfer.state = "too_large"
-            self._tabs.cdp.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.cdp.notify("Browser.cancelDownload", {"guid": transfer.number})
         elif params["state"] == "completed":
             transfer.state = "saved"
         elif params["state"] == "canceled":
@@ -151,7 +150,7 @@ class DownloadTracker:
     # ------------------------------------------------------------------------------- what outlives a worker
 
     def _note(self, transfer: Transfer) -> None:
-        """Write down what the file is, for a worker that finds it without having heard of it."""
+        """Write name and source beside the file, for a worker that did not see it begin."""
         note = {"name": transfer.name, "url": transfer.url, "total": transfer.total, "mime": transfer.mime}
         try:
             _note_of(transfer.path).write_text(json.dumps(note), "utf-8")
@@ -159,7 +158,7 @@ class DownloadTracker:
             _log.warning("the download %r would lose its name with this worker: %s", transfer.name, exc)
 
     def _find_left_over(self) -> None:
-        """Files in the folder that this attachment knows nothing of; partial ones have another suffix."""
+        """Find files in the folder that this attachment does not know; partial ones have another suffix."""
         assert self._folder is not None
         for path in sorted(self._folder.iterdir()):
             if path.name in self._transfers or path.name.startswith(".") or path.suffix == ".crdownload":
@@ -171,7 +170,7 @@ class DownloadTracker:
             except (OSError, ValueError, KeyError, TypeError):  # nobody was attached when it began
                 known = Transfer(path.name, safe_name(path.name), "", path)
             known.adopted = True
-            self._transfers.setdefault(path.name, known)  # it may be heard of at this moment
+            self._transfers.setdefault(path.name, known)  # its event may arrive at this moment
 
     def _look_at_adopted(self) -> None:
         for transfer in self._transfers.values():
@@ -190,16 +189,16 @@ class DownloadTracker:
     # ------------------------------------------------------------------------------------------ reporting
 
     def running(self, recorder: Recorder) -> bool:
-        """Whether a download that the step began is under way."""
+        """Return whether a download that the step began is still running."""
         return any(one.state == "running" for one in self._transfers.values() if one.recorder is recorder)
 
     def report(self, recorder: Recorder | None) -> tuple[Download, ...]:
-        """All that ended and was not released yet, and what the step began and is still under way."""
+        """Return all ended downloads that were not released, and the running ones of the step."""
         if self._folder is None:
             return ()
         self._find_left_over()
         self._look_at_adopted()
-        for one in self._transfers.values():  # also what began before the rules of now were known
+        for one in self._transfers.values():  # also downloads from before the present rules
             self._is_forbidden(one)
         return tuple(
             Download(_file_of(one, recorder), one.path, one.number)
@@ -208,11 +207,11 @@ class DownloadTracker:
         )
 
     def complete(self, recorder: Recorder) -> tuple[str, ...]:
-        """Names of the files that the step began to download and that are complete."""
+        """Return the names of the step's complete downloads."""
         return tuple(one.name for one in self._transfers.values() if one.recorder is recorder and one.state == "saved")
 
     def verdicts(self, recorder: Recorder) -> tuple[PredicateResult, ...]:
-        """One failed verdict for each download of the step that is not complete."""
+        """Return a failed verdict for each incomplete download of the step."""
         return tuple(
             PredicateResult(
                 passed=False,

@@ -13,7 +13,7 @@ from replaywright.browser.devtools.connection import connected
 _log = logging.getLogger("replaywright.browser")
 
 TIMEOUT_S = 2.0
-"""For each of connecting, listing the tabs and stopping all of them."""
+"""Limit of each phase: connecting, listing the tabs, stopping all of them."""
 
 
 async def stop_loading(endpoint: str) -> bool:

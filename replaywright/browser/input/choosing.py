@@ -13,7 +13,7 @@ Placing = Callable[[Frame, tuple[float, float]], Awaitable[tuple[float, float]]]
 
 
 def spec_of(step: Step) -> dict[str, Any]:
-    """What the page agent has to know of the options to choose."""
+    """Return the page agent's part of the specification: the options to choose."""
     return {"options": list(step.wanted)} if isinstance(step, SelectOption) else {}
 
 

@@ -28,7 +28,7 @@ from replaywright.domain.task.steps import (
 from replaywright.errors import ActionFailed
 
 _LANDING_GRACE_S = 0.5
-"""After the browser has delivered an input: how long the agent's word that it arrived may still take."""
+"""Wait for the agent's report of arrival after the browser has delivered an input."""
 
 
 class InputDispatch:
@@ -37,18 +37,18 @@ class InputDispatch:
     def __init__(self, context: StepContext) -> None:
         self._context = context
         self.tries = 0
-        """How often the input was given again, as it had not led to what was wanted."""
+        """Number of repetitions after an input without the wanted effect."""
         self._gave = False
-        """Whether input was given that the agent asked for on its way."""
+        """True after input that the agent requested on the way."""
 
     @property
     def was_stopped(self) -> bool:
-        """Whether the input would have met something else, and did not get there."""
+        """Return whether the input was stopped, as it would have hit another element."""
         return self._context.attempt.intercepted is not None
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the page has seen no key and no press so far: the input may be given again, whatever it does."""
+        """Return whether the page has seen no key and no press: then any input may be repeated."""
         attempt = self._context.attempt
         return not (attempt.landed or attempt.pressed or self._gave)
 
@@ -94,7 +94,7 @@ class InputDispatch:
         if attempt.failed:
             context.fail("agent_failed", attempt.failed)
         if attempt.blocked is not None and not attempt.landed:
-            context.tab.tell(context.frame, script_for("cancel"))
+            context.tab.notify(context.frame, script_for("cancel"))
             context.fail(attempt.blocked.reason, why_blocked(attempt.blocked.reason, attempt.blocked.by))
         recorder = context.recorder
         if recorder is not None and recorder.landed is False and not recorder.causes and not context.step.expect:
@@ -118,10 +118,10 @@ class InputDispatch:
         await self._landing([], _LANDING_GRACE_S)
 
     async def _enter_secret(self, frame: Frame) -> None:
-        """The page agent enters it, where it may be and nowhere else; see page/secret.js."""
+        """Have the page agent enter the secret, only where it is allowed; see page/secret.js."""
         context = self._context
         why = await entering.entered(context.tab, frame, context.work, "enter", context.attempt.token)
-        if why in ("gone", "focus_lost"):  # it may be there again, or another one be it now
+        if why in ("gone", "focus_lost"):  # it may be there again, or another element in its place
             context.attempt.intercepted = Blocked("intercepted", entering.WHY_NOT[why])
         elif why:
             raise ActionFailed(why, f"the secret was not entered: {entering.WHY_NOT[why]}", dispatched=False)
@@ -149,7 +149,7 @@ class InputDispatch:
             await upload.verify()
 
     async def _place(self, frame: Frame, point: tuple[float, float]) -> tuple[float, float]:
-        """The point in the top document's viewport, where the pointer is; keys go to the focus, wherever that is."""
+        """Return the point in the top document's viewport; for keys as it is, as they go to the focus."""
         tab = self._context.tab
         if frame is tab.main or isinstance(self._context.step, Fill | Type | Paste | Press):
             return point
@@ -183,9 +183,9 @@ class InputDispatch:
             case Press(keys=combination):
                 return hand.press(cdp, combination)
             case _:
-                # The agent does it itself: it has, or waits for the word when something had to be written first.
+                # The agent acts itself: at once, or when it is told to after something was written first.
                 if context.holds:
-                    context.tab.tell(context.frame, script_for("act", context.attempt.token))
+                    context.tab.notify(context.frame, script_for("act", context.attempt.token))
                 return []
 
     # --------------------------------------------------------------------------------------------- arrival
@@ -211,7 +211,7 @@ class InputDispatch:
 
 
 async def delivered(context: StepContext, posted: hand.Posted, over: Callable[[], bool]) -> None:
-    """Wait until the browser has handed every event to the page, or it does not matter any more (`over`).
+    """Wait until the browser has delivered every event to the page, or `over` holds.
 
     Raises:
         ActionFailed: `timeout`: the step's time is up.

@@ -1,4 +1,4 @@
-"""The hand at mouse and keyboard: trusted input, posted in order without waiting between its events."""
+"""Trusted mouse and keyboard input, posted in order without waiting between events."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,9 @@ def point(
     button: str = "left",
     modifiers: Sequence[str] = (),
 ) -> Posted:
-    """Move the pointer there and click so many times, with the modifier keys held down around it.
+    """Move the pointer to `place` and click `clicks` times, with the modifier keys held down.
 
-    The pointer goes there in one move: on the way it would open and close what reacts to it, such as the submenus
-    of a menu's other items.
+    The pointer jumps: on its way it would open and close elements that react to it, such as submenus.
     """
     held = keys.mask(modifiers)
     posted = [] if not clicks else _strokes(cdp, keys.hold(modifiers))
@@ -94,7 +93,7 @@ def enter(cdp: CdpSession, text: str, *, key_by_key: bool) -> Posted:
 def enter_lines(cdp: CdpSession, text: str) -> Posted:
     """Replace the selected content of the editor that has the focus, line after line.
 
-    A new paragraph is begun by the editing command and not by the Enter key, which sends in some pages.
+    An editing command begins each paragraph: the Enter key sends in some pages.
     """
     posted: Posted = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n")):

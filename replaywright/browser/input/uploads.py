@@ -1,7 +1,7 @@
-"""Uploading: which files may leave this machine, and how a page is given them.
+"""Uploads: the check of files that may leave this machine, and how a page receives them.
 
-The browser gets a private copy, made of the descriptor that was checked: nothing that is exchanged on the disk between
-check and use reaches a page.
+The browser gets a private copy, made from the descriptor that was checked: a file that is replaced between check and
+use does not reach a page.
 """
 
 import contextlib
@@ -23,16 +23,16 @@ from replaywright.domain.session.guard import UploadRoots
 from replaywright.errors import ActionFailed, PolicyBlocked
 
 CHOOSER_S = 3.0
-"""How long a page may take to open its file chooser after the click; some ask their server first."""
+"""Wait for the file chooser after the click; some pages ask their server first."""
 FOLDER = "uploads"
-"""In the session's directory: the copies, which go with the browser."""
+"""Folder of the copies in the session's directory, deleted with the browser."""
 TAKEN_S = 1.0
-"""How long the page's word on what it was given may take."""
+"""Wait for the page agent's report of the files."""
 _BLOCK_BYTES = 1024 * 1024
 
 
 def allowed(files: Sequence[str], roots: Sequence[Path], rules: Sequence[UploadRoots] = ()) -> tuple[Path, ...]:
-    """The real paths of `files`, each a readable plain file inside one of `roots`, links and `..` resolved.
+    """Return the real paths of `files`: readable plain files inside `roots`, links and `..` resolved.
 
     Raises:
         ActionFailed: `upload_refused`, nothing was touched.
@@ -106,7 +106,7 @@ def _opened(file: Path) -> int:
             inner = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             os.close(folder)
             folder = inner
-        # A pipe in the file's place is opened without waiting for its writer.
+        # O_NONBLOCK: a pipe in the file's place is opened without waiting for a writer.
         return os.open(file.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     finally:
         os.close(folder)
@@ -175,8 +175,8 @@ class Uploading:
         """Set the field that the agent has found; it need not be visible."""
         script = script_for("takeFiles", self._attempt.token)
         params = {"expression": script, "uniqueContextId": self._context}
-        told = await self._frame.cdp.send("Runtime.evaluate", params)
-        node = told["result"].get("objectId")
+        reply = await self._frame.cdp.send("Runtime.evaluate", params)
+        node = reply["result"].get("objectId")
         if node is None:
             raise ActionFailed("detached", "the file field went away", dispatched=False)
         await self._frame.cdp.send("DOM.setFileInputFiles", {"files": self._paths, "objectId": node})
@@ -192,7 +192,7 @@ class Uploading:
             yield
         finally:
             for cdp in sessions:
-                cdp.tell("Page.setInterceptFileChooserDialog", {"enabled": False})
+                cdp.notify("Page.setInterceptFileChooserDialog", {"enabled": False})
 
     async def answer_chooser(self) -> None:
         """Give the files to the field whose chooser the click has opened.
@@ -204,18 +204,18 @@ class Uploading:
         if self._tab.chooser is None:
             message = "the click opened no file chooser; where files are to be dropped on the element, say drop: true"
             raise ActionFailed("no_file_chooser", message, dispatched=True)
-        cdp, told = self._tab.chooser
-        if "backendNodeId" not in told:
+        cdp, reply = self._tab.chooser
+        if "backendNodeId" not in reply:
             raise ActionFailed("no_file_chooser", "the chooser belongs to no file field", dispatched=True)
-        node = {"backendNodeId": told["backendNodeId"]}
+        node = {"backendNodeId": reply["backendNodeId"]}
         field = await self._described(cdp, node)
         if "webkitdirectory" in field:
             message = "the field takes a folder, and only files are uploaded"
             raise ActionFailed("takes_folders", message, dispatched=True)
-        if told["mode"] == "selectSingle" and len(self._files) > 1:
+        if reply["mode"] == "selectSingle" and len(self._files) > 1:
             message = f"the field takes one file, and the step names {len(self._files)}"
             raise ActionFailed("takes_one_file", message, dispatched=True)
-        await self._listen(cdp, node, told["frameId"])
+        await self._listen(cdp, node, reply["frameId"])
         await cdp.send("DOM.setFileInputFiles", {"files": self._paths, **node})
 
     async def _described(self, cdp: CdpSession, node: Mapping[str, Any]) -> Mapping[str, str]:
@@ -237,7 +237,7 @@ class Uploading:
         return hand.drop_files(self._tab.cdp, place, self._paths)
 
     async def verify(self) -> None:
-        """What the page was given must be these files; a page that went on to another document answers otherwise.
+        """Verify that the page was given these files, unless it went on to another document.
 
         Raises:
             ActionFailed: `files_differ` or `no_files_taken`.

@@ -1,4 +1,4 @@
-"""Where an element in a frame is on the page, for the mark on a picture of it."""
+"""Position of a framed element on the page, for its mark on a picture."""
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
@@ -10,7 +10,7 @@ _ANSWER_S = 1.0
 
 
 async def in_page(tab: Tab, frame: Frame, place: ViewportBox) -> Box | None:
-    """The upright box around it in the top document; None when that cannot be told."""
+    """Return the upright box around it in the top document; None if unknown."""
     try:
         quads = await frames.quads(tab, frame)
         scroll_x, scroll_y = await tab.call(tab.main, "[scrollX, scrollY]", timeout_s=_ANSWER_S)

@@ -1,4 +1,4 @@
-"""Asking the site about a step in doubt: steps that only read, in a tab of their own, and what spoils their answer."""
+"""Asking the site about a step in doubt: reading steps in a new tab, and reasons that void their answer."""
 
 import asyncio
 import contextlib
@@ -26,14 +26,14 @@ from replaywright.ports import Report, SiteAnswer, Work
 Perform: TypeAlias = "Callable[[Work], Awaitable[Report]]"
 
 TAB_LIMIT_S = 10.0
-"""For the tab to be there, and to be gone again."""
+"""Limit of opening the tab, and of closing it."""
 _NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
-"""With all of 500 and above: the server has not said what there is. That there is nothing it says with 404."""
+"""Statuses, with all from 500 on, that say nothing about the record; 404 says that there is none."""
 
 
 @dataclass
 class Troubles:
-    """What went wrong with the requests of one tab: what they should have brought may be missing on its page."""
+    """Failed requests of one tab: their content may be missing on its page."""
 
     tab: Tab
     _asked: dict[str, str] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Troubles:
                 pass
 
     def reason(self) -> str:
-        """The first that concerns the site itself; empty if there is none."""
+        """Return the first failure of the site itself; "" if there is none."""
         return next((why for url, why in self._seen if is_same_site(url, self.tab.url)), "")
 
 
 class _Void(Exception):
-    """The page is not the one that was asked for; says why."""
+    """The page is not the requested one; the message is the reason."""
 
 
 async def ask(
@@ -132,7 +132,7 @@ def _require_asked(work: Work, url: str) -> None:
 
 @asynccontextmanager
 async def _tab(tabs: Tabs) -> AsyncIterator[Troubles]:
-    """A new tab, current while it is there; the one that was current does not lose its window to it."""
+    """Open a tab in its own window, so that the current page stays visible, and close it afterwards."""
     shown = tabs.current
     before = {tab.main.id for tab in tabs.attached}
     troubles: Troubles | None = None
@@ -154,7 +154,7 @@ async def _tab(tabs: Tabs) -> AsyncIterator[Troubles]:
 
 
 async def _close(tabs: Tabs, before: set[str]) -> None:
-    """Close the tab, and what it has opened; a tab that the run's own page opened meanwhile stays."""
+    """Close the tab and the tabs that it opened; tabs that the run's own page opened meanwhile stay."""
     mine = [tab for tab in tabs.attached if tab.main.id not in before]
     with contextlib.suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(TAB_LIMIT_S):

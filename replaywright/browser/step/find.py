@@ -1,4 +1,4 @@
-"""Finding the one element of a step, or the reason why none is certain."""
+"""Finding the element of a step, or the reason why none is certain."""
 
 import math
 import time
@@ -28,7 +28,7 @@ from replaywright.domain.step.outcomes import Lookup
 from replaywright.errors import ActionFailed
 
 _FIRST_AGAIN_S = 0.25
-"""How soon override rules are asked for the second time; twice as long each time after that."""
+"""Wait before override rules are evaluated a second time; it doubles each time."""
 
 
 _NETWORK_S = 5.0
@@ -43,7 +43,7 @@ _QUERY_S = 4.0
 
 @dataclass(frozen=True)
 class FoundElement:
-    """The element is there and can take the input."""
+    """An element that can take the input."""
 
     lookup: Lookup
     frame: Frame
@@ -52,16 +52,16 @@ class FoundElement:
 
 @dataclass(frozen=True)
 class MissedElement:
-    """Nothing was touched."""
+    """A look-up without an element; nothing was touched."""
 
     lookup: Lookup
     snapshot: Snapshot | None = None
 
 
-class RulesAgain:
-    """When override rules are asked about an element that is covered or missing: at once, then ever more rarely.
+class RuleSchedule:
+    """Schedule of override rules for a covered or missing element: at once, then with growing intervals.
 
-    What covers it may fill itself, or its frame may load, without anything that the attempt hears of.
+    A cover or its frame may load content without any message to the attempt.
     """
 
     def __init__(self) -> None:
@@ -70,11 +70,11 @@ class RulesAgain:
         self._wait = _FIRST_AGAIN_S
 
     def pause(self) -> float:
-        """Seconds until the next question."""
+        """Return the seconds until the next evaluation."""
         return max(0.0, self._next - time.monotonic())
 
     def are_due_to_be_asked(self, stuck: object) -> bool:
-        """Whether to ask now; `stuck` is what the look-up is held up by, None when by nothing."""
+        """Return whether to evaluate now; `stuck` identifies the obstacle, None without one."""
         now = time.monotonic()
         if stuck is None:
             self._stuck, self._next = None, math.inf
@@ -88,7 +88,7 @@ class RulesAgain:
 
 
 class Finder:
-    """One look-up. The page agent finds candidates and makes the element ready; what is the element is decided here."""
+    """One look-up. The page agent finds candidates and prepares the element; the decision is made here."""
 
     def __init__(self, context: StepContext, spec: dict[str, Any]) -> None:
         self._step = context
@@ -103,16 +103,16 @@ class Finder:
         self._target = work.target
         self._healed: Lookup | None = None
         self._chosen: Lookup | None = None
-        """Why the candidate was chosen that is being made ready; None when the page found it certain itself."""
+        """Reason for the candidate that is being made ready; None when the page was certain itself."""
         self._offer = 0
         self._lookup = Lookup(reason="not_found", entry_version=work.entry_version)
         self._context = ""
         self._compared = False
         self._searched = False
-        self._rules = RulesAgain()
+        self._rules = RuleSchedule()
 
     async def find(self) -> FoundElement | MissedElement:
-        """Look until the element is certain and ready, or it is certain that it is not.
+        """Look until the element is certain and ready, or certainly missing.
 
         Raises:
             ActionFailed: the element is there and cannot take the input, or the page does not answer.
@@ -121,13 +121,13 @@ class Finder:
             await self._at_rest(_NETWORK_S)
             return await self._missed(Lookup(reason="no_entry", entry_version=self._work.entry_version))
         frame = await self._where()
-        if frame is None:  # the path leads nowhere: it may be described differently now
+        if frame is None:  # no frame at the path: it may be described differently now
             self._compared = True
             return await self._not_certain() or MissedElement(self._lookup)
         self._begin(frame)
         while not self._deadline.passed:
-            heard = self._attempt.heard
-            await self._tabs.until(lambda: self._news(heard), min(self._pause(), self._rules.pause()))  # noqa: B023
+            count = self._attempt.message_count
+            await self._tabs.until(lambda: self._news(count), min(self._pause(), self._rules.pause()))  # noqa: B023
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
@@ -141,7 +141,7 @@ class Finder:
         return await self._out_of_time()
 
     async def _is_overridden(self) -> bool:
-        """Whether the element is covered or missing and a rule would clear the way: then it is not waited for."""
+        """Return whether the element is covered or missing and an override rule applies: then stop waiting."""
         attempt = self._attempt
         missing = attempt.settled_at if attempt.settled and not attempt.candidates else None
         stuck = attempt.blocked if attempt.blocked is not None and attempt.blocked.reason == "covered" else missing
@@ -152,7 +152,7 @@ class Finder:
     # ------------------------------------------------------------------------------------------- one look
 
     async def _where(self) -> Frame | None:
-        """The live frame that the recording names; waits for it as for an element."""
+        """Wait for the frame of the recording and return it."""
         if self._target is not None and self._target.frame:
             path = self._target.frame
             until = Deadline(self._deadline.left(_MISS_S))
@@ -177,13 +177,13 @@ class Finder:
         target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame"})
         query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
         spec = {**self._spec, "attempt": self._attempt.token, "target": None if query else target, "query": query}
-        spec["probes"] = self._expectation.told_probes
+        spec["probes"] = self._expectation.probe_specs
         self._attempt.expect_answer(frame)
-        self._tab.tell(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
+        self._tab.notify(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
         self._expectation.ask(self._tab)
 
     async def _begin_again(self) -> None:
-        """The document went away while looking: nothing was touched, so look in the one that came."""
+        """Start again in the new document: the old one is gone, and nothing was touched."""
         await self._tabs.until(
             lambda: bool(self._frame.context) or self._frame.id not in self._tab.frames, self._deadline.left()
         )
@@ -191,11 +191,11 @@ class Finder:
         if frame is not None and frame.context:
             self._begin(frame)
 
-    def _news(self, heard: int) -> bool:
-        return self._attempt.heard != heard or self._frame.context != self._context
+    def _news(self, count: int) -> bool:
+        return self._attempt.message_count != count or self._frame.context != self._context
 
     def _pause(self) -> float:
-        """How long to wait for news: to the next moment at which patience ends."""
+        """Return the time until the next decision without news."""
         attempt = self._attempt
         if not attempt.settled:
             return self._deadline.left()
@@ -210,7 +210,7 @@ class Finder:
         return _MISS_S
 
     async def _weigh(self) -> FoundElement | MissedElement | None:
-        """What follows from what the agent has said; None to go on listening."""
+        """Return the outcome of the messages so far; None to wait for more."""
         attempt = self._attempt
         if attempt.failed:
             raise ActionFailed("agent_failed", f"the page could not be searched: {attempt.failed}", dispatched=False)
@@ -220,10 +220,10 @@ class Finder:
             if decision.chosen is not None and decision.chosen.index == attempt.ready.index:
                 lookup = decision.lookup if self._chosen is None else self._chosen
                 return await self._found(lookup, attempt.ready)
-            attempt.ready = None  # certain to the page, and not to us
+            attempt.ready = None  # certain for the page, not for the decision here
             self._lookup = decision.lookup
             self._compared = True
-            self._tab.tell(self._frame, script_for("cancel"))
+            self._tab.notify(self._frame, script_for("cancel"))
             return await self._not_certain()
         if attempt.candidates:
             decision = self._decide(attempt.candidates)
@@ -231,7 +231,7 @@ class Finder:
             if decision.chosen is not None:
                 if self._chosen is None or self._offer != attempt.offers:
                     self._chosen, self._offer = decision.lookup, attempt.offers
-                    self._tab.tell(self._frame, script_for("choose", attempt.token, decision.chosen.index))
+                    self._tab.notify(self._frame, script_for("choose", attempt.token, decision.chosen.index))
                 return None
         if attempt.blocked is not None or not attempt.settled:
             return None
@@ -266,7 +266,7 @@ class Finder:
     # ------------------------------------------------------------------- a declared element in other frames
 
     def _ask_other_frames(self) -> None:
-        """A declared element must be the only one on the whole page: have the other frames count theirs."""
+        """Have the other frames count their matches: a declared element must be unique on the page."""
         query, attempt = self._work.query, self._attempt
         if query is None or len(self._tab.worlds()) < 2:
             return
@@ -276,7 +276,7 @@ class Finder:
             attempt.asked.clear()
 
     def _matches_elsewhere(self) -> dict[str, int]:
-        """How many elements match in the other frames, as far as they have answered; by frame id."""
+        """Return the number of matches in other frames that have answered, by frame id."""
         probes = self._attempt.probes
         if self._work.query is None or ElementProbe(query=self._work.query) not in probes:
             return {}
@@ -300,7 +300,7 @@ class Finder:
         await self._tabs.until(answered, self._deadline.left(SILENCE_S))
 
     async def _goes_elsewhere(self) -> bool:
-        """Whether the look-up goes on in another frame, the only one with a match."""
+        """Move the look-up to another frame if it alone has a match; return whether it moved."""
         before = self._attempt.probes
         self._ask_other_frames()
         self._expectation.ask(self._tab)
@@ -311,7 +311,7 @@ class Finder:
         elsewhere = self._matches_elsewhere()
         if list(elsewhere.values()) != [1]:
             return False
-        self._tab.tell(self._frame, self._expectation.script)  # it only counts from now on
+        self._tab.notify(self._frame, self._expectation.script)  # it only counts from now on
         self._attempt.expect_answer(self._frame)
         self._begin(self._tab.frames[next(iter(elsewhere))])
         return True
@@ -330,7 +330,7 @@ class Finder:
     # ---------------------------------------------------------------------------------------- not certain
 
     async def _not_certain(self) -> FoundElement | MissedElement | None:
-        """The identifiers led nowhere: compare with every element of the page, or give up."""
+        """Compare the target with every element of the page, as its identifiers found nothing, or give up."""
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
             return await self._missed(self._lookup)
@@ -359,7 +359,7 @@ class Finder:
         return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
 
     async def _scrolled_to(self, missed: MissedElement) -> bool:
-        """Whether scrolling has brought something to weigh: a list may make its rows only while it is scrolled."""
+        """Scroll through lists, which may create rows on the way; return whether there is something to decide."""
         ended = self._searched or self._healed is not None or missed.lookup.reason == "ambiguous"
         if ended or not self._frame.context:
             return False
@@ -396,16 +396,16 @@ class Finder:
     async def _out_of_time(self) -> FoundElement | MissedElement:
         blocked = self._attempt.blocked
         if blocked is not None:
-            said = pointer.refusal(self._work.step, blocked.reason, blocked.by)
-            raise ActionFailed(blocked.reason, said or why_blocked(blocked.reason, blocked.by), dispatched=False)
-        if not self._attempt.heard:
+            message = pointer.refusal(self._work.step, blocked.reason, blocked.by)
+            raise ActionFailed(blocked.reason, message or why_blocked(blocked.reason, blocked.by), dispatched=False)
+        if not self._attempt.message_count:
             state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
             raise ActionFailed("timeout", f"the page {state}", dispatched=False)
         return await self._missed(self._lookup)
 
 
 def why_blocked(reason: str, by: str) -> str:
-    """What a `blocked` message of the page agent means, in words."""
+    """Return the meaning of a `blocked` message in words."""
     texts = {
         "invisible": "the element is not visible",
         "disabled": "the element is disabled",

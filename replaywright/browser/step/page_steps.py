@@ -1,4 +1,4 @@
-"""Steps on the page as a whole: navigation, tabs, keys for whatever has the focus, and scrolling."""
+"""Steps on the whole page: navigation, tabs, keys for the focused element, and scrolling."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from replaywright.domain.task.steps import GoBack, Goto, Paste, Press, Scroll, S
 from replaywright.errors import ActionFailed, InputInvalid
 
 _ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
-"""What a navigation comes to."""
+"""Possible results of a navigation."""
 _ABORTED = "net::ERR_ABORTED"
 
 _SCROLL_PAGE = """(to => {
@@ -52,7 +52,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     if context.work.secrets:
         await _enter_secret(context)
     elif isinstance(step, Press):
-        keys.parse(step.keys)  # a key that does not exist touches nothing
+        keys.parse(step.keys)  # raises for an unknown key before anything is touched
         context.dispatched = True
         await _press(context, step.keys)
     elif isinstance(step, Paste) and not context.work.text:
@@ -79,12 +79,12 @@ async def _enter_secret(context: StepContext) -> None:
 
 
 async def _end_guards(context: StepContext) -> None:
-    """The guard of the step before, on its element, is not for the keys of this one; input overtakes scripts."""
+    """End the guard of the previous step, so that it does not stop this step's keys."""
 
     async def end(frame: Frame) -> None:
         try:
             await context.tab.call(frame, script_for("cancel"), timeout_s=context.deadline.left(1.0))
-        except CdpFailed:  # the frame went away, or hangs: it takes no input either
+        except CdpFailed:  # the frame is gone or hangs: it takes no input either
             return
 
     await asyncio.gather(*(end(frame) for frame in context.tab.worlds()))
@@ -99,7 +99,7 @@ async def _press(context: StepContext, combination: str) -> None:
 
 
 async def switch_tab(context: StepContext, step: SwitchTab) -> None:
-    """Make the one tab that answers to the step the current one.
+    """Make the only tab that matches the step the current one.
 
     Raises:
         ActionFailed: `no_such_tab`, `ambiguous_tab`.
@@ -139,7 +139,7 @@ async def close_tab(context: StepContext) -> None:
     await context.until_read()
     context.arm()
     context.dispatched = True
-    tab.cdp.tell("Page.close")
+    tab.cdp.notify("Page.close")
     await tabs.until(lambda: tab.closed or context.is_held(), context.deadline.left())
     if not tab.closed:
         context.fail_if_held()
@@ -165,7 +165,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     context.dispatched = True
     error = await _answer_to(context, command, params)
     if error == _ABORTED and not recorder.causes and not context.is_held():
-        # Chromium drops what comes right after a navigation that a dialog held; and to get a page twice is safe.
+        # Chromium drops a navigation right after one that a dialog held; a second GET is safe.
         error = await _answer_to(context, command, params)
     context.fail_if_held()
     if tab.main.unreachable and not error:
@@ -183,7 +183,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
 
 
 async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any]]:
-    """The browser's command and its parameters."""
+    """Return the browser's command and its parameters."""
     if isinstance(step, Goto):
         try:
             address = web_address(step.url, "goto")
@@ -199,11 +199,11 @@ async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any
 
 
 async def _answer_to(context: StepContext, command: str, params: dict[str, Any]) -> str:
-    """What the browser says of a navigation: "", or why there is none."""
+    """Send a navigation command; return the browser's error, or ""."""
     recorder, pulse = context.armed, context.tabs.pulse
     sent = context.tab.cdp.post(command, params)
     sent.add_done_callback(lambda _: pulse.beat())
-    # The answer to Page.navigate comes when the document is there, or cannot be had.
+    # Page.navigate is answered when the document is there, or failed.
     await context.tabs.until(
         lambda: (
             (sent.done() or command != "Page.navigate")

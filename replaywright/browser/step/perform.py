@@ -1,4 +1,4 @@
-"""One step in the browser: find, act once, wait for what it set off, and check what is expected."""
+"""One step in the browser: find, act once, wait for the consequences, verify the expectation."""
 
 import asyncio
 import time
@@ -59,15 +59,15 @@ from replaywright.killpoints import hit
 from replaywright.ports import BeforeDispatch, Report, Work
 
 _STOPPED_TRIES = 3
-"""How often a press that was stopped is given again: pages shift while they are put together."""
+"""Repetitions of a stopped press: pages shift while they are rendered."""
 
 _SECOND_LOOK_S = 0.3
-"""After which a page that was learned is read a second time."""
+"""Interval between two readings of a page while learning."""
 _PROOF_S = 0.5
-"""How long a press of which nothing came so far is given to show that it did something."""
+"""Wait for the effect of a press without one so far."""
 
 UNRESPONSIVE_S = 10.0
-"""What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
+"""Time beyond the step's budget for a browser that does not answer."""
 
 _NEEDS = {
     Click: "click",
@@ -88,7 +88,7 @@ _NEEDS = {
     Extract: "read",
     ForEach: "read",
 }
-"""What the page agent is to make an element ready for."""
+"""Kind of readiness that the page agent prepares, by step."""
 
 
 class StepRun:
@@ -159,7 +159,7 @@ class StepRun:
         return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
 
     async def _boxed(self, found: FoundElement) -> Box | None:
-        """Where the element is in the page; of one in a frame only where that is wanted, as it takes asking."""
+        """Return the element's box in the page; in frames only for pictures, as that takes calls."""
         tab, place = self.context.tab, found.ready.place
         if place is None:
             return None
@@ -169,7 +169,7 @@ class StepRun:
         return await places.in_page(tab, found.frame, place) if self.context.work.is_pictured else None
 
     async def _seen(self) -> Seen | None:
-        """The page after the step, and once more a moment later, so that it shows what changes by itself."""
+        """Return the page after the step, and again a moment later, to show spontaneous changes."""
         after, again = await self._snapshot(), None
         if after is None:
             return None
@@ -179,7 +179,7 @@ class StepRun:
         return Seen(before=self._before, after=after, again=again)
 
     async def _act(self, spec: dict[str, Any], found: FoundElement, files: Sequence[Path]) -> bool:
-        """Give the input, and wait for all that it leads to; False if the page became as wanted without any of it."""
+        """Give the input and wait for its consequences; return False if none was needed."""
         context, dispatch = self.context, self._dispatch
         await dispatch.give(found, files)
         hit("given")
@@ -199,7 +199,7 @@ class StepRun:
         return True
 
     async def _require_effect(self, spec: dict[str, Any], found: FoundElement) -> None:
-        """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""
+        """Require the wanted value or state of the control; repeat the input where that may help."""
         context, dispatch = self.context, self._dispatch
         while not await consequences.took_effect(context):
             if not consequences.has_another_way(context, found.ready, dispatch.tries):
@@ -221,11 +221,11 @@ class StepRun:
             **choosing.spec_of(step),
             **pointer.spec_of(step),
             "wanted": isinstance(step, Check | Expand) if isinstance(step, Switch) else None,
-            "fields": extraction.told_fields(step.fields) if isinstance(step, Extract | ForEach) else None,
+            "fields": extraction.field_specs(step.fields) if isinstance(step, Extract | ForEach) else None,
             "files": {"count": len(step.files), "drop": bool(step.drop)} if isinstance(step, Upload) else None,
             "always": step.always,
             "hold": context.holds,
-            "probes": context.expectation.told_probes,
+            "probes": context.expectation.probe_specs,
             "before": needs_proof(step) or context.work.skip_if_holds,
             "settleMs": 250,
         }
@@ -246,7 +246,7 @@ class StepRun:
         return FoundElement(first.lookup, result.frame, result.ready)
 
     def _tries_after_a_stop(self, dispatch: InputDispatch) -> int:
-        """How often an input that was stopped may be given again; one press that nobody saw is like none."""
+        """Return how often a stopped input may be repeated: a press that the page did not see has no effect."""
         step = self.context.step
         if isinstance(step, Click | DoubleClick | Switch | Hover) and dispatch.is_untouched:
             return _STOPPED_TRIES
@@ -257,15 +257,15 @@ class StepRun:
         context.frame = frame
         context.before = context.expectation.verdicts(context.tab)
         if ready.point is None and not context.holds and not ready.state.get("already"):
-            context.go(frame)  # the agent goes on by itself, and everything from here on is its doing
+            context.go(frame)  # the agent goes on by itself: from here on, all events are consequences
 
     async def _already_there(self, found: FoundElement, *, acted: bool) -> Report:
-        """Nothing is left to be done; what is expected is still checked."""
+        """Verify the expectation without any input."""
         self._acted_at = time.monotonic()
         return await self._verified(found.lookup, found.ready.target, acted=acted)
 
     def _held_before(self) -> bool:
-        """Whether the step is to be left alone when what it is to bring about holds already, and it does."""
+        """Return whether the step is skipped because its expectation holds already."""
         before = self.context.before
         return self.context.work.skip_if_holds and bool(before) and failing(before) is None
 
@@ -273,7 +273,7 @@ class StepRun:
         context = self.context
         for frame in context.tab.worlds():
             if frame.id in context.attempt.asked:
-                context.tab.tell(frame, script_for("cancel"))
+                context.tab.notify(frame, script_for("cancel"))
         return self._report(missed.lookup, None, acted=False, snapshot=missed.snapshot)
 
     # ------------------------------------------------------------------------------------------ on the page
@@ -305,14 +305,14 @@ class StepRun:
     async def _read_page(self, step: Extract | ForEach) -> dict[str, Any]:
         context, tab = self.context, self.context.tab
         await context.tabs.until(lambda: bool(tab.main.context), context.deadline.left())
-        script = script_for("extract", context.attempt.token, extraction.told_fields(step.fields))
-        told = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
-        return extraction.read(step, told)
+        script = script_for("extract", context.attempt.token, extraction.field_specs(step.fields))
+        reply = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
+        return extraction.read(step, reply)
 
     # ----------------------------------------------------------------------------------------- afterwards
 
     async def look_again(self, report: Report, timeout_s: float) -> Report:
-        """The step's report by now: answers and expectations have `timeout_s` more, and nothing else is done."""
+        """Return the step's report after up to `timeout_s` more for answers and expectations."""
         context, tabs = self.context, self.context.tabs
         tabs.recorder, tabs.attempt = context.recorder, context.attempt
         context.deadline = Deadline(timeout_s)
@@ -333,7 +333,7 @@ class StepRun:
             after = await environment.verified(context.expectation, context.deadline, since=since, patient=patient)
         if acted and needs_proof(context.step):
             self._proof = await self._proven(after)
-            await self._downloaded()  # one may only have begun now, and be the proof
+            await self._downloaded()  # a download may have begun only now, and be the proof
         if recorder is not None:
             after = (*after, *environment.downloads.verdicts(recorder))
         verified_at = time.monotonic()
@@ -343,14 +343,14 @@ class StepRun:
         return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
 
     async def _downloaded(self) -> None:
-        """Wait until what the step has begun to download is here, or the step's time is up."""
+        """Wait until the step's downloads are complete, or its time is up."""
         context, recorder = self.context, self.context.recorder
         if recorder is not None:
             downloads = context.environment.downloads
             await context.tabs.until(lambda: not downloads.running(recorder), context.deadline.left())
 
     async def _proven(self, after: tuple[PredicateResult, ...]) -> Proof:
-        """What shows that the press did something; what comes of it may take a moment."""
+        """Wait a moment for proof that the press had an effect."""
         context, proof = self.context, Proof.NONE
 
         def shown() -> bool:

@@ -1,4 +1,4 @@
-"""What the parts that perform one step share: how far it is, where it acts, and what was seen of it."""
+"""State of one step, shared by the modules that perform it."""
 
 import asyncio
 import time
@@ -32,34 +32,34 @@ class StepContext:
         self.step = work.step
         self.before_dispatch = before_dispatch
         self.holds = before_dispatch is not None or environment.is_read
-        """Whether the page agent has to wait for a word before it does anything."""
+        """True if the page agent waits for permission before it acts."""
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False
-        """Whether the page may have been touched."""
+        """True once the page may have been touched."""
         self.expectation = environment.expectation(work.expect)
         self.tab: Tab = self.tabs.current
         self.frame: Frame = self.tab.main
         self.before: tuple[PredicateResult, ...] = ()
-        """What held of the expectation before the step did anything."""
+        """Verdicts from before the step did anything."""
         self.recorder: Recorder | None = None
-        """Collects evidence since `arm`."""
+        """Recorder of evidence since `arm`."""
         self.armed_at = 0.0
         self.given_at = 0.0
-        """The same in seconds since 1970."""
+        """`armed_at` in seconds since 1970."""
         self._acted_in = ""
-        """The document that was shown then."""
+        """Document that was shown at `armed_at`."""
         self._preload: asyncio.Future[Mapping[str, Any]] | None = None
         self._open_before = tuple(self.tabs.open_tabs)
         self._dialogs_before: tuple[str, ...] = ()
 
     @property
     def attempt(self) -> PageAttempt:
-        """The page agent's attempt at this step."""
+        """Return the page agent's attempt at this step."""
         return self.expectation.attempt
 
     @property
     def armed(self) -> Recorder:
-        """The recorder, once there is one."""
+        """Return the recorder; there must be one."""
         assert self.recorder is not None
         return self.recorder
 
@@ -82,7 +82,7 @@ class StepContext:
     # ------------------------------------------------------------------------------------------- evidence
 
     def go(self, frame: Frame) -> None:
-        """From here on the page may be touched."""
+        """Begin to record: the page may be touched from here on."""
         self.deadline = Deadline(max(self.deadline.left(), _AFTERMATH_S))
         self.arm()
         self.attempt.renew(frame)
@@ -102,16 +102,18 @@ class StepContext:
             self._preload = self.tab.cdp.post("Page.addScriptToEvaluateOnNewDocument", params)
 
     def remove_preload(self) -> None:
-        """New documents need not answer any more."""
+        """Remove the script that makes new documents answer."""
         if self._preload is not None:
             self._preload.add_done_callback(self._removed)
 
     def _removed(self, added: "asyncio.Future[Mapping[str, Any]]") -> None:
         if not added.cancelled() and added.exception() is None and not self.tab.closed:
-            self.tab.cdp.tell("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]})
+            self.tab.cdp.notify(
+                "Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]}
+            )
 
     def evidence(self) -> Evidence:
-        """What was seen of the step so far; after its report, what remains to be told."""
+        """Return the evidence so far; after the report, the evidence that came later."""
         seen = Evidence() if self.recorder is None else self.recorder.evidence()
         opened = [tab for tab in self.tabs.seen if tab not in self._open_before]
         tabs = [f"opened {_address(tab)}" for tab in opened]
@@ -124,14 +126,14 @@ class StepContext:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the document that is shown was loaded after the input was given."""
+        """Return whether the current document was loaded after the input."""
         is_loaded = self.tabs.current.url.startswith(("http://", "https://"))
         return bool(self._acted_in) and is_loaded and self.tabs.document != self._acted_in
 
     # ------------------------------------------------------------------------------- pages that ask to stay
 
     def is_held(self) -> bool:
-        """Whether the page has asked before it would be left, and was told to stay."""
+        """Return whether the page asked before it was left, and stayed."""
         return self.recorder is not None and self.recorder.stayed
 
     def fail_if_held(self) -> None:
