@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
 
-from replaywright.browser.devtools.connection import Connection, connected
+from replaywright.browser.devtools.connection import BrowserConnection, connected
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import free_port
@@ -29,7 +29,7 @@ async def launched(path: Path | None = None) -> AsyncIterator[Browser]:
             await browser.close()
 
 
-async def connection_to(browser: Browser) -> Connection:
+async def connection_to(browser: Browser) -> BrowserConnection:
     """A connection to a Chromium that `launched` has started."""
     session = await browser.new_browser_cdp_session()
     told = await session.send("SystemInfo.getInfo")

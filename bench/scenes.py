@@ -16,9 +16,9 @@ from playwright.async_api import Page
 from bench.chromium import connection_to
 from bench.mutations import OPERATORS, Bed, key_of
 from bench.sources import Source
+from replaywright.browser.devtools.cdp import CdpSession, EvaluationCounter
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Pulse
-from replaywright.browser.devtools.wire import Counts, Wire
 from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import identity_keys
@@ -65,10 +65,10 @@ class Scene:
 class _Silent:
     """Nobody waits for what happens in these tabs."""
 
-    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+    def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """Said by an agent."""
 
-    def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
+    def on_event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
         """Told by the browser."""
 
 
@@ -136,8 +136,8 @@ async def stage_on(source: Source) -> AsyncIterator[Stage]:
     page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
     assert source.context.browser is not None
     connection = await connection_to(source.context.browser)
-    counts = Counts()
-    tab = Tab(page, Wire(connection, "", lambda *_: None, counts), Pulse(), _Silent(), counts)
+    counts = EvaluationCounter()
+    tab = Tab(page, CdpSession(connection, "", lambda *_: None, counts), Pulse(), _Silent(), counts)
     try:
         await tab.open()
         yield Stage(page, tab)

@@ -98,7 +98,7 @@ class Runner:
         while (before := app.values(mark)) is None or case.widget not in before:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{app.framework}{case.path} does not tell its values")
-            await self._session.until(lambda: False, 0.05)
+            await self._session.tabs.until(lambda: False, 0.05)
         return before, mark
 
     async def _done(self, step: Do, entry: Entry, target: Target | None) -> Report:

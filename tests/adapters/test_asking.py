@@ -30,12 +30,12 @@ async def test_the_site_is_asked_in_a_tab_of_its_own_and_the_page_of_the_run_nev
 ) -> None:
     await opened(session, site, "form.html")
     script = "addEventListener('blur', () => document.title = 'left'); document.onvisibilitychange = () => 0"
-    await session.current.page.evaluate(f"{script}; window.mark = 1")
+    await session.tabs.current.page.evaluate(f"{script}; window.mark = 1")
 
     there = await asked(session, [work("goto", url=site.url("sent-late"))], SHOWN)
     not_there = await asked(session, [work("goto", url=site.url("sent"))])
 
-    page = session.current.page
+    page = session.tabs.current.page
     assert (there[0], not_there[0]) == ("yes", "no")
     assert session.url == site.url("form.html")
     assert len(page.context.pages) == 1
@@ -86,7 +86,7 @@ async def test_a_link_may_lead_on_and_what_it_opened_is_closed_again(session: Ch
     follow = [work("goto", url=site.url("popping")), work("click", link("All messages"), effect="read")]
 
     assert (await asked(session, follow, SHOWN))[0] == "yes"
-    assert len(session.current.page.context.pages) == 1
+    assert len(session.tabs.current.page.context.pages) == 1
 
 
 @pytest.mark.long
@@ -115,10 +115,9 @@ async def test_a_page_that_crashes_is_no_loss_of_the_session(session: ChromiumSe
     await opened(session, site, "form.html")
 
     async def crash() -> None:
-        await session.until(lambda: session.troubles is not None and "slow" in session.troubles.tab.url, 10)
-        assert session.troubles is not None
+        await session.tabs.until(lambda: "slow" in session.tabs.current.url, 10)
         with contextlib.suppress(PlaywrightError):
-            await session.troubles.tab.page.goto("chrome://crash")
+            await session.tabs.current.page.goto("chrome://crash")
 
     slow = work("goto", url=site.url("slow?ms=0"), expect=[{"text_contains": "never", "within_ms": 5000}])
     crashing = asyncio.create_task(crash())

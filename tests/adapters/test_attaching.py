@@ -43,7 +43,7 @@ async def test_who_stops_waiting_leaves_nobody_connected_and_no_error_for_anothe
         attaching.cancel()
         await asyncio.wait([attaching])
         await until(lambda: not connected_to(slow))
-    url = await session.current.page.evaluate("location.href")
+    url = await session.tabs.current.page.evaluate("location.href")
     await session.detach()
     await browsers.close()
 

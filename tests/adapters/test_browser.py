@@ -634,7 +634,7 @@ async def _inside(session: ChromiumSession, where: str, *, name: str = "Press", 
                 is_it = seen.label == label if label else seen.name == name
                 if is_it and seen.frame and seen.frame[-1].name == where:
                     return seen
-            await session.until(lambda: False, 0.1)
+            await session.tabs.until(lambda: False, 0.1)
 
 
 async def test_a_declared_element_is_found_in_the_only_frame_that_has_it(session: ChromiumSession, site: Site) -> None:
@@ -762,7 +762,7 @@ async def test_a_successor_adopts_the_page_of_a_killed_worker(
         report = await session.perform(work("click", button("Count"), expect=[says("count 1")]))
         await session.detach()
 
-    assert session.tabs[0].url == url
+    assert session.tabs.current.url == url
     assert [verdict.passed for verdict in verdicts] == [True]
     assert holds(report)
 
@@ -790,7 +790,7 @@ async def test_a_page_that_crashes_is_a_lost_session(
     async with Chromium(chromium_path, tmp_path) as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
-        session.current.wire.tell("Page.crash")
+        session.tabs.current.cdp.notify("Page.crash")
         with pytest.raises(SessionLost, match="crashed"):
             await session.perform(work("wait_for", expect=[says("never")]))
         await session.detach()
@@ -841,8 +841,8 @@ async def test_attaching_waits_for_a_navigation_that_is_under_way_and_no_longer_
     async with Chromium(chromium_path, tmp_path) as endpoint:
         first = await browsers.attach(endpoint)
         await opened(first, site, "browser_second.html")
-        await first.current.page.evaluate("setTimeout(() => location.href = '/slow?ms=4000')")
-        await first.until(lambda: bool(first.current.main.loading), 5)
+        await first.tabs.current.page.evaluate("setTimeout(() => location.href = '/slow?ms=4000')")
+        await first.tabs.until(lambda: bool(first.tabs.current.main.loading), 5)
 
         with pytest.raises(SessionLost):
             await hasty.attach(endpoint)

@@ -114,10 +114,10 @@ async def test_a_tab_beyond_those_that_may_open_is_closed_at_once_and_counted(
     guard = StepGuard(popups=Most(rule="policy 'p': amounts.popups", value=0))
 
     report = await session.perform(work("click", button("Two tabs"), guard=guard))
-    await session.until(lambda: not session.opening, 10)
+    await session.tabs.until(lambda: not session.tabs.is_opening, 10)
 
     assert report.url == site
-    assert len([tab for tab in session.tabs if not tab.closed]) == 1
+    assert len(session.tabs.open_tabs) == 1
     assert Cause.POPUP in report.evidence.causes
 
 

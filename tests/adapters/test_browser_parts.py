@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.browser.devtools.evidence import Recorder, Traffic, without_query
+from replaywright.browser.devtools.evidence import Recorder, TabTraffic, without_query
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import keys
 from replaywright.browser.input.scrolling import search
@@ -105,15 +105,15 @@ def test_addresses_are_kept_without_what_may_be_private(url: str, kept: str) -> 
 
 
 def test_a_redirected_post_keeps_its_own_status() -> None:
-    recorder, traffic = Recorder("f", "f"), Traffic()
+    recorder, traffic = Recorder("f", "f"), TabTraffic()
     sent = {"requestId": "1", "type": "Document", "request": {"method": "POST", "url": "http://a/x?q"}}
     moved = {"requestId": "1", "type": "Document", "request": {"method": "GET", "url": "http://a/y"}}
 
-    recorder.hear(traffic, "Network.requestWillBeSent", sent)
-    recorder.hear(
+    recorder.on_event(traffic, "Network.requestWillBeSent", sent)
+    recorder.on_event(
         traffic, "Network.requestWillBeSent", {**moved, "redirectResponse": {"url": "http://a/x?q", "status": 303}}
     )
-    recorder.hear(
+    recorder.on_event(
         traffic,
         "Network.responseReceived",
         {"requestId": "1", "type": "Document", "response": {"url": "http://a/y", "status": 200}},
@@ -123,13 +123,13 @@ def test_a_redirected_post_keeps_its_own_status() -> None:
 
 
 async def test_a_list_whose_rows_come_while_it_is_looked_at_is_looked_at_again() -> None:
-    traffic, looks = Traffic(), iter([False, True])
+    traffic, looks = TabTraffic(), iter([False, True])
     sent = {"requestId": "1", "type": "Fetch", "request": {"method": "GET", "url": "http://a/rows"}}
 
     async def call(*_: object, **__: object) -> dict[str, bool]:
         if not (found := next(looks)):  # the answer is there when the look is over, and was not when it was looked
-            traffic.hear("Network.requestWillBeSent", sent, 0.0)
-            traffic.hear("Network.loadingFinished", {"requestId": "1"}, 0.0)
+            traffic.on_event("Network.requestWillBeSent", sent, 0.0)
+            traffic.on_event("Network.loadingFinished", {"requestId": "1"}, 0.0)
         return {"found": found, "more": False}
 
     session: Any = None
@@ -143,7 +143,7 @@ async def test_a_list_whose_rows_come_while_it_is_looked_at_is_looked_at_again()
 def test_frames_of_other_parts_of_the_page_are_no_cause() -> None:
     recorder = Recorder("top", "top")
 
-    recorder.hear(Traffic(), "Page.frameNavigated", {"frame": {"id": "advertisement"}})
+    recorder.on_event(TabTraffic(), "Page.frameNavigated", {"frame": {"id": "advertisement"}})
 
     assert recorder.evidence().causes == (Cause.NOTHING,)
 

@@ -65,7 +65,7 @@ async def test_a_session_that_did_not_type_the_secret_hides_it_as_well(
 async def test_the_page_is_as_it_was_and_was_told_of_nothing(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "capture.html")
     await session.perform(work("fill", {"label": "Note"}, text=SECRET, sensitive=True))
-    before, page = await session.snapshot(), session.current.page
+    before, page = await session.snapshot(), session.tabs.current.page
     changes = await page.evaluate("changes")
 
     seen = await session.capture(redactor(SECRET).text)
@@ -80,7 +80,7 @@ async def test_the_page_is_as_it_was_and_was_told_of_nothing(session: ChromiumSe
 async def test_even_a_page_that_insists_on_showing_a_field_is_put_back(session: ChromiumSession, site: Site) -> None:
     await entered(session, site, SECRET)
 
-    page = session.current.page
+    page = session.tabs.current.page
     style = "[document.getElementById('token').getAttribute('style'), getComputedStyle(token).opacity]"
     assert await page.evaluate(style) == [None, "1"]
 
@@ -116,7 +116,7 @@ async def test_the_value_of_a_password_field_is_written_nowhere_even_if_nobody_k
 
 async def test_a_page_that_hangs_gives_what_can_be_had_in_time(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_hung.html")
-    page = session.current.page
+    page = session.tabs.current.page
     await page.evaluate("setTimeout(() => { const end = Date.now() + 6000; while (Date.now() < end); }, 0) && 0")
     begun = time.monotonic()
 
@@ -132,7 +132,7 @@ async def test_a_page_that_hangs_gives_what_can_be_had_in_time(session: Chromium
 
 async def test_a_document_over_the_limit_is_cut_between_elements(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "capture.html")
-    page = session.current.page
+    page = session.tabs.current.page
     await page.evaluate(
         "for (let n = 0; n < 12000; n++) document.body.append(Object.assign("
         "document.createElement('p'), { textContent: `line ${n} of a very long document` }))"
@@ -155,7 +155,7 @@ async def test_a_picture_that_cannot_be_masked_is_thrown_away_and_counted(sessio
         shown.style.cssText = "position: fixed; top: 0; left: 0";
         shown.textContent = secret;
     }, 1)"""
-    await session.current.page.evaluate(anew, SECRET)
+    await session.tabs.current.page.evaluate(anew, SECRET)
 
     with observed_by(remembering.metrics):
         seen = await session.capture(redactor(SECRET).text)

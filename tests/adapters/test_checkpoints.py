@@ -75,7 +75,7 @@ class Waiting:
 
 
 async def shown(session: ChromiumSession, url: str) -> None:
-    await session.current.page.goto(url)
+    await session.tabs.current.page.goto(url)
 
 
 async def test_what_a_site_stored_survives_into_another_browser(
@@ -83,11 +83,11 @@ async def test_what_a_site_stored_survives_into_another_browser(
 ) -> None:
     with browser_site.serving() as other_site:
         await shown(session, other_site.url("browser_second.html"))
-        await session.current.page.evaluate(FILL)
+        await session.tabs.current.page.evaluate(FILL)
         first, _ = await session.state()
         await shown(session, site.url("browser_second.html"))
-        await session.current.page.evaluate("localStorage.setItem('theme', 'light')")
-        await session.current.page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 40)")
+        await session.tabs.current.page.evaluate("localStorage.setItem('theme', 'light')")
+        await session.tabs.current.page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 40)")
         # Another worker has not seen the other site: what is known of it comes from the checkpoint before.
         second, _ = await session.state()
         second = second.beside(first)
@@ -96,10 +96,10 @@ async def test_what_a_site_stored_survives_into_another_browser(
         async with Chromium(chromium_path, tmp_path / "other") as endpoint:
             other = await browsers.attach(endpoint)
             await other.restore(state)
-            here = await other.current.page.evaluate("localStorage.getItem('theme')")
+            here = await other.tabs.current.page.evaluate("localStorage.getItem('theme')")
             await shown(other, other_site.url("browser_second.html"))
-            there = await other.current.page.evaluate(READ)
-            tabs = len(other.tabs)
+            there = await other.tabs.current.page.evaluate(READ)
+            tabs = len(other.tabs.attached)
             await other.detach()
 
     assert (here, there, tabs) == ("light", ALL, 1)
@@ -110,7 +110,7 @@ async def test_the_outline_tells_names_and_what_fields_hold_also_in_frames(
     session: ChromiumSession, site: Site
 ) -> None:
     await shown(session, site.url("browser_second.html"))
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate(
         """() => {
           document.body.innerHTML = `<h1>Notes</h1><p>Plain words</p><label>Title <input value="Monday"></label>
             <label>Key <input value="told to nobody"></label><button hidden>Gone</button>
@@ -119,7 +119,7 @@ async def test_the_outline_tells_names_and_what_fields_hold_also_in_frames(
             frame.contentDocument.body.innerHTML = '<button>Inside</button>';
         }"""
     )
-    session.typed.append("told to nobody")
+    session.environment.typed.append("told to nobody")
 
     _, read_for_a_checkpoint = await session.state()
 
@@ -156,9 +156,9 @@ LOGGED = """<p>what it saw: <output></output></p><input aria-label="To">
 async def test_nothing_is_given_to_a_page_before_it_is_read(
     session: ChromiumSession, site: Site, monkeypatch: pytest.MonkeyPatch, asked: Work
 ) -> None:
-    await session.current.page.context.new_page()
-    await session.until(lambda: len(session.tabs) == 2, 5)
-    page = session.current.page
+    await session.tabs.current.page.context.new_page()
+    await session.tabs.until(lambda: len(session.tabs.attached) == 2, 5)
+    page = session.tabs.current.page
     await shown(session, site.url("browser_second.html"))
     await page.set_content(LOGGED)
     begun, told, take = asyncio.Event(), asyncio.Event(), storage.take
@@ -173,7 +173,7 @@ async def test_nothing_is_given_to_a_page_before_it_is_read(
     monkeypatch.setattr(storage, "take", slow)
     reading = asyncio.create_task(session.state())
     await begun.wait()
-    monkeypatch.setattr(StepContext, "left_alone", waiting := Waiting(StepContext.left_alone))
+    monkeypatch.setattr(StepContext, "until_read", waiting := Waiting(StepContext.until_read))
     if isinstance(asked.step, Goto):
         asked = work("goto", url=site.url("browser_second.html"))
     acting = asyncio.create_task(session.perform(asked))
@@ -196,7 +196,7 @@ async def test_a_navigation_makes_another_document_and_a_step_within_one_does_no
 ) -> None:
     await shown(session, site.url("browser_second.html"))
     first = session.document
-    await session.current.page.evaluate("history.pushState({}, '', '?x=1'); location.hash = 'here'")
+    await session.tabs.current.page.evaluate("history.pushState({}, '', '?x=1'); location.hash = 'here'")
     within = session.document
     await shown(session, site.url("browser_second.html"))
 
@@ -205,8 +205,8 @@ async def test_a_navigation_makes_another_document_and_a_step_within_one_does_no
 
 async def test_what_cannot_be_kept_is_said_and_the_rest_is_kept(session: ChromiumSession, site: Site) -> None:
     await shown(session, site.url("browser_second.html"))
-    await session.current.page.evaluate("localStorage.setItem('theme', 'dark')")
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate("localStorage.setItem('theme', 'dark')")
+    await session.tabs.current.page.evaluate(
         """async () => {
           const key = await crypto.subtle.generateKey({name: 'AES-GCM', length: 128}, false, ['encrypt']);
           const request = indexedDB.open('keys', 1);
@@ -233,7 +233,7 @@ async def test_what_a_checkpoint_costs_is_printed(session: ChromiumSession, site
 
     await shown(session, site.url("browser_second.html"))
     empty = await median_ms(session.state)
-    await session.current.page.evaluate(FILL)
+    await session.tabs.current.page.evaluate(FILL)
     filled = await median_ms(session.state)
     snapshot = await median_ms(session.snapshot)
 

@@ -28,11 +28,11 @@ def frozen(_session: ChromiumSession, browser: list[psutil.Process]) -> None:
 
 
 def looping(session: ChromiumSession, _browser: list[psutil.Process]) -> None:
-    session.current.wire.tell("Runtime.evaluate", {"expression": f"{ASKS}; for (;;);"})
+    session.tabs.current.cdp.notify("Runtime.evaluate", {"expression": f"{ASKS}; for (;;);"})
 
 
 def asking(session: ChromiumSession, _browser: list[psutil.Process]) -> None:
-    session.current.wire.tell("Runtime.evaluate", {"expression": f"{ASKS}; alert(1)", "userGesture": True})
+    session.tabs.current.cdp.notify("Runtime.evaluate", {"expression": f"{ASKS}; alert(1)", "userGesture": True})
 
 
 @pytest.mark.parametrize(

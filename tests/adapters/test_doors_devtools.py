@@ -15,9 +15,9 @@ import pytest
 from playwright.async_api import Playwright
 
 from replaywright.browser.devtools.attach import ChromiumBrowsers
-from replaywright.browser.devtools.connection import Connection, connected
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
+from replaywright.browser.devtools.connection import BrowserConnection, connected
 from replaywright.browser.devtools.endpoint import reachable
-from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
 from replaywright.keeper.host.client import KeeperHandle, launch_keeper
 from replaywright.keeper.protocol import DEVTOOLS_NAME, SOCKET_NAME
 from tests.adapters.other_user import NOBODY, needs_other_user
@@ -85,15 +85,17 @@ async def kept(folder: Path, **changes: object) -> AsyncIterator[KeeperHandle]:
 
 
 @contextlib.asynccontextmanager
-async def client(handle: KeeperHandle, epoch: int) -> AsyncIterator[Connection]:
+async def client(handle: KeeperHandle, epoch: int) -> AsyncIterator[BrowserConnection]:
     async with await handle.connect() as keeper:
         connection = await connected((await keeper.attach(epoch)).endpoint_url)
     yield connection
     connection.close()
 
 
-def browser_of(connection: Connection, heard: list[tuple[str, Any]] | None = None) -> Wire:
-    return Wire(connection, "", lambda _, *event: None if heard is None else heard.append(event), Counts())
+def browser_of(connection: BrowserConnection, heard: list[tuple[str, Any]] | None = None) -> CdpSession:
+    return CdpSession(
+        connection, "", lambda _, *event: None if heard is None else heard.append(event), EvaluationCounter()
+    )
 
 
 async def test_no_port_of_a_keeper_or_its_browser_speaks_devtools(sessions: Path, playwright: Playwright) -> None:
@@ -132,13 +134,15 @@ async def test_a_client_addresses_no_session_of_another_client(sessions: Path) -
         theirs = browser_of(others)
         page = (await theirs.send("Target.getTargets"))["targetInfos"][0]["targetId"]
         session = (await theirs.send("Target.attachToTarget", {"targetId": page, "flatten": True}))["sessionId"]
-        mine = Wire(ours, session, lambda *_: None, Counts())
+        mine = CdpSession(ours, session, lambda *_: None, EvaluationCounter())
 
-        with pytest.raises(WireFailed, match="Session with given id not found"):
+        with pytest.raises(CdpFailed, match="Session with given id not found"):
             await mine.send("Runtime.evaluate", {"expression": "location.href"})
-        with pytest.raises(WireFailed):
+        with pytest.raises(CdpFailed):
             await browser_of(ours).send("Target.detachFromTarget", {"sessionId": session})
-        still = await Wire(others, session, lambda *_: None, Counts()).send("Runtime.evaluate", {"expression": "1"})
+        still = await CdpSession(others, session, lambda *_: None, EvaluationCounter()).send(
+            "Runtime.evaluate", {"expression": "1"}
+        )
 
     assert still["result"]["value"] == 1
 
@@ -162,7 +166,7 @@ async def test_a_client_hears_nothing_of_the_sessions_of_another_and_leaves_noth
 
         await until(is_gone)
         opened = await staying.send("Target.createTarget", {"url": "about:blank"})
-        page = await staying.attached(opened["targetId"], lambda *_: None, Counts())
+        page = await staying.attached(opened["targetId"], lambda *_: None, EvaluationCounter())
         runs = await page.send("Runtime.evaluate", {"expression": "1 + 1"}, timeout_s=5)
 
     assert context in before
@@ -176,12 +180,12 @@ async def test_a_client_that_reads_nothing_holds_up_no_other(sessions: Path) -> 
         reading = browser_of(reads)
         page = (await reading.send("Target.getTargets"))["targetInfos"][0]["targetId"]
         async with client(handle, 1) as sleeps:
-            asleep = await browser_of(sleeps).attached(page, lambda *_: None, Counts())
+            asleep = await browser_of(sleeps).attached(page, lambda *_: None, EvaluationCounter())
             transport = sleeps._transport
             assert transport is not None
             transport.pause_reading()
             waiting = [asleep.post("Runtime.evaluate", long) for _ in range(4)]
-            awake = await reading.attached(page, lambda *_: None, Counts())
+            awake = await reading.attached(page, lambda *_: None, EvaluationCounter())
             told = await awake.send("Runtime.evaluate", long, timeout_s=15)
             transport.resume_reading()
             late = await asyncio.gather(*waiting)
@@ -199,7 +203,7 @@ async def test_a_fence_cuts_the_old_client_and_its_endpoint_lets_nobody_in(sessi
             await browser.send("Browser.getVersion")
 
             await keeper.fence(2)
-            with pytest.raises(WireFailed) as late:
+            with pytest.raises(CdpFailed) as late:
                 await browser.send("Browser.getVersion")
             with pytest.raises(OSError, match="404"):
                 await connected(old)
@@ -233,7 +237,7 @@ async def test_a_worker_attaches_whatever_the_path_of_the_session_is(tmp_path: P
     async with kept(tmp_path / name) as handle:
         async with await handle.connect() as keeper:
             session = await browsers.attach((await keeper.attach(1)).endpoint_url)
-        url = session.current.url
+        url = session.tabs.current.url
         await session.detach()
     await browsers.close()
 

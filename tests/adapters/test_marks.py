@@ -63,7 +63,7 @@ async def look(session: ChromiumSession, secret: str = "not on the page") -> Loo
 async def pixels(session: ChromiumSession, picture: bytes | None, points: Sequence[tuple[float, float]]) -> list[str]:
     assert picture is not None
     given = {"picture": base64.b64encode(picture).decode(), "points": points}
-    told: list[str] = await session.current.page.evaluate(_PIXELS, given)
+    told: list[str] = await session.tabs.current.page.evaluate(_PIXELS, given)
     return told
 
 
@@ -87,7 +87,7 @@ async def test_each_mark_lies_on_its_element_in_all_frames_and_the_page_is_told_
     session: ChromiumSession, site: Site
 ) -> None:
     await opened(session, site, "marks.html")
-    page = session.current.page
+    page = session.tabs.current.page
     await page.wait_for_load_state("load")
     before = await page.evaluate(_STATE)
 
@@ -142,7 +142,7 @@ async def test_a_page_that_cannot_be_pictured_is_read_all_the_same(session: Chro
     hang = "(() => { const end = Date.now() + 2600; while (Date.now() < end); })()"
 
     def then_hangs(snapshot: Snapshot) -> Sequence[str]:
-        session.current.tell(session.current.main, hang)
+        session.tabs.current.notify(session.tabs.current.main, hang)
         return listed(snapshot)
 
     seen = await session.look(then_hangs, str)

@@ -34,7 +34,7 @@ async def perform(session: ChromiumSession, due: tuple[OverrideRule, ...]) -> No
 
 
 async def said(session: ChromiumSession) -> str:
-    return str(await session.current.page.inner_text("#out"))
+    return str(await session.tabs.current.page.inner_text("#out"))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ async def test_an_element_within_another_is_not_one_of_the_same_name_elsewhere(
 
 async def test_a_page_that_is_busy_has_no_rule_due(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "overrides.html#drawer")
-    busy = session.current.page.evaluate(
+    busy = session.tabs.current.page.evaluate(
         "setTimeout(() => { const end = Date.now() + 1000; while (Date.now() < end); })"
     )
     await busy

@@ -53,7 +53,7 @@ async def test_a_browser_whose_page_crashed_is_not_taken_for_one_that_shows_wher
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
         alive = await recovered(endpoint, browsers)
-        session.current.wire.tell("Page.crash")
+        session.tabs.current.cdp.notify("Page.crash")
         with pytest.raises(SessionLost, match="crashed"):
             await session.perform(work("wait_for", expect=[says("never")]))
         await session.detach()
@@ -77,7 +77,7 @@ async def test_a_page_that_runs_out_of_memory_is_a_lost_session(
     async with Chromium(chromium_path, tmp_path, SMALL_HEAP) as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
-        session.current.wire.tell("Runtime.evaluate", {"expression": HUNGRY})
+        session.tabs.current.cdp.notify("Runtime.evaluate", {"expression": HUNGRY})
 
         with pytest.raises(SessionLost, match="crashed"):
             await session.perform(work("wait_for", expect=[says("never")], timeout_ms=60_000))
@@ -92,7 +92,7 @@ async def test_a_page_that_runs_out_of_memory_is_a_lost_session(
 async def test_a_click_that_opens_fifty_tabs_ends_and_the_run_can_go_on(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_basic.html")
     flood = "document.querySelector('button').onclick = () => { for (let n = 0; n < 50; n++) open('about:blank') }"
-    await session.current.page.evaluate(flood)
+    await session.tabs.current.page.evaluate(flood)
 
     with contextlib.suppress(ActionFailed):  # of its budget
         await session.perform(work("click", button("Count"), timeout_ms=3_000))
@@ -105,7 +105,7 @@ async def test_a_click_that_opens_fifty_tabs_ends_and_the_run_can_go_on(session:
 @pytest.mark.long
 async def test_a_page_that_floods_its_console_is_worked_all_the_same(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_basic.html")
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate(
         "() => { const text = 'x'.repeat(1000); let n = 0;"
         "  (function more() { for (let i = 0; i < 500; i++) console.log(n++, text);"
         "    if (n < 50000) setTimeout(more) })() }"

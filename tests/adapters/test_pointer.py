@@ -55,7 +55,7 @@ async def test_every_button_and_modifier_arrives_as_such(
 
     assert succeeded(report)
     assert report.evidence.input_landed
-    assert session.tabs[0].title == "Pointer"
+    assert session.tabs.current.title == "Pointer"
 
 
 async def test_a_menu_of_the_right_button_is_used_like_any_other(session: ChromiumSession, site: Site) -> None:
@@ -177,7 +177,7 @@ async def test_an_item_takes_the_place_of_the_one_it_is_dropped_on_however_its_l
         report = await session.perform(work("drag", item(what), instruction=what, to=item(to)))
 
         assert report.evidence.input_landed
-        assert await session.tabs[0].page.inner_text("#out") == f"{name}: {' '.join(items)}", (what, to)
+        assert await session.tabs.current.page.inner_text("#out") == f"{name}: {' '.join(items)}", (what, to)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ async def test_an_area_with_its_own_scroll_is_scrolled_to_its_end(session: Chrom
     await opened(session, site, "pointer_lists.html")
     terms = {"role": "region", "name": "Terms"}
     place = "document.getElementById('static')"
-    page = session.tabs[0].page
+    page = session.tabs.current.page
 
     await session.perform(work("scroll", terms, to="bottom", instruction="the terms"))
     bottom = await page.evaluate(f"[scrollY, {place}.scrollTop + {place}.clientHeight - {place}.scrollHeight]")
@@ -277,7 +277,7 @@ async def test_what_cannot_be_scrolled_is_refused(session: ChromiumSession, site
 
 
 async def clicked(session: ChromiumSession) -> list[str]:
-    clicks: list[str] = await session.tabs[0].page.evaluate("clicks")
+    clicks: list[str] = await session.tabs.current.page.evaluate("clicks")
     return clicks
 
 
@@ -301,10 +301,10 @@ async def test_a_recorded_button_of_a_row_that_is_not_there_yet_is_found_again(
     await opened(session, site, "pointer_lists.html")
     await session.perform(work("click", {"role": "cell", "name": "Order 70"}, timeout_ms=60_000))
     place = "//div[span='Order 70']//button"
-    button_of = session.tabs[0].page.locator(f"xpath={place}")
+    button_of = session.tabs.current.page.locator(f"xpath={place}")
     assert await button_of.count() == 1
-    described = await session.tabs[0].call(
-        session.tabs[0].main,
+    described = await session.tabs.current.call(
+        session.tabs.current.main,
         f'replaywright.describe(document.evaluate("{place}", document, null, 9).singleNodeValue)',
         timeout_s=5,
     )
@@ -409,7 +409,7 @@ async def test_a_cover_that_stays_is_named_and_not_touched(session: ChromiumSess
 async def remove_of(session: ChromiumSession, name: str) -> Target:
     place = f"//li[span='{name}']//button"
     script = f'replaywright.describe(document.evaluate("{place}", document, null, 9).singleNodeValue)'
-    told = await session.tabs[0].call(session.tabs[0].main, script, timeout_s=5)
+    told = await session.tabs.current.call(session.tabs.current.main, script, timeout_s=5)
     return Target.model_validate(told)
 
 
@@ -426,7 +426,7 @@ async def test_a_page_that_draws_itself_anew_all_the_time_gets_the_press_where_i
     for _ in range(5):
         try:
             await session.perform(work("click", target, timeout_ms=6000))
-            presses = await session.tabs[0].page.evaluate("presses")
+            presses = await session.tabs.current.page.evaluate("presses")
         except ActionFailed as failed:  # stopped, which is right: nothing was pressed then
             stopped.append(failed)
         if presses:
@@ -451,7 +451,7 @@ async def test_a_list_that_is_sorted_while_the_pointer_comes_never_gets_the_pres
             await session.perform(work("click", target, timeout_ms=2000))
         except ActionFailed as failed:
             stopped.append(failed)
-    presses = await session.tabs[0].page.evaluate("presses")
+    presses = await session.tabs.current.page.evaluate("presses")
 
     assert not any(failed.dispatched for failed in stopped)
     assert {press.split()[1] for press in presses} <= {"Bob"}
@@ -465,7 +465,7 @@ async def test_two_buttons_that_change_places_under_the_pointer_are_not_mistaken
     report = await session.perform(work("click", button("Clear list"), expect=[says("pressed all")]))
 
     assert succeeded(report)
-    assert await session.tabs[0].page.evaluate("presses") == ["mousedown all", "click all"]
+    assert await session.tabs.current.page.evaluate("presses") == ["mousedown all", "click all"]
 
 
 async def test_a_box_that_became_ticked_while_its_press_was_stopped_needs_no_other_press(
@@ -475,11 +475,13 @@ async def test_a_box_that_became_ticked_while_its_press_was_stopped_needs_no_oth
 
     report = await session.perform(work("check", {"role": "checkbox", "name": "Invoice"}, timeout_ms=4000))
 
-    ticked = await session.tabs[0].page.evaluate("[...document.querySelectorAll('input')].map((box) => box.checked)")
+    ticked = await session.tabs.current.page.evaluate(
+        "[...document.querySelectorAll('input')].map((box) => box.checked)"
+    )
     assert report.lookup.hit
     assert not report.acted
     assert ticked == [False, True]
-    assert await session.tabs[0].page.evaluate("presses") == []
+    assert await session.tabs.current.page.evaluate("presses") == []
 
 
 async def test_buttons_that_go_on_changing_places_get_no_press(session: ChromiumSession, site: Site) -> None:
@@ -489,7 +491,7 @@ async def test_buttons_that_go_on_changing_places_get_no_press(session: Chromium
 
     assert (stopped.reason, stopped.dispatched) == ("intercepted", False)
     assert 'button "Keep list"' in str(stopped)
-    assert await session.tabs[0].page.evaluate("presses") == []
+    assert await session.tabs.current.page.evaluate("presses") == []
 
 
 # ---------------------------------------------------------------------------------------------- sliders
@@ -529,7 +531,7 @@ async def test_a_page_that_takes_the_value_of_a_native_slider_when_a_key_is_let_
 
     await session.perform(work("fill", {"role": "slider", "name": "Native"}, text="75"))
 
-    assert await session.tabs[0].page.evaluate("taken.value") == "75"
+    assert await session.tabs.current.page.evaluate("taken.value") == "75"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def entering(action: str, label: str, secrets: tuple[BoundSecret, ...], text: st
 
 async def shown(session: ChromiumSession, css: str) -> str:
     script = f"(e => e.value ?? e.textContent)(document.querySelector({css!r}))"
-    return str(await session.current.call(session.current.main, script, timeout_s=5))
+    return str(await session.tabs.current.call(session.tabs.current.main, script, timeout_s=5))
 
 
 async def refused(session: ChromiumSession, one: Work) -> ActionFailed:
@@ -172,13 +172,13 @@ async def test_a_page_that_leaves_for_another_site_at_the_last_moment_takes_no_s
 async def test_a_frame_that_takes_the_focus_all_the_time_gets_no_secret(session: ChromiumSession, site: Site) -> None:
     frame = f"http://127.0.0.1:{site.other_port}/{PAGE}?grabs"
     await opened(session, site, f"{PAGE}?frame={quote(frame)}")
-    inner = session.current.children(session.current.main)
+    inner = session.tabs.current.children(session.tabs.current.main)
 
     with contextlib.suppress(ActionFailed):  # it may win or not
         await session.perform(entering("fill", "Notes", bound(site)))
 
     assert len(inner) == 1
-    value = await session.current.call(inner[0], "document.querySelector('#log').textContent", timeout_s=5)
+    value = await session.tabs.current.call(inner[0], "document.querySelector('#log').textContent", timeout_s=5)
     assert "input" not in value
 
 

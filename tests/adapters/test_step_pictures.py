@@ -32,13 +32,13 @@ async def test_a_picture_is_of_what_is_on_the_screen_and_shows_nothing_of_a_secr
     first, second = await shown(session, site, SECRET), await shown(session, site, OTHER)
 
     assert first == second  # nothing in it depends on the secret
-    size = await session.current.page.evaluate("[innerWidth, innerHeight]")
+    size = await session.tabs.current.page.evaluate("[innerWidth, innerHeight]")
     assert kind_and_size(first) == ("image/jpeg", *size)
 
 
 async def test_the_page_is_as_it_was_after_its_picture_was_taken(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "marks.html")
-    page, state = session.current.page, "[document.documentElement.outerHTML, changes]"
+    page, state = session.tabs.current.page, "[document.documentElement.outerHTML, changes]"
     before = await page.evaluate(state)
 
     picture = await session.picture(redactor(SECRET).text)
@@ -53,7 +53,7 @@ async def test_the_part_of_the_page_that_is_shown_is_told_with_the_picture(
     session: ChromiumSession, site: Site
 ) -> None:
     await opened(session, site, "marks.html")
-    await session.current.page.evaluate("scrollTo(0, 1234)")
+    await session.tabs.current.page.evaluate("scrollTo(0, 1234)")
 
     picture = await session.picture(redactor(SECRET).text)
 
@@ -94,7 +94,7 @@ async def test_of_an_element_that_is_scrolled_into_view_there_is_no_place_in_the
 @pytest.mark.long
 async def test_a_page_that_hangs_has_no_picture_and_says_so(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "marks.html")
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate(
         "void setTimeout(() => { for (const end = Date.now() + 9000; Date.now() < end;); })"
     )
 

@@ -9,8 +9,8 @@ async def test_a_closed_shadow_root_is_named_and_an_element_without_one_is_not(
     session: ChromiumSession, site: Site
 ) -> None:
     await opened(session, site, "shadow.html")
-    await session.current.page.evaluate("document.body.append(document.createElement('plain-box'))")
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate("document.body.append(document.createElement('plain-box'))")
+    await session.tabs.current.page.evaluate(
         "document.querySelector('plain-box').style = 'display:block;width:90px;height:30px'"
     )
 
@@ -21,7 +21,7 @@ async def test_a_closed_shadow_root_is_named_and_an_element_without_one_is_not(
 
 async def test_groups_of_different_frames_are_different_groups(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_one.html")
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate(
         "{ const rows = '<ul>' + '<li>Note <button>Open</button></li>'.repeat(5) + '</ul>';"
         " document.body.innerHTML = rows + '<iframe width=300 height=200></iframe>';"
         " document.querySelector('iframe').contentDocument.body.innerHTML = rows }"
@@ -35,7 +35,7 @@ async def test_groups_of_different_frames_are_different_groups(session: Chromium
 
 async def test_of_hundreds_of_frames_a_bounded_number_is_read_with_a_note(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_one.html")
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate(
         "{ document.body.innerHTML = '<button>Go</button>' + '<iframe width=90 height=20></iframe>'.repeat(350);"
         " for (const frame of document.querySelectorAll('iframe'))"
         " frame.contentDocument.body.innerHTML = '<button>Inside</button>' }"
@@ -51,7 +51,7 @@ async def test_of_hundreds_of_frames_a_bounded_number_is_read_with_a_note(sessio
 async def test_a_frame_that_still_loads_is_waited_for(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_one.html")
 
-    await session.current.page.evaluate(
+    await session.tabs.current.page.evaluate(
         "src => document.body.append(Object.assign(document.createElement('iframe'), {src, width: 300}))",
         site.url("slow?ms=300"),
     )

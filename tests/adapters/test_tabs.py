@@ -45,7 +45,7 @@ async def test_a_tab_that_does_its_work_and_closes_leaves_the_opener_to_go_on(
     await opened(session, site, "channel_tabs.html")
 
     report = await session.perform(work("click", button("Log in elsewhere"), expect=[says("said logged in")]))
-    await session.until(lambda: len([tab for tab in session.tabs if not tab.closed]) == 1, 10)
+    await session.tabs.until(lambda: len(session.tabs.open_tabs) == 1, 10)
     following = await session.perform(work("hover", button("Many")))
 
     assert holds(report)
@@ -71,7 +71,9 @@ async def test_among_many_tabs_one_is_chosen_by_address_or_title_and_never_the_f
 ) -> None:
     await opened(session, site, "channel_tabs.html")
     await session.perform(work("click", button("Many")))
-    await session.until(lambda: len(session.tabs) == 4 and all(tab.title for tab in session.tabs), 20)
+    await session.tabs.until(
+        lambda: len(session.tabs.attached) == 4 and all(tab.title for tab in session.tabs.attached), 20
+    )
 
     second = await session.perform(work("switch_tab", title_contains="Tab many2"))
     third = await session.perform(work("switch_tab", url_contains="?many3"))

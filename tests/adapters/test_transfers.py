@@ -114,8 +114,10 @@ async def test_two_downloads_of_one_step_and_two_of_one_name_are_kept_apart(
 
     two = await session.perform(work("click", button("Two at once"), causes=(Cause.DOWNLOAD,)))
     # What a script makes of a blob comes without a request: the second may begin when the step has seen the first.
-    assert await session.until(lambda: [one.file.state for one in session.downloads.report(None)] == ["saved"] * 2, 20)
-    both = session.downloads.report(None)
+    assert await session.tabs.until(
+        lambda: [one.file.state for one in session.environment.downloads.report(None)] == ["saved"] * 2, 20
+    )
+    both = session.environment.downloads.report(None)
     await session.perform(work("click", link("By link")))
     again = await session.perform(work("click", link("Same name")))
 
@@ -172,7 +174,7 @@ async def test_a_download_that_takes_longer_than_its_step_is_said_to_and_arrives
 
     report = await session.perform(work("click", link("Slow"), timeout_ms=3_000))
     site.release.set()
-    await session.until(lambda: session.downloads.report(None) != (), 20)
+    await session.tabs.until(lambda: session.environment.downloads.report(None) != (), 20)
     later = await session.perform(work("goto", url=site.url("channel_downloads.html")))
 
     assert [verdict.reason for verdict in report.after] == ["download_unfinished"]

@@ -357,9 +357,9 @@ ACTIVITIES = (
     Mutant(
         "a page touched while it is read",
         "a checkpoint shows nothing of the step after it",
-        "StepContext.left_alone",
-        "        await self.session.left_alone()\n",
-        "        self.session.is_read\n",
+        "StepContext.until_read",
+        "        await self.environment.until_read()\n",
+        "        self.environment.is_read\n",
         (_PAGES_READ + "test_nothing_is_given_to_a_page_before_it_is_read",),
     ),
     Mutant(

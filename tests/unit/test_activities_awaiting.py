@@ -3,7 +3,7 @@
 import pytest
 
 from activities.step.awaiting import with_unheard
-from replaywright.browser.devtools.evidence import Recorder, Traffic
+from replaywright.browser.devtools.evidence import Recorder, TabTraffic
 from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.run.runs import ActionRequest
@@ -128,11 +128,11 @@ def test_a_witness_is_not_given_up_for_what_cannot_be_undone() -> None:
 
 def served_by_its_worker() -> Recorder:
     """What was seen of a request that the page's own service worker has answered."""
-    recorder, traffic = Recorder("top", "top"), Traffic()
+    recorder, traffic = Recorder("top", "top"), TabTraffic()
     sent = {"method": "POST", "url": POST.url, "headers": {}}
     answer = {"url": POST.url, "status": 202, "mimeType": "text/plain", "fromServiceWorker": True}
-    recorder.hear(traffic, "Network.requestWillBeSent", {"requestId": "1", "type": "Fetch", "request": sent})
-    recorder.hear(traffic, "Network.responseReceived", {"requestId": "1", "type": "Fetch", "response": answer})
+    recorder.on_event(traffic, "Network.requestWillBeSent", {"requestId": "1", "type": "Fetch", "request": sent})
+    recorder.on_event(traffic, "Network.responseReceived", {"requestId": "1", "type": "Fetch", "response": answer})
     return recorder
 
 

@@ -11,12 +11,12 @@ from playwright._impl._driver import get_driver_env
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.connection import connected
 from replaywright.browser.devtools.dialogs import dismiss_unattended
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.devtools.endpoint import driver_url, shown
 from replaywright.browser.devtools.stopping import stop_loading
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.session import ChromiumSession
 from replaywright.children import for_browser
 from replaywright.domain.predicate.evaluation import CustomPredicate
@@ -30,7 +30,7 @@ CONNECT_TIMEOUT_S = 20.0
 
 
 _driver_folder: ContextVar[str] = ContextVar("driver_folder", default="")
-"""For the temporary files of the driver that is being started: it leaves them there when its worker is killed.
+"""Folder for temporary files of the driver that is being started: a killed worker's driver leaves them there.
 Empty for drivers that this process starts for something else."""
 
 
@@ -56,7 +56,7 @@ class ChromiumBrowsers:
         upload_roots: Sequence[Path] = (),
         custom: Mapping[str, CustomPredicate] | None = None,
     ) -> None:
-        """`custom` are the conditions that predicates of the kind `custom` may name."""
+        """Take `custom`: the conditions that predicates of the kind `custom` may name."""
         self._connect_timeout_s = connect_timeout_s
         self._download_limit_bytes = download_limit_bytes
         self._upload_roots = tuple(upload_roots)
@@ -67,9 +67,9 @@ class ChromiumBrowsers:
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
-        """A session on the Chromium at this DevTools endpoint, on its current page.
+        """Return a session on the Chromium at this DevTools endpoint, on its current page.
 
-        A dialog that is open there since its worker was lost is dismissed first: nobody can attach past it.
+        An open dialog of a lost worker is dismissed first: no client can attach while it is open.
 
         Raises:
             SessionLost: nothing answers there.
@@ -93,16 +93,18 @@ class ChromiumBrowsers:
                 custom=self._custom,
             )
             if freed:
-                session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")
+                session.environment.dialogs.note(
+                    "a page that a dialog or a load held up was freed when the browser was taken over"
+                )
             try:
                 await session.open()
-            except (PlaywrightError, SessionLost, WireFailed) as exc:
+            except (PlaywrightError, SessionLost, CdpFailed) as exc:
                 raise SessionLost(f"the browser at {shown(endpoint)!r} shows no page that answers") from exc
             undo.pop_all()
         return session
 
     async def _freed(self, endpoint: str) -> tuple[Browser, bool]:
-        """The browser, and whether dialogs had to be dismissed: a page may open the next one as soon as one is gone."""
+        """Return the browser, and whether dialogs were dismissed: a page may open another as soon as one is gone."""
         limit_s, freed = min(HELD_UP_S, self._connect_timeout_s), False
         left_s = limit_s + self._connect_timeout_s
         while True:
@@ -122,20 +124,19 @@ class ChromiumBrowsers:
         except PlaywrightError as exc:
             if "has been closed" not in exc.message:
                 raise
-        # The driver's process has ended, and every session through it: a new one serves those that come.
+        # The driver's process has ended, and all its sessions with it: a new one serves later sessions.
         async with self._starting:
             if self._driver is driver:
                 self._driver = None
         return await self._over_cdp(await self._started(), endpoint, timeout_s)
 
     async def _over_cdp(self, driver: Playwright, endpoint: str, timeout_s: float) -> Browser:
-        """The browser there; who stops waiting for it leaves nobody connected to it.
+        """Return the browser at `endpoint`; a caller that stops waiting leaves no connection behind.
 
-        Connecting goes on to its end: a call to Playwright that is cancelled may have connected already, to a browser
-        that nobody knows. When that one ends, Playwright fails over it, and raises the error in the next call of any
-        session of this driver.
+        The connection attempt itself is never cancelled: a cancelled call to Playwright may have connected already, and
+        when that unknown browser ends, Playwright raises the error in the next call of any session of this driver.
         """
-        # With its own limit the driver closes the connection: nobody may be attached when a page is freed.
+        # The driver closes the connection at its own limit: no client may be attached while a page is freed.
         connecting = asyncio.create_task(_connect(driver, endpoint, timeout_s))
         try:
             async with asyncio.timeout(timeout_s + 1.0):

@@ -1,4 +1,4 @@
-"""What one tab says and is told: its frames, their isolated worlds, and the messages of the page agent."""
+"""One tab: its frames, their isolated worlds, and the messages of the page agent."""
 
 import asyncio
 import contextlib
@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
-from replaywright.browser.devtools.evidence import Traffic
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
+from replaywright.browser.devtools.evidence import TabTraffic
 from replaywright.browser.devtools.waiting import Pulse
-from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
 from replaywright.browser.page import page_agent_source
 
 _FRAMES_OF_THEIR_OWN = {
@@ -27,7 +27,7 @@ _FRAMES_OF_THEIR_OWN = {
 WORLD = "replaywright"
 BINDING = "__replaywright"
 FRAMES_ADOPTED_S = 3.0
-"""How long frames with a process of their own may take to answer when their tab is attached to."""
+"""Wait for frames in other processes when their tab is attached."""
 _WATCH_MS = 2**31 - 1
 """The longest time that Playwright's driver can be asked to wait."""
 
@@ -38,34 +38,34 @@ class Frame:
 
     id: str
     parent: str | None
-    wire: Wire
+    cdp: CdpSession
     url: str = ""
     title: str = ""
     name: str = ""
     loader: str = ""
-    """Which document it shows: changes with every new document."""
+    """Id of its document's loader; it changes with every new document."""
     context: str = ""
     """Unique id of the agent's world in the present document; empty while there is none."""
     loaded: bool = False
-    """Whether DOMContentLoaded has passed."""
+    """True after DOMContentLoaded."""
     restored: bool = False
-    """Whether the document came out of the back/forward cache: nothing runs anew in it."""
+    """True when the document came from the back/forward cache: no script is injected again."""
     loading: str = ""
     """The document that is on its way; empty when none is."""
     busy: bool = False
-    """Whether its document, or one inside it, is still loading."""
+    """True while its document, or one inside it, loads."""
     unreachable: str = ""
     """The address that could not be opened, when the document is Chromium's own error page."""
 
 
 class Listener(Protocol):
-    """Who wants to hear what happens in a tab."""
+    """Receiver of a tab's messages and events."""
 
-    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
-        """The page agent said something on behalf of an attempt."""
+    def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        """Receive a message of the page agent about an attempt."""
 
-    def event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
-        """Any other event of the protocol."""
+    def on_event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
+        """Receive an event of the protocol."""
 
 
 @dataclass(eq=False)
@@ -73,28 +73,28 @@ class Tab:
     """One page of the browser with all its frames."""
 
     page: Page
-    browser: Wire
+    browser: CdpSession
     pulse: Pulse
     listener: Listener
-    counts: Counts
-    wire: Wire = field(init=False)
+    counts: EvaluationCounter
+    cdp: CdpSession = field(init=False)
     main: Frame = field(init=False)
     frames: dict[str, Frame] = field(default_factory=dict)
-    traffic: Traffic = field(default_factory=Traffic)
+    traffic: TabTraffic = field(default_factory=TabTraffic)
     closed: bool = False
     crashed: bool = False
     unattended: bool = False
-    """Whether Playwright's driver is gone: nobody would answer a dialog of the page, or see a tab that it opens."""
+    """True when Playwright's driver is gone: dialogs would stay open, and new tabs unnoticed."""
     dragged: Mapping[str, Any] | None = None
-    """What the browser's own drag and drop carries, once a drag that was asked for has begun."""
-    chooser: tuple[Wire, Mapping[str, Any]] | None = None
-    """The file chooser that was opened while choosers were caught: its session and what the browser said."""
-    _worlds: dict[tuple[Wire, int], str] = field(default_factory=dict)
+    """Data of the browser's native drag and drop, once an intercepted drag has begun."""
+    chooser: tuple[CdpSession, Mapping[str, Any]] | None = None
+    """File chooser that was opened while choosers were intercepted: its session and the event."""
+    _worlds: dict[tuple[CdpSession, int], str] = field(default_factory=dict)
     """Frame ids by session and context number."""
-    _remote: dict[str, Wire] = field(default_factory=dict)
+    _remote: dict[str, CdpSession] = field(default_factory=dict)
     """The sessions of frames that have a process of their own, by frame."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _handlers: Mapping[str, Callable[[Wire, Mapping[str, Any]], None]] = field(init=False)
+    _handlers: Mapping[str, Callable[[CdpSession, Mapping[str, Any]], None]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._handlers = {
@@ -114,17 +114,17 @@ class Tab:
             "Page.fileChooserOpened": self._chooser_opened,
             "Inspector.targetCrashed": self._crashed,
             "Target.attachedToTarget": self._frame_moved_out,
-            "closed": self._wire_closed,
+            "closed": self._on_session_closed,
         }
 
     @property
     def url(self) -> str:
-        """The top document's address."""
+        """Return the top document's address."""
         return self.main.url
 
     @property
     def title(self) -> str:
-        """The top document's title, as last reported."""
+        """Return the top document's title, as last reported."""
         return self.main.title
 
     # ------------------------------------------------------------------------------------------ attaching
@@ -133,12 +133,12 @@ class Tab:
         """Attach to the page and to every frame that runs in a process of its own.
 
         Raises:
-            WireFailed: the page does not answer.
+            CdpFailed: the page does not answer.
         """
-        self.wire = await self.browser.attached(await _target_of(self.page), self._hear, self.counts)
-        self.main = Frame("", None, self.wire)
+        self.cdp = await self.browser.attached(await _target_of(self.page), self._on_event, self.counts)
+        self.main = Frame("", None, self.cdp)
         try:
-            self.main = await self._install(self.wire)
+            self.main = await self._install(self.cdp)
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=FRAMES_ADOPTED_S)
         except BaseException:
@@ -152,7 +152,7 @@ class Tab:
         task.add_done_callback(self._tasks.discard)
 
     async def _watch_driver(self) -> None:
-        """Note when Playwright's driver ends; it tells those who wait for an answer of it, and no one else."""
+        """Note when Playwright's driver ends: only its pending calls fail then."""
         try:
             await self.page.wait_for_timeout(_WATCH_MS)
         except PlaywrightError:  # or the page was closed, or crashed, or the browser is gone
@@ -162,71 +162,71 @@ class Tab:
                 self.unattended = True
                 self.pulse.beat()
 
-    async def _install(self, wire: Wire) -> Frame:
+    async def _install(self, cdp: CdpSession) -> Frame:
         """Put the agent into all documents of this session, present and future; returns its topmost frame."""
-        enabled = wire.post("Page.enable")
-        asked = wire.post("Page.getFrameTree")
+        enabled = cdp.post("Page.enable")
+        asked = cdp.post("Page.getFrameTree")
         await asyncio.gather(
             enabled,
-            wire.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
-            wire.send("Runtime.enable"),
-            wire.send("Log.enable"),
-            wire.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
-            wire.send(
+            cdp.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            cdp.send("Runtime.enable"),
+            cdp.send("Log.enable"),
+            cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
+            cdp.send(
                 "Page.addScriptToEvaluateOnNewDocument",
                 {"source": page_agent_source(), "worldName": WORLD, "runImmediately": True},
             ),
-            wire.send("Target.setAutoAttach", _FRAMES_OF_THEIR_OWN),
+            cdp.send("Target.setAutoAttach", _FRAMES_OF_THEIR_OWN),
         )
-        return self._grow(wire, (await asked)["frameTree"])
+        return self._grow(cdp, (await asked)["frameTree"])
 
-    def _grow(self, wire: Wire, tree: Mapping[str, Any]) -> Frame:
-        told = tree["frame"]
-        frame = self._frame(told["id"], wire)
-        frame.parent = told.get("parentId")
-        frame.wire = wire
-        frame.url = told["url"] + told.get("urlFragment", "")
-        frame.name = told.get("name", "")
-        frame.loader = told["loaderId"]
+    def _grow(self, cdp: CdpSession, tree: Mapping[str, Any]) -> Frame:
+        payload = tree["frame"]
+        frame = self._frame(payload["id"], cdp)
+        frame.parent = payload.get("parentId")
+        frame.cdp = cdp
+        frame.url = payload["url"] + payload.get("urlFragment", "")
+        frame.name = payload.get("name", "")
+        frame.loader = payload["loaderId"]
         for child in tree.get("childFrames", ()):
-            self._grow(wire, child)
+            self._grow(cdp, child)
         return frame
 
-    def _frame(self, frame_id: str, wire: Wire) -> Frame:
+    def _frame(self, frame_id: str, cdp: CdpSession) -> Frame:
         if frame_id not in self.frames:
-            self.frames[frame_id] = Frame(frame_id, None, wire)
+            self.frames[frame_id] = Frame(frame_id, None, cdp)
         return self.frames[frame_id]
 
-    def _frame_moved_out(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        """A frame runs in a process of its own from now on."""
+    def _frame_moved_out(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
+        """Follow a frame that has moved to another process."""
         target = params["targetInfo"]
         if target["type"] == "iframe":
-            adopted = Wire(wire.connection, params["sessionId"], self._hear, self.counts)
+            adopted = CdpSession(cdp.connection, params["sessionId"], self._on_event, self.counts)
             self._remote[target["targetId"]] = adopted
             self._begin(self._adopt(adopted))
 
-    async def _adopt(self, wire: Wire) -> None:
-        with contextlib.suppress(WireFailed):  # it is gone, or hangs
-            await self._install(wire)
+    async def _adopt(self, cdp: CdpSession) -> None:
+        with contextlib.suppress(CdpFailed):  # it is gone, or hangs
+            await self._install(cdp)
         self.pulse.beat()
 
-    def _frame_moved_in(self, wire: Wire) -> None:
-        """The session of a frame has ended: it runs in its parent's process again, or is gone."""
-        for number in [number for number, known in self._remote.items() if known is wire]:
+    def _frame_moved_in(self, cdp: CdpSession) -> None:
+        """Handle the end of a frame's session: it runs in its parent's process again, or is gone."""
+        for number in [number for number, known in self._remote.items() if known is cdp]:
             del self._remote[number]
-        self._contexts_cleared(wire, {})
-        roots = [frame for frame in self.frames.values() if frame.wire is wire and not self._is_inside(frame, wire)]
+        self._contexts_cleared(cdp, {})
+        roots = [frame for frame in self.frames.values() if frame.cdp is cdp and not self._is_inside(frame, cdp)]
         for frame in roots:
-            # A frame that comes back is announced by the parent's process: before its answer to this, if at all.
+            # The parent's process announces a returning frame before it answers this, if at all.
             parent = self.frames.get(frame.parent or "", self.main)
-            parent.wire.post("Page.getFrameTree").add_done_callback(partial(self._lose, frame, wire))
+            parent.cdp.post("Page.getFrameTree").add_done_callback(partial(self._lose, frame, cdp))
 
-    def _is_inside(self, frame: Frame, wire: Wire) -> bool:
+    def _is_inside(self, frame: Frame, cdp: CdpSession) -> bool:
         parent = self.frames.get(frame.parent or "")
-        return parent is not None and parent.wire is wire
+        return parent is not None and parent.cdp is cdp
 
-    def _lose(self, frame: Frame, wire: Wire, _answer: object) -> None:
-        if frame.wire is wire:
+    def _lose(self, frame: Frame, cdp: CdpSession, _answer: object) -> None:
+        if frame.cdp is cdp:
             self._forget(frame.id)
             self.pulse.beat()
 
@@ -234,43 +234,43 @@ class Tab:
         """Let go of the page; it stays as it is. Its sessions end with the connection."""
         for task in self._tasks:
             task.cancel()
-        for wire in (self.wire, *self._remote.values()):
-            wire.close()
+        for cdp in (self.cdp, *self._remote.values()):
+            cdp.close()
 
-    # -------------------------------------------------------------------------------------------- hearing
+    # -------------------------------------------------------------------------------------------- events
 
-    def _hear(self, wire: Wire, method: str, params: Mapping[str, Any]) -> None:
+    def _on_event(self, cdp: CdpSession, method: str, params: Mapping[str, Any]) -> None:
         handler = self._handlers.get(method)
         if handler is not None:
-            handler(wire, params)
+            handler(cdp, params)
         elif method.startswith("Network."):
-            self.traffic.hear(method, params, time.monotonic())
-        self.listener.event(self, method, params)
+            self.traffic.on_event(method, params, time.monotonic())
+        self.listener.on_event(self, method, params)
         self.pulse.beat()
 
-    def _context_created(self, wire: Wire, params: Mapping[str, Any]) -> None:
+    def _context_created(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
         context = params["context"]
         if context["name"] != WORLD:
             return
-        frame = self._frame(context["auxData"]["frameId"], wire)
-        if frame.wire is not wire:  # it has moved to this process; the old one may still be saying goodbye
-            frame.wire = wire
+        frame = self._frame(context["auxData"]["frameId"], cdp)
+        if frame.cdp is not cdp:  # it has moved to this process; late events of the old one may follow
+            frame.cdp = cdp
         frame.context = context["uniqueId"]
-        self._worlds[wire, context["id"]] = frame.id
+        self._worlds[cdp, context["id"]] = frame.id
 
-    def _context_destroyed(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        frame = self.frames.get(self._worlds.pop((wire, params["executionContextId"]), ""))
+    def _context_destroyed(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(self._worlds.pop((cdp, params["executionContextId"]), ""))
         if frame is not None and frame.context == params.get("executionContextUniqueId"):
             frame.context = ""
 
-    def _contexts_cleared(self, wire: Wire, _params: Mapping[str, Any]) -> None:
-        for key in [key for key in self._worlds if key[0] is wire]:
+    def _contexts_cleared(self, cdp: CdpSession, _params: Mapping[str, Any]) -> None:
+        for key in [key for key in self._worlds if key[0] is cdp]:
             frame = self.frames.get(self._worlds.pop(key))
-            if frame is not None and frame.wire is wire and frame.context:
+            if frame is not None and frame.cdp is cdp and frame.context:
                 frame.context = ""
 
-    def _binding_called(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        frame = self.frames.get(self._worlds.get((wire, params["executionContextId"]), ""))
+    def _binding_called(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(self._worlds.get((cdp, params["executionContextId"]), ""))
         if params["name"] != BINDING or frame is None:
             return
         message: Mapping[str, Any] = json.loads(params["payload"])
@@ -279,18 +279,18 @@ class Tab:
         if message["type"] in ("loaded", "candidates", "settled", "ready"):
             frame.loaded = True
         if message["attempt"]:
-            self.listener.message(frame, message)
+            self.listener.on_message(frame, message)
 
-    def _attached(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        frame = self._frame(params["frameId"], wire)
+    def _attached(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
+        frame = self._frame(params["frameId"], cdp)
         frame.parent = params["parentFrameId"]
-        frame.wire, frame.busy = wire, False
+        frame.cdp, frame.busy = cdp, False
 
-    def _detached(self, wire: Wire, params: Mapping[str, Any]) -> None:
+    def _detached(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
-        if frame is None or frame.wire is not wire:
+        if frame is None or frame.cdp is not cdp:
             return
-        if params.get("reason") == "swap":  # it goes on in another process, which tells whether it loads
+        if params.get("reason") == "swap":  # it goes on in another process, which reports whether it loads
             frame.context, frame.busy = "", False
         else:
             self._forget(frame.id)
@@ -302,86 +302,86 @@ class Tab:
         if frame is not None:
             frame.context = ""
 
-    def _navigated(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        told = params["frame"]
-        frame = self._frame(told["id"], wire)
-        frame.wire = wire
-        frame.parent = told.get("parentId")
-        frame.url = told["url"] + told.get("urlFragment", "")
-        frame.name = told.get("name", "")
-        frame.unreachable = told.get("unreachableUrl", "")
-        if frame.loader != told["loaderId"]:
+    def _navigated(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
+        payload = params["frame"]
+        frame = self._frame(payload["id"], cdp)
+        frame.cdp = cdp
+        frame.parent = payload.get("parentId")
+        frame.url = payload["url"] + payload.get("urlFragment", "")
+        frame.name = payload.get("name", "")
+        frame.unreachable = payload.get("unreachableUrl", "")
+        if frame.loader != payload["loaderId"]:
             for child in self.children(frame):  # they belonged to the document before
                 self._forget(child.id)
-            frame.loader = told["loaderId"]
-            # A page out of the back/forward cache is complete as it is; its worlds were announced already.
+            frame.loader = payload["loaderId"]
+            # A page from the back/forward cache is complete, and its worlds were announced already.
             frame.restored = frame.loaded = params.get("type") == "BackForwardCacheRestore"
             frame.title = ""
             if frame.loaded:
-                wire.post("Page.getFrameTree").add_done_callback(lambda told: self._regrow(wire, told))
+                cdp.post("Page.getFrameTree").add_done_callback(lambda payload: self._regrow(cdp, payload))
         frame.loading = ""
 
-    def _regrow(self, wire: Wire, told: "asyncio.Future[Mapping[str, Any]]") -> None:
-        if not told.cancelled() and told.exception() is None:
-            self._grow(wire, told.result()["frameTree"])
+    def _regrow(self, cdp: CdpSession, payload: "asyncio.Future[Mapping[str, Any]]") -> None:
+        if not payload.cancelled() and payload.exception() is None:
+            self._grow(cdp, payload.result()["frameTree"])
             self.pulse.beat()
 
-    def _moved(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+    def _moved(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
         if frame is not None:
             frame.url = params["url"]
 
-    def _starts(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+    def _starts(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
         if frame is not None and params["navigationType"] not in ("sameDocument", "historySameDocument"):
             frame.loading = params["loaderId"]
 
-    def _busy(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+    def _busy(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
         if frame is not None:
             frame.busy = True
 
-    def _stopped(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+    def _stopped(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
         if frame is not None:
             frame.loading, frame.busy = "", False
 
-    def _content_loaded(self, wire: Wire, _params: Mapping[str, Any]) -> None:
-        if wire is self.wire:
+    def _content_loaded(self, cdp: CdpSession, _params: Mapping[str, Any]) -> None:
+        if cdp is self.cdp:
             self.main.loaded = True
 
-    def _drag_began(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+    def _drag_began(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
         self.dragged = params["data"]
 
-    def _chooser_opened(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        self.chooser = (wire, params)
+    def _chooser_opened(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
+        self.chooser = (cdp, params)
 
-    def world_number(self, frame_id: str, wire: Wire) -> int | None:
-        """The number of the agent's world in that frame, as a session numbers them."""
-        worlds = [number for (known, number), frame in self._worlds.items() if known is wire and frame == frame_id]
+    def world_number(self, frame_id: str, cdp: CdpSession) -> int | None:
+        """Return the number of the agent's world in that frame; each session has its own numbers."""
+        worlds = [number for (known, number), frame in self._worlds.items() if known is cdp and frame == frame_id]
         return worlds[-1] if worlds else None
 
-    def _crashed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
-        if wire is self.wire:
+    def _crashed(self, cdp: CdpSession, _params: Mapping[str, Any]) -> None:
+        if cdp is self.cdp:
             self.crashed = True
         else:
-            self._contexts_cleared(wire, {})
+            self._contexts_cleared(cdp, {})
 
-    def _wire_closed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
-        if wire is not self.wire:
-            self._frame_moved_in(wire)
-        elif wire.connection.is_open:  # else the browser is gone, and with it all its tabs
+    def _on_session_closed(self, cdp: CdpSession, _params: Mapping[str, Any]) -> None:
+        if cdp is not self.cdp:
+            self._frame_moved_in(cdp)
+        elif cdp.connection.is_open:  # else the browser is gone, and with it all its tabs
             self.closed = True
 
     # ------------------------------------------------------------------------------------------- speaking
 
     @property
     def frames_load(self) -> bool:
-        """Whether a frame in the page is still loading."""
+        """Return whether a frame in the page is loading."""
         return any(frame.busy for frame in self.frames.values() if frame is not self.main)
 
     def worlds(self) -> list[Frame]:
-        """Frames whose agent can be spoken to, the top one first, then parents before children."""
+        """Return the frames with a live page agent, the top one first, parents before children."""
         ordered: list[Frame] = []
 
         def visit(frame: Frame) -> None:
@@ -394,38 +394,38 @@ class Tab:
         return ordered
 
     def children(self, frame: Frame) -> list[Frame]:
-        """The frames directly inside `frame`, in the order in which they were attached."""
+        """Return the frames directly inside `frame`, in the order in which they were attached."""
         return [child for child in self.frames.values() if child.parent == frame.id]
 
     def ancestors(self, frame: Frame) -> list[Frame]:
-        """The frames around `frame`, from the top one down to `frame` itself."""
+        """Return the path of frames from the top one down to `frame` itself."""
         path = [frame]
         while path[0].parent is not None and path[0].parent in self.frames:
             path.insert(0, self.frames[path[0].parent])
         return path
 
-    def tell(self, frame: Frame, script: str, *, secret: bool = False) -> None:
+    def notify(self, frame: Frame, script: str, *, secret: bool = False) -> None:
         """Evaluate in the agent's world of `frame`; what it has to say comes as messages."""
-        frame.wire.tell("Runtime.evaluate", _evaluation(frame, script), secret=secret)
+        frame.cdp.notify("Runtime.evaluate", _evaluation(frame, script), secret=secret)
 
     async def call(self, frame: Frame, script: str, *, timeout_s: float) -> Any:
         """Evaluate in the agent's world of `frame`; returns the value.
 
         Raises:
-            WireFailed: the frame or its document is gone, the script failed, or the page hangs.
+            CdpFailed: the frame or its document is gone, the script failed, or the page hangs.
         """
-        answer = await frame.wire.send("Runtime.evaluate", _evaluation(frame, script), timeout_s=timeout_s)
-        if told := answer.get("exceptionDetails"):
-            raise WireFailed("Runtime.evaluate", told.get("exception", {}).get("description") or told["text"])
+        answer = await frame.cdp.send("Runtime.evaluate", _evaluation(frame, script), timeout_s=timeout_s)
+        if payload := answer.get("exceptionDetails"):
+            raise CdpFailed("Runtime.evaluate", payload.get("exception", {}).get("description") or payload["text"])
         return answer["result"].get("value")
 
 
 async def _target_of(page: Page) -> str:
-    """The number by which the browser knows a page of Playwright's."""
+    """Return the browser's target id of a Playwright page."""
     session = await page.context.new_cdp_session(page)
-    told = await session.send("Target.getTargetInfo")
+    payload = await session.send("Target.getTargetInfo")
     await session.detach()
-    number: str = told["targetInfo"]["targetId"]
+    number: str = payload["targetInfo"]["targetId"]
     return number
 
 
@@ -434,5 +434,5 @@ def _evaluation(frame: Frame, script: str) -> Mapping[str, Any]:
 
 
 def script_for(call: str, *arguments: Any) -> str:
-    """A call of the agent with its arguments as literals; ASCII JSON is valid JavaScript in every position."""
+    """Return a call of the agent with its arguments as literals: ASCII JSON is valid JavaScript everywhere."""
     return f"replaywright.{call}({', '.join(json.dumps(argument) for argument in arguments)})"

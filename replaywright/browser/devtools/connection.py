@@ -1,7 +1,7 @@
-"""One WebSocket to a browser, shared by the sessions of one attachment: commands leave in the order they are given.
+"""One WebSocket to a browser, shared by the CDP sessions of one attachment; commands keep their order.
 
-Playwright's driver has a connection of its own beside it. What is spoken many times in a step goes here: through the
-driver, a process in between, an answer takes about twice as long (docs/internals/adr/0009-a-connection-of-our-own.md).
+Playwright's driver has its own connection. Frequent commands use this one: through the driver, a process in between,
+an answer takes about twice as long (docs/internals/adr/0009-a-connection-of-our-own.md).
 """
 
 import asyncio
@@ -23,63 +23,63 @@ from websockets.uri import parse_uri
 from replaywright.browser.devtools.endpoint import is_unix, reachable
 
 ANSWER_S = 20.0
-"""How long the browser may take to say where its WebSocket is; those who connect have shorter limits of their own."""
+"""Wait for the WebSocket's address; callers set shorter limits."""
 _silent = logging.getLogger("replaywright.browser.devtools.connection")
 _silent.setLevel(logging.WARNING)  # with more, the library would print what is typed
 
 
-class Hearer(Protocol):
+class SessionHandler(Protocol):
     """One CDP session on the connection."""
 
-    def answered(self, number: int, told: Mapping[str, Any]) -> None:
-        """The browser's answer to the command of this number."""
+    def on_answer(self, number: int, message: Mapping[str, Any]) -> None:
+        """Receive the answer to the command of this number."""
 
-    def heard(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event."""
+    def on_event(self, method: str, params: Mapping[str, Any]) -> None:
+        """Receive an event."""
 
-    def ended(self) -> None:
-        """The browser has closed the session, or is gone itself."""
+    def on_end(self) -> None:
+        """Note that the browser has closed the session, or is gone."""
 
 
-class Connection(asyncio.Protocol):
+class BrowserConnection(asyncio.Protocol):
     """Open it by `connected`. Messages may be of any size; nothing is compressed, and nobody is pinged."""
 
     def __init__(self, url: str) -> None:
         self._websocket = ClientProtocol(parse_uri(url), max_size=None, logger=_silent)
         self._transport: asyncio.Transport | None = None
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._hearers: dict[str, Hearer] = {}
-        self._asked: dict[int, Hearer] = {}
+        self._handlers: dict[str, SessionHandler] = {}
+        self._asked: dict[int, SessionHandler] = {}
         self._numbers = itertools.count(1)
         self._fragments = bytearray()
 
     @property
     def is_open(self) -> bool:
-        """Whether the browser can be spoken to."""
+        """Return whether commands can be sent."""
         return self._transport is not None and self._websocket.state is OPEN
 
-    def join(self, session: str, hearer: Hearer) -> None:
-        """Have events of this session told to `hearer`; the session of the browser itself is ""."""
-        self._hearers[session] = hearer
+    def join(self, session: str, handler: SessionHandler) -> None:
+        """Have events of this session message to `handler`; the session of the browser itself is ""."""
+        self._handlers[session] = handler
 
     def leave(self, session: str) -> None:
-        """Have no more told of this session."""
-        self._hearers.pop(session, None)
+        """Stop passing on events of this session."""
+        self._handlers.pop(session, None)
 
-    def ask(self, hearer: Hearer, session: str, method: str, params: Mapping[str, Any]) -> int:
-        """Send a command and return its number; its answer is told to `hearer`. A lost connection swallows it."""
+    def ask(self, handler: SessionHandler, session: str, method: str, params: Mapping[str, Any]) -> int:
+        """Send a command and return its number; `handler` receives the answer. A lost connection drops it."""
         number = next(self._numbers)
         command = {"id": number, "method": method, "params": params}
         if session:
             command["sessionId"] = session
         if self.is_open:
-            self._asked[number] = hearer
+            self._asked[number] = handler
             self._websocket.send_text(json.dumps(command, separators=(",", ":")).encode())
             self._flush()
         return number
 
     def close(self) -> None:
-        """Leave the browser, which ends all sessions; whoever still waits for an answer is told so."""
+        """Close the connection, which ends all sessions and fails all pending commands."""
         if self.is_open:
             self._websocket.send_close()
             self._flush()
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._end()
 
     async def open(self, socket_path: str = "") -> None:
-        """Connect, to the unix socket at this path or else to the host of the URL.
+        """Connect to the unix socket at this path, without one to the host of the URL.
 
         Raises:
             OSError: nobody answers there, or not with a WebSocket.
@@ -108,12 +108,12 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask for the WebSocket."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none of asyncio's classes
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transports are not asyncio's classes
         self._websocket.send_request(self._websocket.connect())
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        """Hand on what came."""
+        """Process received bytes."""
         self._websocket.receive_data(data)
         self._flush()
         for event in self._websocket.events_received():
@@ -127,12 +127,12 @@ class Connection(asyncio.Protocol):
                     self._opened.set_exception(ConnectionError(str(refused)))
 
     def eof_received(self) -> None:
-        """The browser has closed its side."""
+        """Process the end of the browser's side."""
         self._websocket.receive_eof()
         self._flush()
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """Nobody answers any more."""
+        """End all sessions."""
         self._end()
 
     def _flush(self) -> None:
@@ -148,9 +148,9 @@ class Connection(asyncio.Protocol):
         if not self._opened.done():
             self._opened.set_exception(ConnectionError("it closed the connection without an answer"))
         self._asked.clear()
-        hearers, self._hearers = self._hearers, {}
-        for hearer in hearers.values():
-            hearer.ended()
+        handlers, self._handlers = self._handlers, {}
+        for handler in handlers.values():
+            handler.on_end()
 
     # ------------------------------------------------------------------------------------------------ messages
 
@@ -161,28 +161,28 @@ class Connection(asyncio.Protocol):
             self._fragments += frame.data
             if frame.fin:
                 whole, self._fragments = self._fragments, bytearray()
-                self._told(json.loads(whole))
+                self._dispatch(json.loads(whole))
         else:
-            self._told(json.loads(bytes(frame.data)))
+            self._dispatch(json.loads(bytes(frame.data)))
 
-    def _told(self, message: Mapping[str, Any]) -> None:
+    def _dispatch(self, message: Mapping[str, Any]) -> None:
         number = message.get("id")
         if number is not None:
             asker = self._asked.pop(number, None)
             if asker is not None:
-                asker.answered(number, message)
+                asker.on_answer(number, message)
             return
         method, params = message["method"], message.get("params") or {}
         if method == "Target.detachedFromTarget":
-            gone = self._hearers.pop(params["sessionId"], None)
+            gone = self._handlers.pop(params["sessionId"], None)
             if gone is not None:
-                gone.ended()
-        hearer = self._hearers.get(message.get("sessionId", ""))
-        if hearer is not None:
-            hearer.heard(method, params)
+                gone.on_end()
+        handler = self._handlers.get(message.get("sessionId", ""))
+        if handler is not None:
+            handler.on_event(method, params)
 
 
-async def connected(endpoint: str) -> Connection:
+async def connected(endpoint: str) -> BrowserConnection:
     """Connect to the browser at this DevTools endpoint (`replaywright.browser.devtools.endpoint`).
 
     Raises:
@@ -190,14 +190,14 @@ async def connected(endpoint: str) -> Connection:
     """
     if is_unix(endpoint):
         with reachable(endpoint) as (path, resource):
-            connection = Connection(f"ws://localhost{resource}")
+            connection = BrowserConnection(f"ws://localhost{resource}")
             await connection.open(path)
         return connection
-    unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read the authorities' certificates takes 20 ms
+    unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # reading the certificate authorities takes 20 ms
     async with httpx.AsyncClient(base_url=endpoint, trust_env=False, verify=unused, timeout=ANSWER_S) as http:
         try:
             url = str((await http.get("/json/version")).json()["webSocketDebuggerUrl"])
-            connection = Connection(url)
+            connection = BrowserConnection(url)
         except (httpx.HTTPError, ValueError, KeyError, WebSocketException) as exc:
             raise ConnectionError(f"no browser answers at {endpoint!r}: {exc!r}") from exc
     await connection.open()

@@ -1,28 +1,27 @@
-"""Dialogs: every one is answered at once, by the step that causes it or with no, and none goes unrecorded."""
+"""Dialogs: each is answered at once, by the step that causes it or with dismissal, and recorded."""
 
 import asyncio
+import contextlib
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.connection import connected
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
-from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.text import shorten
 from replaywright.domain.secrets.secret_sites import refusal
 from replaywright.domain.task.steps import Answer
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-    from replaywright.ports import Work
+from replaywright.ports import Work
 
 _log = logging.getLogger("replaywright.dialogs")
 
 BEFORE_UNLOAD = "beforeunload"
 CONNECT_S = 5.0
-"""For connecting, and for each answer of the browser."""
+"""Limit of connecting, and of each answer of the browser."""
 
 
 async def dismiss_unattended(endpoint: str) -> bool:
@@ -38,17 +37,17 @@ async def dismiss_unattended(endpoint: str) -> bool:
     except (OSError, TimeoutError) as exc:
         _log.warning("open dialogs could not be dismissed: %r", exc)
         return False
-    browser = Wire(connection, "", lambda *_: None, Counts())
+    browser = CdpSession(connection, "", lambda *_: None, EvaluationCounter())
     try:
         return await _brought_to_front(browser)
-    except WireFailed as exc:
+    except CdpFailed as exc:
         _log.warning("open dialogs could not be dismissed: %s", exc)
         return False
     finally:
         connection.close()
 
 
-async def _brought_to_front(browser: Wire) -> bool:
+async def _brought_to_front(browser: CdpSession) -> bool:
     """Bring every page to the front, and behind another one; whether there was one."""
     targets = (await browser.send("Target.getTargets", timeout_s=CONNECT_S))["targetInfos"]
     pages = [target["targetId"] for target in targets if target["type"] == "page"]
@@ -63,21 +62,30 @@ async def _brought_to_front(browser: Wire) -> bool:
     return True
 
 
-class Dialogs:
+class DialogHandler:
     """Answers the dialogs of all tabs.
 
-    A declared answer is for what the step sets off: before its input, in other tabs and between steps it is no.
+    A declared answer is for dialogs that the step causes. Dialogs before its input, in other tabs and between steps
+    are dismissed.
     """
 
-    def __init__(self, session: "ChromiumSession") -> None:
-        self.leaving = False
-        """Whether pages may be left without asking: what they would lose is about to be put back."""
-        self._session = session
+    def __init__(self, tabs: Tabs) -> None:
+        self._tabs = tabs
+        self._is_leaving = False
         self._work: Work | None = None
         self._earlier: list[str] = []
 
-    def declare(self, work: "Work") -> None:
-        """From now on the answers of this step count."""
+    @contextlib.contextmanager
+    def leaving(self) -> Iterator[None]:
+        """Let pages be left without their consent: their state is not needed any more."""
+        self._is_leaving = True
+        try:
+            yield
+        finally:
+            self._is_leaving = False
+
+    def declare(self, work: Work) -> None:
+        """Use the answers of this step from now on."""
         self._work = work
 
     def note(self, text: str) -> None:
@@ -86,24 +94,24 @@ class Dialogs:
             self._earlier.append(text)
 
     def earlier(self) -> tuple[str, ...]:
-        """What was asked before the present step acted, or elsewhere; told once."""
-        told, self._earlier = tuple(self._earlier), []
-        return told
+        """Return the dialogs from before the present step acted, or elsewhere; each once."""
+        earlier, self._earlier = tuple(self._earlier), []
+        return earlier
 
     async def answer(self, dialog: Dialog) -> None:
         """Answer one dialog and remember it."""
-        recorder = self._session.recorder
-        ours = recorder is not None and self._session.is_of_step(dialog.page)
+        recorder = self._tabs.recorder
+        ours = recorder is not None and self._tabs.is_step_page(dialog.page)
         answer, text = self._answer(recorder if ours else None)
         why = self._refusal(dialog) if text is not None else ""
         if why:
             answer, text = "dismiss", None
-        if dialog.type == BEFORE_UNLOAD and self.leaving:
+        if dialog.type == BEFORE_UNLOAD and self._is_leaving:
             answer = "accept"
-        said = {"accept": "accepted", "dismiss": "dismissed"}[answer]
+        outcome = {"accept": "accepted", "dismiss": "dismissed"}[answer]
         if dialog.type == "prompt" and answer == "accept" and text is not None:
-            said = "accepted with a text"
-        line = f"{shorten(f'{dialog.type}: {dialog.message}', TEXT_LIMIT)} ({said})"
+            outcome = "accepted with a text"
+        line = f"{shorten(f'{dialog.type}: {dialog.message}', TEXT_LIMIT)} ({outcome})"
         line += f"; {why}" if why else ""
         if recorder is not None and ours:
             recorder.dialog(dialog.type, line, accepted=answer == "accept")
@@ -116,15 +124,15 @@ class Dialogs:
                 await dialog.accept(text)
             else:
                 await dialog.accept(dialog.default_value if dialog.type == "prompt" else "")
-        except PlaywrightError:  # the page answered it by going away
+        except PlaywrightError:  # the page is gone, and the dialog with it
             pass
         finally:
-            self._session.pulse.beat()
+            self._tabs.pulse.beat()
 
     def _refusal(self, dialog: Dialog) -> str:
-        """Why the text of the step may not be told to the page that asks; "" if it may.
+        """Return why the step's text must not go to the page that asks; "" if it may.
 
-        Only the top document's own site can ask, and while it does, the page goes nowhere.
+        Only the top document's site can open a prompt, and the page cannot navigate while it is open.
         """
         page = dialog.page
         return refusal(self._work.dialog_secrets, [page.url] if page is not None else []) if self._work else ""

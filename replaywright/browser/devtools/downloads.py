@@ -1,8 +1,7 @@
-"""Files that the browser is given: where they are written, what they are called, and when they are complete.
+"""Downloaded files: their folder, their names and their state.
 
-Chromium writes each under a number into the session's own folder, so that no name a site suggests can overwrite or
-escape anything. A note beside each says what it is: a worker that adopts the session finds what the one before it
-had not yet taken.
+Chromium writes each under a number into the session's own folder, so that no suggested name can overwrite or escape
+anything. A note beside each file holds its name and source, for a worker that adopts the session.
 """
 
 import asyncio
@@ -12,22 +11,21 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.evidence import LINE_LIMIT, Recorder, without_query
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.files import safe_name
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.step.outcomes import DownloadedFile
 from replaywright.ports import Download
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-
 _log = logging.getLogger("replaywright.downloads")
 
 FOLDER = "downloads"
-"""In the session's directory."""
+"""Folder in the session's directory."""
 DOWNLOAD_LIMIT_BYTES = 1024 * 1024 * 1024
 ANSWERS_KEPT = 50
 RESTING_S = 2.0
@@ -44,12 +42,12 @@ class Transfer:
     path: Path
     frame_id: str = ""
     recorder: Recorder | None = None
-    """Of the step that began it; None when no step of this attachment did."""
+    """Recorder of the step that began it; None when no step of this attachment did."""
     state: Literal["running", "saved", "failed", "too_large", "blocked"] = "running"
     rule: str = ""
-    """Which rule blocked it."""
+    """Rule that blocked it."""
     mime: str = ""
-    """What the server sent it as; "" when nobody knows."""
+    """Media type that the server sent; "" if unknown."""
     size: int = 0
     total: int = 0
     """Bytes to come; 0 when the server does not say."""
@@ -57,47 +55,47 @@ class Transfer:
     """Begun under an earlier attachment: the browser tells nothing more about it."""
 
 
-class Downloads:
+class DownloadTracker:
     """The downloads of one session."""
 
-    def __init__(self, session: "ChromiumSession", directory: str, limit_bytes: int) -> None:
-        self._session = session
+    def __init__(self, tabs: Tabs, directory: str, limit_bytes: int) -> None:
+        self._tabs = tabs
         self._folder = Path(directory) / FOLDER if directory else None
         self._limit_bytes = limit_bytes
         self._transfers: dict[str, Transfer] = {}
         self._answers: dict[str, str] = {}
-        """What the latest documents were sent as, by their URLs."""
+        """Media types of the latest documents, by URL."""
 
     async def open(self) -> None:
-        """Have the browser write to the session's folder from now on, and look what lies there already.
+        """Have the browser write to the session's folder from now on, and find files that are there already.
 
         Raises:
-            WireFailed: the browser does not answer.
+            CdpFailed: the browser does not answer.
         """
         if self._folder is None:
             return
         await asyncio.to_thread(self._folder.mkdir, mode=0o700, parents=True, exist_ok=True)  # a disk may be busy
         behaviour = {"behavior": "allowAndName", "downloadPath": str(self._folder), "eventsEnabled": True}
-        await self._session.wire.send("Browser.setDownloadBehavior", behaviour)
+        await self._tabs.cdp.send("Browser.setDownloadBehavior", behaviour)
         await asyncio.to_thread(self._find_left_over)
 
-    # -------------------------------------------------------------------------------------------- hearing
+    # -------------------------------------------------------------------------------------------- events
 
-    def hear(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event of the browser itself."""
-        if method == "Browser.downloadWillBegin":
-            self._begins(params)
-        elif method == "Browser.downloadProgress" and params["guid"] in self._transfers:
-            self._progresses(self._transfers[params["guid"]], params)
-
-    def hear_answer(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event of a tab: an answer to a navigation may be the beginning of a file."""
-        if method == "Network.responseReceived" and params["type"] == "Document":
-            response = params["response"]
-            self._answers.pop(response["url"], None)
-            self._answers[response["url"]] = response["mimeType"]
-            if len(self._answers) > ANSWERS_KEPT:
-                del self._answers[next(iter(self._answers))]
+    def on_event(self, _tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
+        """Note downloads and media types: the response to a navigation may begin a file."""
+        match method:
+            case "Browser.downloadWillBegin":
+                self._begins(params)
+            case "Browser.downloadProgress" if params["guid"] in self._transfers:
+                self._progresses(self._transfers[params["guid"]], params)
+            case "Network.responseReceived" if params["type"] == "Document":
+                response = params["response"]
+                self._answers.pop(response["url"], None)
+                self._answers[response["url"]] = response["mimeType"]
+                if len(self._answers) > ANSWERS_KEPT:
+                    del self._answers[next(iter(self._answers))]
+            case _:
+                pass
 
     def _mime_of(self, url: str) -> str:
         if url.startswith("data:"):
@@ -105,15 +103,15 @@ class Downloads:
         return self._answers.get(url, "")
 
     def _is_forbidden(self, transfer: Transfer) -> bool:
-        """Whether the policy forbids the file: it is broken off, and what is there of it already is not taken."""
+        """Return whether the policy forbids the file; cancel it then, and discard what has arrived."""
         if transfer.state not in ("running", "saved"):
             return transfer.state == "blocked"
         size = max(transfer.size, transfer.total)
-        refusal = self._session.guard.refuses_file(transfer.name, transfer.mime, size)
+        refusal = self._tabs.guard.refuses_file(transfer.name, transfer.mime, size)
         if refusal is None:
             return False
         if transfer.state == "running":
-            self._session.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.cdp.notify("Browser.cancelDownload", {"guid": transfer.number})
         transfer.state, transfer.rule = "blocked", refusal.rule
         return True
 
@@ -123,8 +121,8 @@ class Downloads:
         url = shorten(without_query(params["url"]), LINE_LIMIT)
         transfer = Transfer(number, name, url, self._folder / number, params["frameId"])
         transfer.mime = self._mime_of(params["url"])
-        recorder = self._session.recorder
-        if recorder is not None and self._session.is_frame_of_step(transfer.frame_id):
+        recorder = self._tabs.recorder
+        if recorder is not None and self._tabs.is_step_frame(transfer.frame_id):
             transfer.recorder = recorder
             recorder.download(number, name)
         self._transfers[number] = transfer
@@ -143,7 +141,7 @@ class Downloads:
             return
         if max(transfer.size, transfer.total) > self._limit_bytes:
             transfer.state = "too_large"
-            self._session.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._tabs.cdp.notify("Browser.cancelDownload", {"guid": transfer.number})
         elif params["state"] == "completed":
             transfer.state = "saved"
         elif params["state"] == "canceled":
@@ -152,7 +150,7 @@ class Downloads:
     # ------------------------------------------------------------------------------- what outlives a worker
 
     def _note(self, transfer: Transfer) -> None:
-        """Write down what the file is, for a worker that finds it without having heard of it."""
+        """Write name and source beside the file, for a worker that did not see it begin."""
         note = {"name": transfer.name, "url": transfer.url, "total": transfer.total, "mime": transfer.mime}
         try:
             _note_of(transfer.path).write_text(json.dumps(note), "utf-8")
@@ -160,7 +158,7 @@ class Downloads:
             _log.warning("the download %r would lose its name with this worker: %s", transfer.name, exc)
 
     def _find_left_over(self) -> None:
-        """Files in the folder that this attachment knows nothing of; partial ones have another suffix."""
+        """Find files in the folder that this attachment does not know; partial ones have another suffix."""
         assert self._folder is not None
         for path in sorted(self._folder.iterdir()):
             if path.name in self._transfers or path.name.startswith(".") or path.suffix == ".crdownload":
@@ -172,7 +170,7 @@ class Downloads:
             except (OSError, ValueError, KeyError, TypeError):  # nobody was attached when it began
                 known = Transfer(path.name, safe_name(path.name), "", path)
             known.adopted = True
-            self._transfers.setdefault(path.name, known)  # it may be heard of at this moment
+            self._transfers.setdefault(path.name, known)  # its event may arrive at this moment
 
     def _look_at_adopted(self) -> None:
         for transfer in self._transfers.values():
@@ -191,16 +189,16 @@ class Downloads:
     # ------------------------------------------------------------------------------------------ reporting
 
     def running(self, recorder: Recorder) -> bool:
-        """Whether a download that the step began is under way."""
+        """Return whether a download that the step began is still running."""
         return any(one.state == "running" for one in self._transfers.values() if one.recorder is recorder)
 
     def report(self, recorder: Recorder | None) -> tuple[Download, ...]:
-        """All that ended and was not released yet, and what the step began and is still under way."""
+        """Return all ended downloads that were not released, and the running ones of the step."""
         if self._folder is None:
             return ()
         self._find_left_over()
         self._look_at_adopted()
-        for one in self._transfers.values():  # also what began before the rules of now were known
+        for one in self._transfers.values():  # also downloads from before the present rules
             self._is_forbidden(one)
         return tuple(
             Download(_file_of(one, recorder), one.path, one.number)
@@ -209,11 +207,11 @@ class Downloads:
         )
 
     def complete(self, recorder: Recorder) -> tuple[str, ...]:
-        """Names of the files that the step began to download and that are complete."""
+        """Return the names of the step's complete downloads."""
         return tuple(one.name for one in self._transfers.values() if one.recorder is recorder and one.state == "saved")
 
     def verdicts(self, recorder: Recorder) -> tuple[PredicateResult, ...]:
-        """One failed verdict for each download of the step that is not complete."""
+        """Return a failed verdict for each incomplete download of the step."""
         return tuple(
             PredicateResult(
                 passed=False,

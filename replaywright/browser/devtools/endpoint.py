@@ -1,8 +1,8 @@
 """DevTools endpoints: the unix socket of a keeper, or the HTTP address of a Chromium with a debugging port.
 
-A keeper's is `ws+unix://127.0.0.1/path/of/the/socket:/token`, with the path percent-encoded. Playwright's driver takes
-it as it is where nothing had to be encoded and the path fits into a socket's address; the host is there because the
-driver looks up an empty one.
+A keeper's is `ws+unix://127.0.0.1/path/of/the/socket:/token`, with the path percent-encoded. Playwright's driver
+accepts it if nothing had to be encoded and the path fits into a socket's address; it has a host because the driver
+resolves an empty one.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ def shown(endpoint: str) -> str:
 def reachable(endpoint: str) -> Iterator[tuple[str, str]]:
     """Yield socket path and request path of a keeper's endpoint, for any process of this user to connect to.
 
-    A path that is too long or holds other characters is reached by a link in a private folder, which is deleted
-    afterwards: once a connection is open, its address is not needed any more.
+    A path that is too long or holds other characters is reached through a link in a private folder, which is deleted
+    afterwards: an open connection does not need its address.
     """
     quoted, _, token = endpoint.removeprefix(SCHEME).rpartition(":/")
     path = unquote(quoted)

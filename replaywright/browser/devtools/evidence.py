@@ -1,4 +1,4 @@
-"""What the browser did: requests under way, and from the moment of an input on, everything that counts as evidence."""
+"""Evidence of a step: pending requests of a tab, and all relevant events since the input."""
 
 import hashlib
 import time
@@ -20,16 +20,16 @@ AWAITED_TYPES = frozenset({"Document", "XHR", "Fetch"})
 TEXT_LIMIT = 200
 LIST_LIMIT = 6
 LINE_LIMIT = 120
-"""Of other lists in the evidence, and of their texts: an outcome has a few kilobytes for all of them."""
+"""Limits of other lists in the evidence and of their texts: an outcome has a few kilobytes for all."""
 REFUSALS = ("Blocked opening", "Ignored call to", "Download is disallowed", "Not allowed to navigate")
-"""How Chromium begins to say that it refuses a page a popup, a dialog, a download or a navigation."""
+"""Beginnings of Chromium's log lines about a blocked popup, dialog, download or navigation."""
 RESPONSES_KEPT = 200
 DIALOG_LIMIT = 12
 """A page that opens one after the other fills no report."""
 
 
 def without_query(url: str) -> str:
-    """Origin and path of `url`: queries and fragments carry tokens and personal data."""
+    """Return origin and path of `url`: queries and fragments carry tokens and personal data."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https", "ws", "wss"):
         return shorten(f"{parts.scheme}:", TEXT_LIMIT)
@@ -38,7 +38,7 @@ def without_query(url: str) -> str:
 
 
 @dataclass
-class Traffic:
+class TabTraffic:
     """The requests of one tab that are under way."""
 
     pending: dict[str, float] = field(default_factory=dict)
@@ -48,9 +48,9 @@ class Traffic:
     statuses: dict[str, int] = field(default_factory=dict)
     """HTTP status of the latest documents, by their loader's id."""
     ended: int = 0
-    """How many awaited requests have been answered, or have failed."""
+    """Number of awaited requests that were answered or failed."""
 
-    def hear(self, method: str, params: Mapping[str, Any], now: float) -> None:
+    def on_event(self, method: str, params: Mapping[str, Any], now: float) -> None:
         """Keep count."""
         match method:
             case "Network.requestWillBeSent":
@@ -76,7 +76,7 @@ class Traffic:
             del self.statuses[next(iter(self.statuses))]
 
     def busy(self, since: float = 0.0) -> bool:
-        """Whether an awaited request that began at `since` or later has no answer yet."""
+        """Return whether an awaited request that began at `since` or later is pending."""
         return any(began >= since for began in self.pending.values())
 
 
@@ -90,21 +90,21 @@ class Recorder:
     causes: dict[Cause, None] = field(default_factory=dict)
     dialogs: list[str] = field(default_factory=list)
     stayed: bool = False
-    """Whether the page asked before it would be left, and was told to stay."""
+    """True when the page asked before it was left, and stayed."""
     asked: int = 0
-    """How many dialogs the step caused."""
+    """Number of dialogs that the step caused."""
     blocked: list[str] = field(default_factory=list)
     downloads: dict[str, str] = field(default_factory=dict)
     """Names by number."""
     popups: list[str] = field(default_factory=list)
     """Top frames of the tabs that the step opened; empty for one that was gone again before it could be spoken to."""
-    hears_popups: bool = False
-    """Whether it is told what new tabs send before they can be spoken to."""
+    covers_popups: bool = False
+    """True when it receives requests of new tabs from before they are attached."""
     windows: int = 0
-    """How many windows the page asked for; each becomes a tab a moment later."""
+    """Number of windows that the page requested; each becomes a tab a moment later."""
     landed: bool | None = None
     navigating: str = ""
-    """What was asked to be loaded and has not begun to: an announced navigation."""
+    """Address of a requested navigation that has not started."""
     responses: list[Response] = field(default_factory=list)
     """Answers to documents' and scripts' requests, and to whatever else may change something; the latest ones."""
     answered_at: float = 0.0
@@ -115,12 +115,17 @@ class Recorder:
     _sent: dict[str, float] = field(default_factory=dict)
     """When each unsafe request was sent first, by the digest of its method, address and body."""
 
+    @property
+    def tab_ids(self) -> tuple[str, ...]:
+        """Return the top frames of the step's tab and of those that it opened."""
+        return (self.top_id, *self.popups)
+
     def saw(self, cause: Cause) -> None:
         """Note what the step set off."""
         self.causes.setdefault(cause)
 
     def popup(self, frame_id: str) -> None:
-        """Note a new tab; what it sends is the step's doing, too."""
+        """Note a new tab; its requests are evidence of the step, too."""
         self.saw(Cause.POPUP)
         self.popups.append(frame_id)
 
@@ -135,14 +140,14 @@ class Recorder:
             self.dialogs.append(text)
 
     def download(self, number: str, suggested: str) -> None:
-        """Note a download, from whichever side it is heard first."""
+        """Note a download, reported by the page or by the browser."""
         self.navigating = ""
         self.saw(Cause.DOWNLOAD)
         if len(self.downloads) < LIST_LIMIT:
             self.downloads.setdefault(number, safe_name(suggested))
 
-    def awaits_answer(self, traffic: Traffic, url: str) -> bool:
-        """Whether an answer is under way that tells what became of what was sent to the site of `url`."""
+    def awaits_answer(self, traffic: TabTraffic, url: str) -> bool:
+        """Return whether an unsafe request to the site of `url` is still unanswered."""
         sent = (number for number, request in self._requests.items() if is_same_site(request.url, url))
         return any(number in traffic.pending for number in sent)
 
@@ -152,7 +157,7 @@ class Recorder:
         kind = "worker" if by_worker else "request"
         self._requests[number] = UnsafeRequest(method=method, url=without_query(url), kind=kind)
 
-    def hear(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
+    def on_event(self, traffic: TabTraffic, method: str, params: Mapping[str, Any]) -> None:
         """Take what matters out of the protocol's events."""
         match method:
             case "Page.frameRequestedNavigation":
@@ -190,7 +195,7 @@ class Recorder:
             self.windows += 1  # a link clicked with a key or the middle button; all others say `windowOpen`
             self.saw(Cause.POPUP)
 
-    def _network(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
+    def _network(self, traffic: TabTraffic, method: str, params: Mapping[str, Any]) -> None:
         match method:
             case "Network.requestWillBeSent":
                 self._request(params)
@@ -216,7 +221,7 @@ class Recorder:
         if redirected := params.get("redirectResponse"):
             self._status(request_id, redirected["status"])
             self._answered(request_id, redirected, document=params.get("type") == "Document")
-            # A redirect keeps the id: what was sent before stays as it is, the next hop gets an entry of its own.
+            # A redirect keeps the id: the earlier request keeps its entry, the next hop gets a new one.
             if request_id in self._requests:
                 self._requests[f"{request_id} {len(self._requests)}"] = self._requests.pop(request_id)
         method = params["request"]["method"].upper()
@@ -238,12 +243,12 @@ class Recorder:
             )
 
     def _equal_sent_at(self, sent: Mapping[str, Any], at: float) -> float:
-        """When the same request was sent before, 0 for never; of bodies that the browser does not tell nobody knows."""
+        """Return when an equal request was sent before; 0 for never, or if its body is unknown."""
         body = sent.get("postData")
         if body is None and sent.get("hasPostData"):
             return 0.0
-        told = "\0".join((sent["method"].upper(), sent["url"], body or ""))
-        digest = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+        content = "\0".join((sent["method"].upper(), sent["url"], body or ""))
+        digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
         earlier = self._sent.get(digest, 0.0)
         self._sent.setdefault(digest, at)
         return earlier
@@ -251,7 +256,7 @@ class Recorder:
     def _kind_of(self, type_: str) -> str:
         if type_ in ("Ping", "CSPViolationReport"):
             return "beacon"
-        # What the scripts of a new document send is that document's doing.
+        # Requests of a new document's scripts are caused by that document.
         return "following" if Cause.NEW_DOCUMENT in self.causes and type_ != "Document" else "request"
 
     def _responded(self, request_id: str, response: Mapping[str, Any], *, document: bool) -> None:
@@ -277,7 +282,7 @@ class Recorder:
             self._requests[request_id] = request.model_copy(update={"status": status})
 
     def _broke(self, params: Mapping[str, Any]) -> None:
-        """The connection, unless the page or the browser gave the request up, or may only not read its answer."""
+        """Mark a request as broken, unless page or browser cancelled it or only its answer is unreadable."""
         request = self._requests.get(params["requestId"])
         given_up = params.get("canceled") or params.get("blockedReason") or params.get("corsErrorStatus")
         self.answered_at = time.monotonic() if request is not None else self.answered_at
@@ -286,13 +291,13 @@ class Recorder:
 
     @property
     def unanswered(self) -> tuple[UnsafeRequest, ...]:
-        """Unsafe requests that have no answer yet: some of them may be held."""
+        """Return unsafe requests without an answer; the gate may hold some of them."""
         return tuple(request for request in self._requests.values() if not (request.status or request.broken))
 
     def evidence(self) -> Evidence:
-        """What was seen so far."""
+        """Return the evidence so far."""
         requests = list(self._requests.values())
-        if self.windows and not self.hears_popups:  # what was posted into the new tab is not known
+        if self.windows and not self.covers_popups:  # requests of the new tab are unknown
             requests.append(UnsafeRequest(method="UNKNOWN", url=""))
         return Evidence(
             causes=tuple(self.causes) or (Cause.NOTHING,),

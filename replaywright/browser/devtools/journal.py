@@ -1,4 +1,4 @@
-"""What pages said on their consoles and asked of servers lately: for the record of a failed step."""
+"""Recent console messages and requests, for the record of a failed step."""
 
 import time
 from collections import deque
@@ -10,7 +10,7 @@ from typing import Any
 from replaywright.browser.devtools.evidence import without_query
 
 LINES_KEPT = 200
-"""Of the console, and as many requests."""
+"""Limit of console messages, and of requests."""
 TEXT_KEPT = 8_000
 """Characters of a console message that are remembered; far more than are shown, so that no secret is cut in two."""
 TEXT_SHOWN = 1_000
@@ -43,37 +43,37 @@ class Journal:
     _requests: dict[str, _Request] = field(default_factory=dict)
     """By the protocol's number; the oldest first."""
 
-    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+    def on_event(self, method: str, params: Mapping[str, Any]) -> None:
         """Take note of an event of the protocol, if it is one of those that count."""
         handler = _HANDLERS.get(method)
         if handler is not None:
             handler(self, params)
 
     def console_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
-        """One line a message: time (UTC), level, text without secrets and without line breaks."""
+        """Return one line per message: time (UTC), level, text without secrets and line breaks."""
         return tuple(f"{_clock(at)} {level} {_shown(text, redact)}" for at, level, text in tuple(self.console))
 
     def network_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
-        """One line a request: time (UTC), method, URL without its query, kind, status, size, duration."""
+        """Return one line per request: time (UTC), method, URL without query, kind, status, size, duration."""
         return tuple(
             f"{_clock(request.at)} {_shown(request.line(), redact)}" for request in tuple(self._requests.values())
         )
 
-    def _said(self, level: str, text: str) -> None:
+    def _add_message(self, level: str, text: str) -> None:
         self.console.append((time.time(), level, text[:TEXT_KEPT]))
 
     def _logged(self, params: Mapping[str, Any]) -> None:
         entry = params["entry"]
         where = f" ({without_query(entry['url'])})" if entry.get("url") else ""
-        self._said(entry["level"], entry["text"] + where)
+        self._add_message(entry["level"], entry["text"] + where)
 
     def _called(self, params: Mapping[str, Any]) -> None:
-        self._said(params["type"], " ".join(_argument(argument) for argument in params["args"][:20]))
+        self._add_message(params["type"], " ".join(_argument(argument) for argument in params["args"][:20]))
 
     def _thrown(self, params: Mapping[str, Any]) -> None:
         details = params["exceptionDetails"]
         exception = details.get("exception") or {}
-        self._said("exception", exception.get("description") or f"{details['text']} {_argument(exception)}")
+        self._add_message("exception", exception.get("description") or f"{details['text']} {_argument(exception)}")
 
     def _sent(self, params: Mapping[str, Any]) -> None:
         number, now = params["requestId"], time.time()
@@ -114,7 +114,7 @@ _HANDLERS: Mapping[str, Callable[[Journal, Mapping[str, Any]], None]] = {
 
 
 def _argument(value: Mapping[str, Any]) -> str:
-    """A value as the console shows it, from the protocol's `RemoteObject`."""
+    """Return a protocol `RemoteObject` as the console shows it."""
     if "value" in value:
         return str(value["value"])
     return str(value.get("description") or value.get("unserializableValue") or value.get("type", ""))

@@ -7,13 +7,13 @@ answers, not the page.
 import asyncio
 import logging
 
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.connection import connected
-from replaywright.browser.devtools.wire import Counts, Wire, WireFailed
 
 _log = logging.getLogger("replaywright.browser")
 
 TIMEOUT_S = 2.0
-"""For each of connecting, listing the tabs and stopping all of them."""
+"""Limit of each phase: connecting, listing the tabs, stopping all of them."""
 
 
 async def stop_loading(endpoint: str) -> bool:
@@ -24,24 +24,24 @@ async def stop_loading(endpoint: str) -> bool:
     except (OSError, TimeoutError) as exc:
         _log.warning("what the tabs load cannot be stopped: %r", exc)
         return False
-    browser = Wire(connection, "", lambda *_: None, Counts())
+    browser = CdpSession(connection, "", lambda *_: None, EvaluationCounter())
     try:
         targets = (await browser.send("Target.getTargets", timeout_s=TIMEOUT_S))["targetInfos"]
         tabs = [target["targetId"] for target in targets if target["type"] == "page"]
         return all(await asyncio.gather(*(_stop(browser, tab) for tab in tabs)))
-    except WireFailed as exc:
+    except CdpFailed as exc:
         _log.warning("the tabs that load something cannot be listed: %s", exc)
         return False
     finally:
         connection.close()
 
 
-async def _stop(browser: Wire, tab: str) -> bool:
+async def _stop(browser: CdpSession, tab: str) -> bool:
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            page = await browser.attached(tab, lambda *_: None, Counts())
+            page = await browser.attached(tab, lambda *_: None, EvaluationCounter())
             await page.send("Page.stopLoading")
-    except (WireFailed, TimeoutError) as exc:
+    except (CdpFailed, TimeoutError) as exc:
         _log.warning("tab %s could not be stopped: %r", tab, exc)
         return False
     return True

@@ -6,17 +6,16 @@ from collections.abc import Callable
 
 
 class Pulse:
-    """Wakes whoever waits whenever something about the browser has changed.
+    """Wakes all waiters when something about the browser has changed.
 
-    State is kept by those who hear the events; who waits gives a condition over that state, so nothing can be
-    missed between two waits.
+    Event handlers keep the state, and a waiter gives a condition over it, so no event is missed between two waits.
     """
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
 
     def beat(self) -> None:
-        """Something changed."""
+        """Wake all waiters."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
@@ -48,10 +47,10 @@ class Deadline:
         self.ends = time.monotonic() + timeout_s
 
     def left(self, at_most: float = float("inf")) -> float:
-        """Seconds left, never negative, at most `at_most`."""
+        """Return the seconds left, never negative, at most `at_most`."""
         return max(0.0, min(self.ends - time.monotonic(), at_most))
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is left."""
+        """Return whether no time is left."""
         return time.monotonic() >= self.ends

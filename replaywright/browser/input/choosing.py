@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame
-from replaywright.browser.devtools.wire import Wire
 from replaywright.browser.input import hand
 from replaywright.domain.task.steps import SelectOption, Step
 
@@ -13,11 +13,11 @@ Placing = Callable[[Frame, tuple[float, float]], Awaitable[tuple[float, float]]]
 
 
 def spec_of(step: Step) -> dict[str, Any]:
-    """What the page agent has to know of the options to choose."""
+    """Return the page agent's part of the specification: the options to choose."""
     return {"options": list(step.wanted)} if isinstance(step, SelectOption) else {}
 
 
-async def give(wire: Wire, frame: Frame, wish: Mapping[str, Any], placing: Placing) -> hand.Posted:
+async def give(cdp: CdpSession, frame: Frame, wish: Mapping[str, Any], placing: Placing) -> hand.Posted:
     """Post the input of one `wants` message: a click, a key, or text typed key by key.
 
     Raises:
@@ -27,10 +27,10 @@ async def give(wire: Wire, frame: Frame, wish: Mapping[str, Any], placing: Placi
         case "click":
             place = await placing(frame, (wish["point"]["x"], wish["point"]["y"]))
             modifiers = (wish["modifier"],) if wish.get("modifier") else ()
-            return hand.point(wire, place, clicks=1, modifiers=modifiers)
+            return hand.point(cdp, place, clicks=1, modifiers=modifiers)
         case "press":
-            return hand.press(wire, wish["keys"])
+            return hand.press(cdp, wish["keys"])
         case "type":
-            return hand.enter(wire, wish["text"], key_by_key=True)
+            return hand.enter(cdp, wish["text"], key_by_key=True)
         case unknown:
             raise AssertionError(f"no such input: {unknown}")

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import choosing, entering, hand, pointer, sliding, uploads
 from replaywright.browser.reading import frames
 from replaywright.browser.step.attempt import Blocked
-from replaywright.browser.step.find import Found, why_blocked
+from replaywright.browser.step.find import FoundElement, why_blocked
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.steps import (
@@ -28,31 +28,31 @@ from replaywright.domain.task.steps import (
 from replaywright.errors import ActionFailed
 
 _LANDING_GRACE_S = 0.5
-"""After the browser has delivered an input: how long the agent's word that it arrived may still take."""
+"""Wait for the agent's report of arrival after the browser has delivered an input."""
 
 
-class Dispatch:
+class InputDispatch:
     """The input of one step, given once, or again when it had not led to what was wanted (`tries`)."""
 
     def __init__(self, context: StepContext) -> None:
         self._context = context
         self.tries = 0
-        """How often the input was given again, as it had not led to what was wanted."""
+        """Number of repetitions after an input without the wanted effect."""
         self._gave = False
-        """Whether input was given that the agent asked for on its way."""
+        """True after input that the agent requested on the way."""
 
     @property
     def was_stopped(self) -> bool:
-        """Whether the input would have met something else, and did not get there."""
+        """Return whether the input was stopped, as it would have hit another element."""
         return self._context.attempt.intercepted is not None
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the page has seen no key and no press so far: the input may be given again, whatever it does."""
+        """Return whether the page has seen no key and no press: then any input may be repeated."""
         attempt = self._context.attempt
         return not (attempt.landed or attempt.pressed or self._gave)
 
-    async def give(self, found: Found, files: Sequence[Path] = ()) -> None:
+    async def give(self, found: FoundElement, files: Sequence[Path] = ()) -> None:
         """Give the input to the element, and wait until it landed, was stopped, or has visibly taken effect.
 
         Raises:
@@ -73,11 +73,11 @@ class Dispatch:
         elif isinstance(step, Drag) and place is not None:
             await self._drag(found.frame, place)
         elif isinstance(step, Fill) and place is not None and found.ready.state.get("slider"):
-            await sliding.slide(context.session, found.ready, place, float(text), context.deadline)
+            await sliding.slide(context, found.ready, place)
             await self._landing([], _LANDING_GRACE_S)
         elif place is not None and entering.is_pasted(step, found.ready, text, self.tries):
-            async with entering.carried(context.session, context.tab, found.frame, text):
-                await self._landing(hand.press(context.tab.wire, "Control+V"), _LANDING_GRACE_S)
+            async with entering.carried(context.tabs, context.tab, found.frame, text):
+                await self._landing(hand.press(context.tab.cdp, "Control+V"), _LANDING_GRACE_S)
         elif isinstance(step, Upload):
             await self._upload(step, found.frame, place, files)
         else:
@@ -94,7 +94,7 @@ class Dispatch:
         if attempt.failed:
             context.fail("agent_failed", attempt.failed)
         if attempt.blocked is not None and not attempt.landed:
-            context.tab.tell(context.frame, script_for("cancel"))
+            context.tab.notify(context.frame, script_for("cancel"))
             context.fail(attempt.blocked.reason, why_blocked(attempt.blocked.reason, attempt.blocked.by))
         recorder = context.recorder
         if recorder is not None and recorder.landed is False and not recorder.causes and not context.step.expect:
@@ -110,7 +110,7 @@ class Dispatch:
             context.tab,
             frame,
             context.attempt,
-            until=context.session.until,
+            until=context.tabs.until,
             placed=self._place,
             deadline=context.deadline,
         )
@@ -118,10 +118,10 @@ class Dispatch:
         await self._landing([], _LANDING_GRACE_S)
 
     async def _enter_secret(self, frame: Frame) -> None:
-        """The page agent enters it, where it may be and nowhere else; see page/secret.js."""
+        """Have the page agent enter the secret, only where it is allowed; see page/secret.js."""
         context = self._context
         why = await entering.entered(context.tab, frame, context.work, "enter", context.attempt.token)
-        if why in ("gone", "focus_lost"):  # it may be there again, or another one be it now
+        if why in ("gone", "focus_lost"):  # it may be there again, or another element in its place
             context.attempt.intercepted = Blocked("intercepted", entering.WHY_NOT[why])
         elif why:
             raise ActionFailed(why, f"the secret was not entered: {entering.WHY_NOT[why]}", dispatched=False)
@@ -133,7 +133,7 @@ class Dispatch:
     ) -> None:
         context, attempt = self._context, self._context.attempt
         upload = uploads.Uploading(
-            context.tab, frame, attempt, files, until=context.session.until, deadline=context.deadline
+            context.tab, frame, attempt, files, until=context.tabs.until, deadline=context.deadline
         )
         if place is None:
             await upload.set_field()
@@ -142,14 +142,14 @@ class Dispatch:
             await self._landing(upload.drop(place), _LANDING_GRACE_S)
         else:
             async with upload.caught_chooser():
-                await self._landing(hand.point(context.tab.wire, place, clicks=1), _LANDING_GRACE_S)
+                await self._landing(hand.point(context.tab.cdp, place, clicks=1), _LANDING_GRACE_S)
                 if attempt.intercepted is None:
                     await upload.answer_chooser()
         if attempt.intercepted is None:
             await upload.verify()
 
     async def _place(self, frame: Frame, point: tuple[float, float]) -> tuple[float, float]:
-        """The point in the top document's viewport, where the pointer is; keys go to the focus, wherever that is."""
+        """Return the point in the top document's viewport; for keys as it is, as they go to the focus."""
         tab = self._context.tab
         if frame is tab.main or isinstance(self._context.step, Fill | Type | Paste | Press):
             return point
@@ -157,7 +157,7 @@ class Dispatch:
             await frames.bring_into_view(tab, frame, *point)
             uncovered = await frames.is_uncovered(tab, frame, *point)
             place = await frames.drawn_at(tab, frame, *point)
-        except (WireFailed, KeyError):
+        except (CdpFailed, KeyError):
             raise ActionFailed("detached", "the frame went away", dispatched=False) from None
         if not uncovered:
             raise ActionFailed("covered", "the frame is covered by something at that point", dispatched=False)
@@ -166,26 +166,26 @@ class Dispatch:
     def _input(self, place: tuple[float, float] | None) -> hand.Posted:
         """Post the trusted input of the step; nothing for what the agent does itself."""
         context = self._context
-        wire, text = context.tab.wire, context.work.text
+        cdp, text = context.tab.cdp, context.work.text
         match context.step:
             case Click() | DoubleClick() as step if place is not None:
                 clicks = 2 if isinstance(step, DoubleClick) else 1
                 button, modifiers = step.button or "left", step.modifiers or ()
-                return hand.point(wire, place, clicks, button=button, modifiers=modifiers)
+                return hand.point(cdp, place, clicks, button=button, modifiers=modifiers)
             case Switch() if place is not None:
-                return hand.point(wire, place, clicks=1)
+                return hand.point(cdp, place, clicks=1)
             case Hover() if place is not None:
-                return hand.point(wire, place, clicks=0)
+                return hand.point(cdp, place, clicks=0)
             case Fill() if place is not None and self.tries and "\n" in text:
-                return hand.enter_lines(wire, text)
+                return hand.enter_lines(cdp, text)
             case Fill() | Type() | Paste() as step if place is not None:
-                return hand.enter(wire, text, key_by_key=isinstance(step, Type))
+                return hand.enter(cdp, text, key_by_key=isinstance(step, Type))
             case Press(keys=combination):
-                return hand.press(wire, combination)
+                return hand.press(cdp, combination)
             case _:
-                # The agent does it itself: it has, or waits for the word when something had to be written first.
+                # The agent acts itself: at once, or when it is told to after something was written first.
                 if context.holds:
-                    context.tab.tell(context.frame, script_for("act", context.attempt.token))
+                    context.tab.notify(context.frame, script_for("act", context.attempt.token))
                 return []
 
     # --------------------------------------------------------------------------------------------- arrival
@@ -203,21 +203,21 @@ class Dispatch:
             ended = attempt.landed or bool(attempt.failed) or (attempt.blocked is not None and attempt.blocked.final)
             return over() or ended or bool(attempt.wants)
 
-        while await context.session.until(news, context.deadline.left(patience)) and attempt.wants and not over():
+        while await context.tabs.until(news, context.deadline.left(patience)) and attempt.wants and not over():
             wish = attempt.wants.pop(0)
             self._gave = True
-            await delivered(context, await choosing.give(context.tab.wire, context.frame, wish, self._place), over)
+            await delivered(context, await choosing.give(context.tab.cdp, context.frame, wish, self._place), over)
         recorder.landed = True if attempt.landed else None if over() else False
 
 
 async def delivered(context: StepContext, posted: hand.Posted, over: Callable[[], bool]) -> None:
-    """Wait until the browser has handed every event to the page, or it does not matter any more (`over`).
+    """Wait until the browser has delivered every event to the page, or `over` holds.
 
     Raises:
         ActionFailed: `timeout`: the step's time is up.
     """
-    session = context.session
+    tabs = context.tabs
     for task in posted:
-        task.add_done_callback(lambda _: session.pulse.beat())
-    if not await session.until(lambda: over() or all(task.done() for task in posted), context.deadline.left()):
+        task.add_done_callback(lambda _: tabs.pulse.beat())
+    if not await tabs.until(lambda: over() or all(task.done() for task in posted), context.deadline.left()):
         context.fail("timeout", "the page did not take the input in time")

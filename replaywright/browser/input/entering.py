@@ -4,18 +4,15 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.step.attempt import Ready
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, refusal
 from replaywright.domain.task.steps import Fill, Paste, Step
 from replaywright.errors import ActionFailed
 from replaywright.ports import Work
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
 
 WHY_NOT = {
     "moved": "the page went elsewhere",
@@ -27,14 +24,14 @@ WHY_NOT = {
 }
 """Why the page agent entered no secret, by what it says."""
 ANSWER_S = 5.0
-"""How long writing the clipboard may take, and a new document may take to come when it must be emptied there."""
+"""Limit of writing the clipboard, and of the wait for a new document in which to empty it."""
 
 
 def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
-    """Whether the text goes in by way of the clipboard: what is to be pasted, and paragraphs into an editor.
+    """Return whether the text goes through the clipboard: for paste steps, and paragraphs in an editor.
 
-    Editors make paragraphs of what is pasted, each in its own way; a line feed inserted as text they may keep as one,
-    and the Enter key sends what is written in some. An editor that takes no paste gets line after line (`tries` > 0).
+    Editors turn pasted text into paragraphs; they may keep an inserted line feed as it is, and in some the Enter key
+    sends. An editor that accepts no paste gets line after line (`tries` > 0).
     """
     if isinstance(step, Paste):
         return bool(text)
@@ -42,11 +39,11 @@ def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
 
 
 @asynccontextmanager
-async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
-    """The text is on the browser's clipboard inside, and nothing is afterwards.
+async def carried(tabs: Tabs, tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
+    """Keep the text on the browser's clipboard inside the block, and empty it afterwards.
 
     Raises:
-        ActionFailed: it could not be put there; or it could not be taken away again, as the page is gone.
+        ActionFailed: it could not be written, or not be cleared, as the page is gone.
     """
     if not await _carry(frame, text):
         message = "the text could not be put on the browser's clipboard"
@@ -54,30 +51,30 @@ async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str)
     try:
         yield
     finally:
-        await _empty(session, tab, frame)
+        await _empty(tabs, tab, frame)
 
 
 async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]) -> list[str]:
-    """The origins of the frame's document and of those around it, as the browser tells them now.
+    """Return the present origins of the frame's document and of those around it.
 
     Raises:
         ActionFailed: a secret may not be entered there, or it is not known where that is. Nothing was done.
     """
     try:
-        told = await tab.call(frame, script_for("origins"), timeout_s=ANSWER_S)
-    except WireFailed:
-        told = []
-    origins = [str(origin) for origin in told or ()]
+        reply = await tab.call(frame, script_for("origins"), timeout_s=ANSWER_S)
+    except CdpFailed:
+        reply = []
+    origins = [str(origin) for origin in reply or ()]
     if why := refusal(secrets, origins):
         raise ActionFailed(RULE, why, dispatched=False)
     return origins
 
 
 async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) -> str:
-    """Have the page agent enter the secret if that is allowed where it is; "", or a key of `WHY_NOT`.
+    """Have the page agent enter the secret if its site allows it; return "", or a key of `WHY_NOT`.
 
-    The check and the typing are for the same documents: the agent is told which they are, and a document that has
-    come since has another world, in which nothing is evaluated.
+    Check and input concern the same documents: the agent receives their origins, and a newer document has another
+    world, in which nothing is evaluated.
 
     Raises:
         ActionFailed: it is not allowed there.
@@ -86,8 +83,8 @@ async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) ->
     script = script_for(call, *first, work.text, origins)
     params = {"expression": script, "uniqueContextId": frame.context, "returnByValue": True}
     try:
-        answer = await frame.wire.send("Runtime.evaluate", params, secret=True, timeout_s=ANSWER_S)
-    except WireFailed as exc:
+        answer = await frame.cdp.send("Runtime.evaluate", params, secret=True, timeout_s=ANSWER_S)
+    except CdpFailed as exc:
         if exc.timed_out:  # it may have been entered
             raise ActionFailed("timeout", "the page did not take the secret in time", dispatched=True) from None
         return "gone"
@@ -96,41 +93,41 @@ async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) ->
 
 
 async def focused_frame(tab: Tab) -> Frame:
-    """The frame that has the focus; the top one if none says so."""
+    """Return the frame that has the focus; the top one if none does."""
     for frame in tab.worlds():
         try:
             if await tab.call(frame, script_for("hasFocus"), timeout_s=ANSWER_S):
                 return frame
-        except WireFailed:  # the frame went away
+        except CdpFailed:  # the frame went away
             continue
     return tab.main
 
 
-async def _empty(session: "ChromiumSession", tab: Tab, frame: Frame) -> None:
-    """What was pasted may have led to another document: then the clipboard is emptied there."""
+async def _empty(tabs: Tabs, tab: Tab, frame: Frame) -> None:
+    """Clear the clipboard, in a new document if the paste has led to one."""
     for place in (frame, tab.main):
-        if not await session.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
+        if not await tabs.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
             continue
-        for _ in range(2):  # a document may go away just then, and another one come
+        for _ in range(2):  # the document may be replaced at this moment
             try:
                 if place.context and not tab.closed and await _carry(place, ""):
                     return
-            except WireFailed:
-                await session.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
+            except CdpFailed:
+                await tabs.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
     message = "the clipboard could not be emptied after the paste: end this session if the value is a secret"
     raise ActionFailed("clipboard_kept", message, dispatched=True)
 
 
 async def _carry(frame: Frame, text: str) -> bool:
     params = {"expression": script_for("carry", text), "uniqueContextId": frame.context, "returnByValue": True}
-    answer = await frame.wire.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
+    answer = await frame.cdp.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
     return answer["result"].get("value") is True
 
 
 def holds(value: str, text: str) -> bool:
-    """Whether a field's value is the text as the page writes it: with what a mask adds, or as the same number.
+    """Return whether a field's value equals the text, up to an input mask or the notation of a number.
 
-    Of a number with a point or a sign, these are part of what it says: 12345 is not what 1234.5 looks like.
+    Decimal point and sign of a number count: 12345 does not equal 1234.5.
     """
     if re.fullmatch(r"[+-]?\d*\.?\d+", text.strip()) and not text.strip().isdigit():
         return _numbers(value) == {Decimal(text.strip())}
@@ -138,7 +135,7 @@ def holds(value: str, text: str) -> bool:
 
 
 def _same_characters(left: str, right: str) -> bool:
-    """Whether two values differ only in what an input mask adds: spaces, dashes, brackets."""
+    """Return whether two values differ only in what an input mask adds: spaces, dashes, brackets."""
 
     def bare(text: str) -> str:
         return "".join(character for character in text if character.isalnum()).lower()
@@ -147,7 +144,7 @@ def _same_characters(left: str, right: str) -> bool:
 
 
 def _numbers(value: str) -> set[Decimal]:
-    """What a number may mean as it is shown: `1,234.50` and `1.234,50 €` say one thing, `1,234` may be either."""
+    """Return the possible values of a written number: `1,234.50` and `1.234,50 €` have one, `1,234` two."""
     digits = re.sub(r"[^\d.,+-]", "", value)
     found: set[Decimal] = set()
     for point, group in ((".", ","), (",", ".")):

@@ -1,4 +1,4 @@
-"""Keyboard input as CDP wants it: key names to key codes, on the US layout."""
+"""Keyboard input for CDP: key names to key codes, on the US layout."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,11 +50,11 @@ _PUNCTUATION = {
 }
 _SHIFTED_DIGITS = ")!@#$%^&*("
 _EDITING = {"a": "selectAll", "c": "copy", "x": "cut", "v": "paste", "z": "undo", "y": "redo"}
-"""What a shortcut with Control does in a text field; Chromium leaves it to the embedder, so it must be said."""
+"""Editing commands of Control shortcuts: Chromium expects them from its embedder."""
 
 
 def _character(key: str) -> tuple[str, int, bool] | None:
-    """Code, virtual key code and whether Shift is needed, for one printable ASCII character."""
+    """Return code, virtual key code and need of Shift of a printable ASCII character."""
     if key.isascii() and key.isalpha():
         return f"Key{key.upper()}", ord(key.upper()), key.isupper()
     if key.isascii() and key.isdigit():
@@ -69,12 +69,12 @@ def _character(key: str) -> tuple[str, int, bool] | None:
 
 
 def can_type(character: str) -> bool:
-    """Whether the keyboard has a key for `character`; others are inserted as text."""
+    """Return whether the keyboard has a key for `character`; others are inserted as text."""
     return len(character) == 1 and (character in " \n\t" or _character(character) is not None)
 
 
 def parse(keys: str) -> tuple[tuple[str, ...], str]:
-    """Modifiers and key of a combination such as `Control+Shift+A`.
+    """Return modifiers and key of a combination such as `Control+Shift+A`.
 
     Raises:
         ActionFailed: `unknown_key`.
@@ -92,12 +92,12 @@ def parse(keys: str) -> tuple[tuple[str, ...], str]:
 
 
 def press(key: str, modifiers: tuple[str, ...] = ()) -> list[Mapping[str, Any]]:
-    """Parameters of the `Input.dispatchKeyEvent` calls that press and release a key, modifiers around it."""
+    """Return the parameters of the `Input.dispatchKeyEvent` calls for a key with modifiers."""
     return [*hold(modifiers), *_stroke(key, mask(modifiers)), *let_go(modifiers)]
 
 
 def mask(modifiers: Sequence[str]) -> int:
-    """The modifiers as CDP wants them with every other event while they are held down."""
+    """Return CDP's bit mask of held modifiers."""
     held = 0
     for name in modifiers:
         held |= MODIFIERS[name]
@@ -131,7 +131,7 @@ def _stroke(key: str, held: int) -> list[Mapping[str, Any]]:
         code, number, text = _NAMED[key]
     elif found := _character(key):
         code, number, shifted = found
-        if held and key.isalpha():  # `Control+A` is written with a capital and means the key, without Shift
+        if held and key.isalpha():  # `Control+A` means the key A, without Shift
             key = key.upper() if held & MODIFIERS["Shift"] else key.lower()
         elif shifted:
             held |= MODIFIERS["Shift"]

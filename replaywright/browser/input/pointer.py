@@ -1,15 +1,15 @@
-"""Gestures of the pointer that take several steps, each decided by what the page did in answer to the one before."""
+"""Pointer gestures of several steps, each decided by the page's reaction to the one before."""
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import hand, keys
-from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.task.steps import Drag, Offset, PointerStep, Position, Scroll, Step
 from replaywright.errors import ActionFailed
 
@@ -21,38 +21,38 @@ STRIDE_PX = 40.0
 LEAST_STRIDES, MOST_STRIDES = 6, 25
 """Lists begin to drag only after the pointer has moved some pixels, and make room while it moves."""
 NUDGES = (4.0, 9.0, 14.0)
-"""How far the pointer is moved from where it was pressed for the page to begin the drag, in each direction."""
+"""Distances from the press at which the page is expected to begin the drag, in each direction."""
 AIMS = 24
-"""How often a destination that gives way is followed, or a list looked at that makes room little by little."""
+"""Limit of moves after a destination that gives way or a list that makes room step by step."""
 TAKEN_S = 1.0
-"""How long the browser may take to say what is dragged, once the page has let a drag begin."""
+"""Wait for the browser's drag data once the page has begun a drag."""
 ENDED_S = 0.5
-"""How long the agent's word on a release may take after the browser has delivered it."""
+"""Wait for the agent's report of a release after the browser has delivered it."""
 
 
 def _inward(coordinate: float, distance: float) -> float:
-    """Away from the window's edge, as far as it is known where that is."""
+    """Return a distance that leads away from the window's left or top edge."""
     return -distance if coordinate >= distance else distance
 
 
 def spec_of(step: Step) -> dict[str, Any]:
-    """What the page agent has to know of the pointer's part in a step."""
-    told: dict[str, Any] = {}
+    """Return the page agent's part of the specification: positions, ends and destinations."""
+    spec: dict[str, Any] = {}
     if isinstance(step, PointerStep) and step.position is not None:
-        told["position"] = step.position.model_dump()
+        spec["position"] = step.position.model_dump()
     if isinstance(step, Scroll) and step.to != "element":
-        told["end"] = step.to
+        spec["end"] = step.to
     if isinstance(step, Drag):
-        told["drop"] = {
+        spec["drop"] = {
             "query": None if step.to is None else step.to.model_dump(exclude_none=True),
             "position": None if step.to_position is None else step.to_position.model_dump(),
             "by": None if step.by is None else step.by.model_dump(),
         }
-    return told
+    return spec
 
 
 def refusal(step: Step, reason: str, by: str) -> str:
-    """Why the pointer's part in a step cannot be done, naming field, value and remedy; empty for other reasons."""
+    """Return a message with field, value and remedy for a position that cannot be used; else ""."""
     match reason, step:
         case "position_outside", PointerStep(position=Position() as place):
             return _outside("position", place, by)
@@ -76,7 +76,7 @@ def _outside(field: str, place: Position, size: str) -> str:
 
 @dataclass(frozen=True)
 class Aim:
-    """Where the pointer has to go to be over the destination, as the page agent says."""
+    """The page agent's answer: the next point on the way to the destination."""
 
     point: Place | None
     over: bool
@@ -85,17 +85,17 @@ class Aim:
 
 
 class Dragging:
-    """One drag from press to release; the agent's guard stands at both ends.
+    """One drag from press to release; the agent's guard checks both ends.
 
-    With the browser's own drag and drop (HTML5) the drag is taken over from the browser, which would otherwise
-    hand it to the desktop; everything else is the pointer with its button held down.
+    A native drag (HTML5) is intercepted from the browser, which would otherwise hand it to the desktop; any other drag
+    moves the pointer with its button held down.
     """
 
     def __init__(
         self,
         tab: Tab,
         frame: Frame,
-        attempt: Attempt,
+        attempt: PageAttempt,
         *,
         until: Callable[[Callable[[], bool], float], Awaitable[bool]],
         placed: Callable[[Frame, Place], Awaitable[Place]],
@@ -110,47 +110,47 @@ class Dragging:
         self._pointer: Place = (0.0, 0.0)
         self._start: Place = (0.0, 0.0)
         self._data: Mapping[str, Any] | None = None
-        """What the browser's own drag and drop carries; None for a drag of the pointer alone."""
+        """Data of a native drag and drop; None for a drag of the pointer alone."""
         self._held = False
-        """Whether the button is down."""
+        """True while the button is down."""
 
     async def perform(self, start: Place) -> None:
-        """Drag from `start` to where the agent says that the destination is.
+        """Drag from `start` to the destination that the agent reports.
 
-        Ends with `attempt.landed`, or with `attempt.intercepted` when the press would have met something else:
-        then nothing was touched.
+        Ends with `attempt.landed`, or with `attempt.intercepted` when the press would have hit another element: then
+        nothing was touched.
 
         Raises:
             ActionFailed: the drag had begun and was called off: `no_destination`, `intercepted`, `not_dropped`.
         """
-        wire = self._tab.wire
+        cdp = self._tab.cdp
         self._tab.dragged = None
-        await wire.send("Input.setInterceptDrags", {"enabled": True})
+        await cdp.send("Input.setInterceptDrags", {"enabled": True})
         try:
             await self._drag(start)
         finally:
             if self._held:
-                hand.up(wire, self._pointer).add_done_callback(lambda _: self._tab.pulse.beat())
-            wire.tell("Input.setInterceptDrags", {"enabled": False})
+                hand.up(cdp, self._pointer).add_done_callback(lambda _: self._tab.pulse.beat())
+            cdp.notify("Input.setInterceptDrags", {"enabled": False})
 
     async def _drag(self, start: Place) -> None:
-        wire, attempt = self._tab.wire, self._attempt
+        cdp, attempt = self._tab.cdp, self._attempt
         self._pointer = self._start = start
-        await self._delivered(hand.move(wire, start))
+        await self._delivered(hand.move(cdp, start))
         self._held = True
-        await self._delivered(hand.down(wire, start))
+        await self._delivered(hand.down(cdp, start))
         await self._until(lambda: self._over() or attempt.pressed, self._deadline.left(TAKEN_S))
         if self._over() or not attempt.pressed:
             await self._let_go()
             return
-        # Only now may the destination be scrolled to: the drag has begun, and is of what was pressed.
+        # The destination may be scrolled to only now: the drag of the pressed element has begun.
         for step in NUDGES:
             await self._move((start[0] + _inward(start[0], step), start[1] + _inward(start[1], step)))
         aim = await self._aim()
         for turn in range(AIMS):
             if aim.over or aim.point is None or self._over():
                 break
-            # Lists answer to every single move: after the first way none is made more than needed.
+            # Lists react to every move: after the first path, each move is a single one.
             await self._go(aim.point, LEAST_STRIDES if turn == 0 else 1)
             aim = await self._aim()
         if not aim.over:
@@ -171,20 +171,20 @@ class Dragging:
     async def _aim(self) -> Aim:
         try:
             script = script_for("aim", self._attempt.token)
-            told = await self._tab.call(self._frame, script, timeout_s=max(1.0, self._deadline.left()))
-            point = None if told is None or told["point"] is None else (told["point"]["x"], told["point"]["y"])
+            reply = await self._tab.call(self._frame, script, timeout_s=max(1.0, self._deadline.left()))
+            point = None if reply is None or reply["point"] is None else (reply["point"]["x"], reply["point"]["y"])
             point = None if point is None else await self._placed(self._frame, point)
-        except (WireFailed, ActionFailed):  # the document or its frame went away, or the frame is covered there
-            told = point = None
-        if told is None:
+        except (CdpFailed, ActionFailed):  # the document or its frame went away, or the frame is covered there
+            reply = point = None
+        if reply is None:
             return Aim(None, over=False, native=False, gone=True)
-        aim = Aim(point, over=told["over"], native=told["native"], gone=told["gone"])
+        aim = Aim(point, over=reply["over"], native=reply["native"], gone=reply["gone"])
         if aim.native and self._data is None:
             await self._take_over()
         return aim
 
     async def _take_over(self) -> None:
-        """The page let a drag begin: from here on the browser's drag and drop is told where it is."""
+        """Switch to the browser's native drag and drop, as the page has begun one."""
         await self._until(lambda: self._tab.dragged is not None, self._deadline.left(TAKEN_S))
         self._data = self._tab.dragged
         if self._data is None:
@@ -199,7 +199,7 @@ class Dragging:
         for stride in range(1, strides + 1):
             share = stride / strides
             await self._move((x + (to_x - x) * share, y + (to_y - y) * share))
-        if self._data is not None:  # the first event at a place only enters what is there
+        if self._data is not None:  # the first event at a place only enters the element there
             await self._move(place)
 
     async def _move(self, place: Place) -> None:
@@ -207,7 +207,7 @@ class Dragging:
             await self._take_over()
         self._pointer = place
         if self._data is None:
-            await self._delivered(hand.move(self._tab.wire, place, pressed="left"))
+            await self._delivered(hand.move(self._tab.cdp, place, pressed="left"))
         else:
             await self._delivered(self._drag_event("dragOver", place))
 
@@ -217,12 +217,12 @@ class Dragging:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        await self._delivered(hand.up(self._tab.wire, self._pointer))
+        await self._delivered(hand.up(self._tab.cdp, self._pointer))
         self._held = False
 
     def _drag_event(self, kind: str, place: Place) -> hand.Sent:
         params = {"type": kind, "x": place[0], "y": place[1], "data": self._data}
-        return self._tab.wire.post("Input.dispatchDragEvent", params)
+        return self._tab.cdp.post("Input.dispatchDragEvent", params)
 
     async def _delivered(self, sent: hand.Sent) -> None:
         sent.add_done_callback(lambda _: self._tab.pulse.beat())
@@ -230,7 +230,7 @@ class Dragging:
             raise ActionFailed("timeout", "the page did not take the input in time", dispatched=True)
 
     async def _call_off(self, aim: Aim) -> None:
-        """Bring the dragged element back and let go of it there.
+        """Move the dragged element back and release it.
 
         Raises:
             ActionFailed: always.
@@ -240,9 +240,9 @@ class Dragging:
         if self._data is not None:
             await self._delivered(self._drag_event("dragCancel", self._pointer))
         for event in keys.press("Escape"):
-            self._tab.wire.tell("Input.dispatchKeyEvent", event)
+            self._tab.cdp.notify("Input.dispatchKeyEvent", event)
         self._pointer = self._start
-        await self._delivered(hand.move(self._tab.wire, self._start, pressed="left"))
+        await self._delivered(hand.move(self._tab.cdp, self._start, pressed="left"))
         await self._let_go()
         if aim.gone or aim.point is None:
             raise ActionFailed("no_destination", "the destination went away while it was dragged to", dispatched=True)

@@ -1,40 +1,37 @@
-"""Looking for an element that is not in the document yet: lists that make their rows while they are scrolled."""
+"""Search for an element that is not in the document yet: some lists create rows while they are scrolled."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
-from replaywright.browser.step.attempt import Attempt
-
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
+from replaywright.browser.step.attempt import PageAttempt
+from replaywright.browser.tabs import Tabs
 
 MOST_PAGES = 300
-"""How far a search goes at most; usually the step's budget ends it before."""
+"""Limit of a search; usually the step's budget ends it earlier."""
 RESERVE_S = 0.5
-"""Of the budget, for telling that it was not found."""
+"""Part of the budget that is kept for reporting a miss."""
 NETWORK_S = 3.0
-"""How long a request that was set off by scrolling is waited for: its answer may bring the next rows."""
+"""Wait for a request that scrolling has caused: its answer may bring the next rows."""
 
 
 async def search(
-    session: "ChromiumSession",
+    tabs: Tabs,
     tab: Tab,
     frame: Frame,
-    attempt: Attempt,
+    attempt: PageAttempt,
     *,
     is_enough: Callable[[], bool],
     deadline: Deadline,
 ) -> bool:
-    """Scroll the areas of `frame` page by page until the agent has something to say about the element.
+    """Scroll the areas of `frame` page by page until the agent reports the element; nothing is pressed.
 
-    Begins with the area that the element was recorded in; each is seen down to its end, then up from where it
-    stood. Nothing is pressed, and what was scrolled stays so.
+    The search begins with the area of the recording; each is scrolled down to its end, then up from where it stood.
+    Areas are not scrolled back.
 
-    Returns whether the element is there, or `is_enough` of what was seen to stop; False when all was seen, or time or
-    pages are used up.
+    Returns:
+        True if the element is there or `is_enough` holds; False when all was seen, or time or pages are used up.
     """
     for _ in range(MOST_PAGES):
         if deadline.left() <= RESERVE_S or not frame.context:
@@ -42,13 +39,13 @@ async def search(
         ended = tab.traffic.ended
         try:
             script = script_for("searchOn", attempt.token)
-            told = await tab.call(frame, script, timeout_s=max(0.1, deadline.left()))
-        except WireFailed:
+            reply = await tab.call(frame, script, timeout_s=max(0.1, deadline.left()))
+        except CdpFailed:
             return False
-        if told["found"] or is_enough():
+        if reply["found"] or is_enough():
             return True
         if tab.traffic.busy():
-            await session.until(lambda: not tab.traffic.busy(), deadline.left(NETWORK_S))
-        elif not told["more"] and tab.traffic.ended == ended:  # else the page was looked at before an answer came
+            await tabs.until(lambda: not tab.traffic.busy(), deadline.left(NETWORK_S))
+        elif not reply["more"] and tab.traffic.ended == ended:  # else an answer came after the look
             return False
     return False

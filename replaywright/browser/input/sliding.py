@@ -1,88 +1,71 @@
-"""Moving a slider that is no field: by its keys, or by its thumb when it does not listen to keys."""
+"""Moving a slider that is no native field: by keys, or by its thumb if it does not react to keys."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import hand
-from replaywright.browser.step.attempt import Attempt, Ready
+from replaywright.browser.step.attempt import Ready
+from replaywright.browser.step.step_context import StepContext
 from replaywright.errors import ActionFailed
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-
 MOVED_S = 0.4
-"""How long a slider may take to show that a key or the pointer has moved it."""
+"""Wait for a slider to move after a key or a move of the pointer."""
 ROUNDS = 60
-"""How often keys are pressed, or the thumb is moved, until the value is reached."""
+"""Limit of key presses or moves of the thumb."""
 MOST_PRESSES = 50
-"""How many times a key is pressed before the value is read again."""
+"""Limit of presses between two readings of the value."""
 FIRST_PX = 8.0
-"""How far the thumb is moved to learn what a pixel is worth."""
+"""First move of the thumb, which shows the value of a pixel."""
 
 
-async def slide(
-    session: "ChromiumSession",
-    ready: Ready,
-    place: tuple[float, float],
-    wanted: float,
-    deadline: Deadline,
-) -> None:
-    """Move the slider at `place` until `aria-valuenow` is `wanted`.
+async def slide(context: StepContext, ready: Ready, place: tuple[float, float]) -> None:
+    """Move the slider at `place` until `aria-valuenow` is the value of the step.
 
     Raises:
-        ActionFailed: `value_differs`: neither keys nor pointer reach the value; says the nearest that was reached.
+        ActionFailed: `value_differs`: neither keys nor pointer reach the value; the message has the nearest.
     """
-    assert session.attempt is not None
-    slider = _Slider(session, session.attempt, ready.state["slider"], wanted=wanted, deadline=deadline)
+    wanted = float(context.work.text)
+    slider = _Slider(context, ready.state["slider"], wanted)
     if slider.takes_keys and await slider.by_keys():
         return
     if not slider.is_over and await slider.by_thumb(place):
         return
-    if session.attempt.intercepted is not None:
+    if context.attempt.intercepted is not None:
         return
     message = f"the slider does not take the value {wanted:g}: the nearest that was reached is {slider.nearest:g}"
     raise ActionFailed("value_differs", message, dispatched=True)
 
 
 class _Slider:
-    def __init__(
-        self,
-        session: "ChromiumSession",
-        attempt: Attempt,
-        first: Mapping[str, Any],
-        *,
-        wanted: float,
-        deadline: Deadline,
-    ) -> None:
-        self._session = session
-        self._tab = session.current
-        self._attempt = attempt
+    def __init__(self, context: StepContext, first: Mapping[str, Any], wanted: float) -> None:
+        self._context = context
+        self._tab = context.tab
+        self._attempt = context.attempt
         self._first = first
         self._wanted = wanted
-        self._deadline = deadline
+        self._deadline = context.deadline
         self.nearest = self.now
 
     @property
     def now(self) -> float:
-        """The value, as the page agent has last told it."""
+        """Return the value that the page agent reported last."""
         slider = self._attempt.state.get("slider") or self._first
         return float(slider["now"] or 0)
 
     @property
     def takes_keys(self) -> bool:
-        """Whether it can have the focus."""
+        """Return whether it can have the focus."""
         return bool(self._first["focused"])
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is to be done."""
+        """Return whether to give up."""
         return self._attempt.intercepted is not None or self._tab.closed or self._deadline.passed
 
     # ------------------------------------------------------------------------------------------------ keys
 
     async def by_keys(self) -> bool:
-        """Whether the value was reached."""
+        """Press keys; return whether the value was reached."""
         for key, end in (("Home", self._first["min"]), ("End", self._first["max"])):
             if end is not None and end == self._wanted and await self._press(key) == self._wanted:
                 return True
@@ -103,7 +86,7 @@ class _Slider:
             times = min(int(abs(missing) / worth + 1e-6), MOST_PRESSES) if worth else 1
             if times == 0:
                 return False  # a single press goes past it
-            # The last one comes by itself: in a burst, pages may hand on a value that is out of date.
+            # The last press is separate: in a burst, pages may report an old value.
             times = max(1, times - 1)
             moved = await self._press(more if missing > 0 else less, times) - before
             if moved == 0:
@@ -117,17 +100,19 @@ class _Slider:
 
     async def _press(self, key: str, times: int = 1) -> float:
         before = self.now
-        posted = [event for _ in range(times) for event in hand.press(self._tab.wire, key)]
+        posted = [event for _ in range(times) for event in hand.press(self._tab.cdp, key)]
         await self._settled(posted, before)
         return self.now
 
     async def _settled(self, posted: Sequence[hand.Sent], before: float) -> None:
         """Wait until the events were delivered and the value rests."""
         for sent in posted:
-            sent.add_done_callback(lambda _: self._session.pulse.beat())
-        await self._session.until(lambda: self.is_over or all(sent.done() for sent in posted), self._deadline.left())
+            sent.add_done_callback(lambda _: self._context.tabs.pulse.beat())
+        await self._context.tabs.until(
+            lambda: self.is_over or all(sent.done() for sent in posted), self._deadline.left()
+        )
         limit = self._deadline.left(MOVED_S)
-        while await self._session.until(lambda: self.is_over or self.now != before, limit):  # noqa: B023
+        while await self._context.tabs.until(lambda: self.is_over or self.now != before, limit):  # noqa: B023
             before = self.now
             if self.is_over or before == self._wanted:
                 break
@@ -138,22 +123,22 @@ class _Slider:
     # ------------------------------------------------------------------------------------------- the thumb
 
     async def by_thumb(self, place: tuple[float, float]) -> bool:
-        """Whether the value was reached by dragging; the thumb is let go of where it came nearest."""
-        wire = self._tab.wire
-        await self._settled([hand.move(wire, place)], self.now)
-        await self._settled([hand.down(wire, place)], self.now)
+        """Drag the thumb and release it at the nearest place; return whether the value was reached."""
+        cdp = self._tab.cdp
+        await self._settled([hand.move(cdp, place)], self.now)
+        await self._settled([hand.down(cdp, place)], self.now)
         if self.is_over:
-            await self._settled([hand.up(wire, place)], self.now)
+            await self._settled([hand.up(cdp, place)], self.now)
             return False
         along = await self._search(place)
-        await self._settled([hand.up(wire, self._at(place, along))], self.now)
+        await self._settled([hand.up(cdp, self._at(place, along))], self.now)
         return self.now == self._wanted
 
     def _at(self, place: tuple[float, float], along: float) -> tuple[float, float]:
         return (place[0], place[1] - along) if self._first["vertical"] else (place[0] + along, place[1])
 
     async def _search(self, place: tuple[float, float]) -> float:
-        """How far from its place the thumb has the value, by what the last move was worth."""
+        """Return the thumb's distance to the value, by repeated interpolation."""
         along, best = 0.0, 0.0
         step = FIRST_PX if self._wanted > self.now else -FIRST_PX
         for _ in range(ROUNDS):
@@ -161,12 +146,12 @@ class _Slider:
                 return along
             before, missing = self.now, self._wanted - self.now
             along += step
-            await self._settled([hand.move(self._tab.wire, self._at(place, along), pressed="left")], before)
+            await self._settled([hand.move(self._tab.cdp, self._at(place, along), pressed="left")], before)
             moved = self.now - before
             if self.now == self.nearest:
                 best = along
             if moved == 0:
-                step *= 2  # it rests between two values, or follows only after some way
+                step *= 2  # it is between two values, or reacts only to larger moves
                 if abs(along) > 20_000:
                     break
                 continue

@@ -1,7 +1,7 @@
-"""Uploading: which files may leave this machine, and how a page is given them.
+"""Uploads: the check of files that may leave this machine, and how a page receives them.
 
-The browser gets a private copy, made of the descriptor that was checked: nothing that is exchanged on the disk between
-check and use reaches a page.
+The browser gets a private copy, made from the descriptor that was checked: a file that is replaced between check and
+use does not reach a page.
 """
 
 import contextlib
@@ -14,25 +14,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import Wire
 from replaywright.browser.input import hand
-from replaywright.browser.step.attempt import Attempt
+from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.session.guard import UploadRoots
 from replaywright.errors import ActionFailed, PolicyBlocked
 
 CHOOSER_S = 3.0
-"""How long a page may take to open its file chooser after the click; some ask their server first."""
+"""Wait for the file chooser after the click; some pages ask their server first."""
 FOLDER = "uploads"
-"""In the session's directory: the copies, which go with the browser."""
+"""Folder of the copies in the session's directory, deleted with the browser."""
 TAKEN_S = 1.0
-"""How long the page's word on what it was given may take."""
+"""Wait for the page agent's report of the files."""
 _BLOCK_BYTES = 1024 * 1024
 
 
 def allowed(files: Sequence[str], roots: Sequence[Path], rules: Sequence[UploadRoots] = ()) -> tuple[Path, ...]:
-    """The real paths of `files`, each a readable plain file inside one of `roots`, links and `..` resolved.
+    """Return the real paths of `files`: readable plain files inside `roots`, links and `..` resolved.
 
     Raises:
         ActionFailed: `upload_refused`, nothing was touched.
@@ -106,7 +106,7 @@ def _opened(file: Path) -> int:
             inner = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             os.close(folder)
             folder = inner
-        # A pipe in the file's place is opened without waiting for its writer.
+        # O_NONBLOCK: a pipe in the file's place is opened without waiting for a writer.
         return os.open(file.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     finally:
         os.close(folder)
@@ -152,7 +152,7 @@ class Uploading:
         self,
         tab: Tab,
         frame: Frame,
-        attempt: Attempt,
+        attempt: PageAttempt,
         files: Sequence[Path],
         *,
         until: Callable[[Callable[[], bool], float], Awaitable[bool]],
@@ -175,24 +175,24 @@ class Uploading:
         """Set the field that the agent has found; it need not be visible."""
         script = script_for("takeFiles", self._attempt.token)
         params = {"expression": script, "uniqueContextId": self._context}
-        told = await self._frame.wire.send("Runtime.evaluate", params)
-        node = told["result"].get("objectId")
+        reply = await self._frame.cdp.send("Runtime.evaluate", params)
+        node = reply["result"].get("objectId")
         if node is None:
             raise ActionFailed("detached", "the file field went away", dispatched=False)
-        await self._frame.wire.send("DOM.setFileInputFiles", {"files": self._paths, "objectId": node})
+        await self._frame.cdp.send("DOM.setFileInputFiles", {"files": self._paths, "objectId": node})
 
     @contextlib.asynccontextmanager
     async def caught_chooser(self) -> AsyncIterator[None]:
         """Have the browser tell of a file chooser instead of showing it."""
-        wires = {self._tab.wire, self._frame.wire}
+        sessions = {self._tab.cdp, self._frame.cdp}
         self._tab.chooser = None
-        for wire in wires:
-            await wire.send("Page.setInterceptFileChooserDialog", {"enabled": True})
+        for cdp in sessions:
+            await cdp.send("Page.setInterceptFileChooserDialog", {"enabled": True})
         try:
             yield
         finally:
-            for wire in wires:
-                wire.tell("Page.setInterceptFileChooserDialog", {"enabled": False})
+            for cdp in sessions:
+                cdp.notify("Page.setInterceptFileChooserDialog", {"enabled": False})
 
     async def answer_chooser(self) -> None:
         """Give the files to the field whose chooser the click has opened.
@@ -204,40 +204,40 @@ class Uploading:
         if self._tab.chooser is None:
             message = "the click opened no file chooser; where files are to be dropped on the element, say drop: true"
             raise ActionFailed("no_file_chooser", message, dispatched=True)
-        wire, told = self._tab.chooser
-        if "backendNodeId" not in told:
+        cdp, reply = self._tab.chooser
+        if "backendNodeId" not in reply:
             raise ActionFailed("no_file_chooser", "the chooser belongs to no file field", dispatched=True)
-        node = {"backendNodeId": told["backendNodeId"]}
-        field = await self._described(wire, node)
+        node = {"backendNodeId": reply["backendNodeId"]}
+        field = await self._described(cdp, node)
         if "webkitdirectory" in field:
             message = "the field takes a folder, and only files are uploaded"
             raise ActionFailed("takes_folders", message, dispatched=True)
-        if told["mode"] == "selectSingle" and len(self._files) > 1:
+        if reply["mode"] == "selectSingle" and len(self._files) > 1:
             message = f"the field takes one file, and the step names {len(self._files)}"
             raise ActionFailed("takes_one_file", message, dispatched=True)
-        await self._listen(wire, node, told["frameId"])
-        await wire.send("DOM.setFileInputFiles", {"files": self._paths, **node})
+        await self._listen(cdp, node, reply["frameId"])
+        await cdp.send("DOM.setFileInputFiles", {"files": self._paths, **node})
 
-    async def _described(self, wire: Wire, node: Mapping[str, Any]) -> Mapping[str, str]:
-        flat = (await wire.send("DOM.describeNode", node))["node"].get("attributes", ())
+    async def _described(self, cdp: CdpSession, node: Mapping[str, Any]) -> Mapping[str, str]:
+        flat = (await cdp.send("DOM.describeNode", node))["node"].get("attributes", ())
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
-    async def _listen(self, wire: Wire, node: Mapping[str, Any], frame_id: str) -> None:
+    async def _listen(self, cdp: CdpSession, node: Mapping[str, Any], frame_id: str) -> None:
         """Have the agent say what the field is given; it is often in no document, so it can only be handed over."""
-        world = self._tab.world_number(frame_id, wire)
+        world = self._tab.world_number(frame_id, cdp)
         if world is None or frame_id != self._frame.id:
             return
-        resolved = await wire.send("DOM.resolveNode", {**node, "executionContextId": world})
+        resolved = await cdp.send("DOM.resolveNode", {**node, "executionContextId": world})
         declaration = f"function() {{ {script_for('takeFiles', self._attempt.token)[:-1]}, this); }}"
         handle = resolved["object"]["objectId"]
-        await wire.send("Runtime.callFunctionOn", {"objectId": handle, "functionDeclaration": declaration})
+        await cdp.send("Runtime.callFunctionOn", {"objectId": handle, "functionDeclaration": declaration})
 
     def drop(self, place: tuple[float, float]) -> hand.Posted:
         """Post a drag of the files from outside, onto that place."""
-        return hand.drop_files(self._tab.wire, place, self._paths)
+        return hand.drop_files(self._tab.cdp, place, self._paths)
 
     async def verify(self) -> None:
-        """What the page was given must be these files; a page that went on to another document answers otherwise.
+        """Verify that the page was given these files, unless it went on to another document.
 
         Raises:
             ActionFailed: `files_differ` or `no_files_taken`.

@@ -41,7 +41,7 @@ PARTS = (
 
 @cache
 def page_agent_source() -> str:
-    """The whole agent as one script. Installing it again in the same world does nothing."""
+    """Return the whole agent as one script. Installing it again in the same world does nothing."""
     folder = resources.files(__name__)
     parts = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
     installed = 'typeof globalThis.replaywright?.begin === "function"'

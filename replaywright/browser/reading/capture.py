@@ -1,8 +1,8 @@
-"""The record of a failed step: a picture without secrets, the document, and what console and network said lately.
+"""The record of a failed step: a picture without secrets, the document, and recent console and network lines.
 
-Every part has its own time limit, and what cannot be had is said and left out: a page that hangs has no picture, but
-its requests are known. Nothing is changed in the page's document: what would show a secret is hidden by an animation
-of the agent's world, which no observer of the page is told of, and which ends by itself.
+Every part has its own time limit; a missing part has a reason: a page that hangs has no picture, but its requests are
+known. The page's document is not changed: secrets are hidden by an animation of the agent's world, which observers of
+the page do not see, and which ends by itself.
 """
 
 import asyncio
@@ -15,29 +15,29 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
 from replaywright.browser.devtools.journal import Journal
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.domain.page.targets import Box
 from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
 from replaywright.ports import Capture, Shown
 
 WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
-"""For a picture of the whole page, for one of what is on the screen if that cannot be had, and for the documents."""
+"""Limits of a picture of the whole page, of one of the screen instead, and of the documents."""
 LIMIT_S = WHOLE_S + SCREEN_S + DOM_S
-"""For everything together."""
+"""Limit of all together."""
 FRAME_S = 2.0
-"""For one question to one frame."""
+"""Limit of one call to one frame."""
 HEIGHT_LIMIT = 8_000
 WIDTH_LIMIT = 3_000
 """CSS pixels of a picture."""
 PICTURE_BYTES = 20_000_000
 DOM_CHARACTERS = 400_000
-"""Of all documents together."""
+"""Limit of all documents together."""
 TEXT_LIMITS = {"characters": 300_000, "elements": 60_000, "ms": 1_000}
-"""Of the texts of one document that are searched for secrets before its picture is taken."""
+"""Limits of the texts of a document that are searched for secrets before its picture is taken."""
 FAR = HEIGHT_LIMIT * 3 // 2
 """CSS pixels from the top; what is further down than this cannot get into the picture of the whole page."""
 _Part = TypeVar("_Part")
@@ -47,13 +47,13 @@ _VIEW = "[scrollX, scrollY, innerWidth, innerHeight]"
 JPEG_QUALITY = 60
 """Per cent: a page's text can be read, at a fifth of the size of a PNG."""
 _ALONE = "{{secret}}"
-"""In place of a text that shows a secret by itself: no secret goes on behind it."""
+"""Replaces a text that contains a secret: no secret continues across it."""
 PIECE = 16_000
 """Characters that are searched for secrets at a time: other sessions of this worker have their turn in between."""
 SEAM = 3_000
 """Characters on both sides of where a document is parted that are looked at together."""
 TRIES = 2
-"""How often a picture is taken when the page shows secrets anew meanwhile."""
+"""Tries of a picture while the page shows new secrets."""
 
 
 @cache
@@ -82,20 +82,20 @@ class _Capturing:
     ends: float = 0.0
     """Until when the present part has to be there; monotonic seconds."""
     hangs: bool = False
-    """Whether the top document did not answer in time: then it is not asked again."""
+    """True when the top document did not answer in time: it is not called again."""
     missing: dict[str, str] = field(default_factory=dict)
 
     def left_s(self, most_s: float) -> float:
-        """Time for the next part, at least a moment."""
+        """Return the time for the next part, at least a moment."""
         return max(0.05, min(most_s, self.ends - time.monotonic()))
 
     def shows_secret(self, text: str) -> bool:
-        """Whether `text` holds a secret in any clothing that redaction knows, or one that this session typed."""
+        """Return whether `text` holds a secret in any encoding that redaction knows, or one that was typed."""
         folded = text.casefold()
         return self.redact(text) != text or any(secret.casefold() in folded for secret in self.typed)
 
     def cleaned(self, text: str) -> str:
-        """`text` without any secret."""
+        """Return `text` without secrets."""
         for secret in self.typed:
             text = text.replace(secret, "{{secret}}")
         return self.redact(text)
@@ -108,7 +108,7 @@ class _Capturing:
     # --------------------------------------------------------------------------------------------- picture
 
     async def picture(self) -> bytes:
-        """The page as PNG, everything that shows a secret hidden: the whole of it, else what is on the screen.
+        """Return a PNG of the whole page, else of the screen, with all secrets hidden.
 
         Raises:
             NotHad: it cannot be taken, or not without a secret in it.
@@ -125,7 +125,7 @@ class _Capturing:
             self._show()
 
     async def screen(self) -> bytes:
-        """What is on the screen as PNG, everything that shows a secret hidden.
+        """Return a PNG of the screen with all secrets hidden.
 
         Raises:
             NotHad: it cannot be taken, or not without a secret in it.
@@ -136,7 +136,7 @@ class _Capturing:
             self._show()
 
     async def shown(self) -> tuple[bytes, Box]:
-        """The same as JPEG, and which part of the page it is of.
+        """Return a JPEG of the screen with all secrets hidden, and the part of the page that it shows.
 
         Raises:
             NotHad: as `screen`; also when the page is scrolled meanwhile.
@@ -153,7 +153,7 @@ class _Capturing:
     async def _view(self) -> Box:
         try:
             x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
-        except WireFailed as exc:
+        except CdpFailed as exc:
             raise NotHad(f"the page did not answer: {exc}") from exc
         return Box(x=x, y=y, width=width, height=height)
 
@@ -167,7 +167,7 @@ class _Capturing:
 
     def _show(self) -> None:
         for frame in self.tab.worlds():
-            self.tab.tell(frame, "globalThis.replaywrightCapture?.show()")
+            self.tab.notify(frame, "globalThis.replaywrightCapture?.show()")
 
     async def _masked(self, *, whole: bool, jpeg: bool = False) -> bytes:
         for _ in range(TRIES):
@@ -192,7 +192,7 @@ class _Capturing:
                 continue
             try:
                 answer = await self.call(frame, "hide", found, frame.id in blind, until)
-            except WireFailed as exc:
+            except CdpFailed as exc:
                 raise NotMasked(f"a secret on the page could not be hidden: {exc}") from exc
             if answer < 0:
                 raise NotMasked("a secret on the page could not be hidden")
@@ -200,16 +200,16 @@ class _Capturing:
         return hidden
 
     async def _secrets_in(self, frame: Frame, *, whole: bool) -> list[int] | None:
-        """Places in the frame that show a secret; None when the frame does not answer, or has too much to look at."""
+        """Return the places in the frame that show a secret; None if it does not answer or is too large."""
         try:
-            told = await self.call(frame, "texts", {**TEXT_LIMITS, "height": FAR if whole else None})
-        except WireFailed as exc:
+            reply = await self.call(frame, "texts", {**TEXT_LIMITS, "height": FAR if whole else None})
+        except CdpFailed as exc:
             self.hangs = self.hangs or (exc.timed_out and frame is self.tab.main)
             return None
-        if not told["complete"]:
+        if not reply["complete"]:
             return None
-        found: list[int] = list(told["secret"])
-        texts: list[str] = told["texts"]
+        found: list[int] = list(reply["secret"])
+        texts: list[str] = reply["texts"]
         size = begin = 0
         for place, text in enumerate(texts):
             if self.shows_secret(text):
@@ -217,7 +217,7 @@ class _Capturing:
                 texts[place] = _ALONE
             size += len(text)
             if size > PIECE or place == len(texts) - 1:
-                # The texts before this piece, too: a secret may be spread over both.
+                # With the texts before this piece: a secret may span both.
                 window = range(max(0, begin - OVERLAP), place + 1)
                 found += [window[at] for at in apart([texts[one] for one in window], self.shows_secret)]
                 size, begin = 0, place + 1
@@ -227,20 +227,20 @@ class _Capturing:
         return found
 
     async def _shoot(self, *, whole: bool, jpeg: bool) -> bytes:
-        wire = self.tab.wire
+        cdp = self.tab.cdp
         try:
             wanted: dict[str, Any] = {"format": "jpeg", "quality": JPEG_QUALITY} if jpeg else {"format": "png"}
             if whole:
-                metrics = await wire.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
+                metrics = await cdp.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
                 size, seen = metrics["cssContentSize"], metrics["cssVisualViewport"]
                 width = min(max(size["width"], seen["clientWidth"]), WIDTH_LIMIT)
                 height = min(max(size["height"], seen["clientHeight"]), HEIGHT_LIMIT)
                 clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
                 wanted |= {"captureBeyondViewport": True, "clip": clip}
-            told = await wire.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
-        except WireFailed as exc:
+            reply = await cdp.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
+        except CdpFailed as exc:
             raise NotHad(f"no picture could be taken: {exc}") from exc
-        data = base64.b64decode(told["data"])
+        data = base64.b64decode(reply["data"])
         if len(data) > PICTURE_BYTES:
             raise NotHad(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
         return data
@@ -248,7 +248,7 @@ class _Capturing:
     # ------------------------------------------------------------------------------------------- documents
 
     async def documents(self) -> str:
-        """The HTML of all frames, the top one first, without secrets.
+        """Return the HTML of all frames, the top one first, without secrets.
 
         Raises:
             NotHad: the top document does not answer.
@@ -264,16 +264,16 @@ class _Capturing:
                 parts.append(f"<!-- left out: document {where} -->")
                 continue
             try:
-                told = await self.call(frame, "write", {"characters": left, "ms": 1_000})
-            except WireFailed as exc:
+                reply = await self.call(frame, "write", {"characters": left, "ms": 1_000})
+            except CdpFailed as exc:
                 if frame is self.tab.main:
                     raise NotHad(f"the document could not be read: {exc}") from exc
                 parts.append(f"<!-- did not answer: document {where} -->")
                 continue
-            complete = told["complete"]
+            complete = reply["complete"]
             parts.append(f"<!-- document {where} -->")
             waiting = ""
-            for piece in told["pieces"]:
+            for piece in reply["pieces"]:
                 if time.monotonic() > self.ends:
                     complete, waiting = False, ""
                     break
@@ -291,12 +291,12 @@ class _Capturing:
         return "\n".join(parts)
 
     def _is_parted(self, left: str, right: str) -> bool:
-        """Whether a secret stands in both pieces, spread over the elements at their seam."""
+        """Return whether a secret spans the seam of both pieces."""
         left, right = left[-SEAM:], right[:SEAM]
         return self.cleaned(left + right) != self.cleaned(left) + self.cleaned(right)
 
     async def attempted(self, kind: str, part: Callable[[], Awaitable[_Part]]) -> _Part | None:
-        """What `part` returns; None when it cannot be had, which is noted."""
+        """Return the result of `part`; note the reason and return None when it fails."""
         try:
             return await part()
         except NotHad as exc:
@@ -305,7 +305,7 @@ class _Capturing:
 
 
 async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callable[[str], str]) -> Capture:
-    """Everything that can be had of the page as it is now, in at most `LIMIT_S` and without secrets."""
+    """Return all that can be captured of the page within `LIMIT_S`, without secrets."""
     capturing = _Capturing(tab, tuple(typed), redact)
     if not tab.main.context:
         capturing.missing |= dict.fromkeys(("screenshot", "dom"), "the page has no document")
@@ -323,7 +323,7 @@ async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callabl
 
 
 async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> bytes:
-    """What is on the screen as PNG without secrets, in at most `SCREEN_S`.
+    """Return a PNG of the screen without secrets, within `SCREEN_S`.
 
     Raises:
         NotHad: it cannot be taken, or not without a secret in it; the message says why, and names none.
@@ -336,7 +336,7 @@ async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -
 
 
 async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> Shown:
-    """What is on the screen as JPEG without secrets, in about `SCREEN_S`; where it cannot be had so, why."""
+    """Return a JPEG of the screen without secrets, in about `SCREEN_S`, or the reason why there is none."""
     capturing = _Capturing(tab, tuple(typed), redact)
     if not tab.main.context:
         return Shown(missing="the page has no document")

@@ -14,32 +14,32 @@ _YES = frozenset({"true", "yes", "on", "1", "checked", "ja", "✓", "✔", "enab
 _NO = frozenset({"false", "no", "off", "0", "", "unchecked", "nein", "✗", "✘", "disabled"})
 
 
-def read(step: Extract | ForEach, told: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the step has read: its fields, or the items of a list.
+def read(step: Extract | ForEach, reply: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the values that the step has read: its fields, or the items of a list.
 
     Raises:
         ActionFailed: a value is missing or of another type, or a list has other items than it may have.
     """
-    values = typed(step.fields, told)
+    values = typed(step.fields, reply)
     return {ITEMS_FIELD: list(items_of(step, values))} if isinstance(step, ForEach) else values
 
 
-def told_fields(fields: Mapping[str, ExtractField]) -> dict[str, Any]:
-    """The fields as the page agent is told of them; of which type they are is decided here."""
+def field_specs(fields: Mapping[str, ExtractField]) -> dict[str, Any]:
+    """Return the page agent's part of the fields; their types are checked here."""
     return {
         name: field.model_dump(by_alias=True, exclude_none=True, exclude={"type"}) for name, field in fields.items()
     }
 
 
-def typed(fields: Mapping[str, ExtractField], told: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What the page answered, converted field by field.
+def typed(fields: Mapping[str, ExtractField], reply: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the page's answer, converted field by field.
 
     Raises:
         ActionFailed: `extract_missing` when the page has no such value, `extract_type` when it is of another type.
     """
     values: dict[str, Any] = {}
     for name, field in fields.items():
-        value = (told or {}).get(name)
+        value = (reply or {}).get(name)
         if value is None:
             message = f"the page has no value for field {name!r} ({_wanted(field)})"
             raise ActionFailed("extract_missing", message, dispatched=False)
@@ -74,7 +74,7 @@ def _converted(name: str, field: ExtractField, value: Any) -> Any:
 
 
 def number_in(text: str) -> float | None:
-    """The one number in `text`, with thousands separators and either decimal sign; None when there is not exactly one.
+    """Return the only number in `text`, with thousands separators and either decimal sign; else None.
 
     A single separator followed by three digits groups thousands (`1,234`), otherwise it is the decimal sign.
     """

@@ -1,4 +1,4 @@
-"""Frames by description: which live frame a recorded path means, how to describe one, and where it lies."""
+"""Frames: finding the live frame of a recorded path, describing a frame, and mapping its coordinates."""
 
 import asyncio
 import contextlib
@@ -6,27 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replaywright.browser.devtools.cdp import COMMAND_TIMEOUT_S, CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.browser.devtools.wire import COMMAND_TIMEOUT_S, WireFailed
 from replaywright.domain.page.targets import FrameStep
 
 DRAWN_S = 1.0
-"""How long a document may take to be drawn after it was scrolled."""
+"""Wait for a document to be drawn after it was scrolled."""
 _DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 TILTED_PX = 0.01
 """Corners that are further than this from a parallelogram belong to a box that is seen in perspective."""
 
 
 async def describe(tab: Tab, frame: Frame) -> FrameStep:
-    """The hop from its parent into `frame`.
+    """Return the hop from its parent into `frame`.
 
     Raises:
-        WireFailed: the frame is gone.
+        CdpFailed: the frame is gone.
     """
     parent = tab.frames[frame.parent or ""]
-    owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": frame.id})
-    node = await parent.wire.send("DOM.describeNode", {"backendNodeId": owner["backendNodeId"]})
+    owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": frame.id})
+    node = await parent.cdp.send("DOM.describeNode", {"backendNodeId": owner["backendNodeId"]})
     flat = node["node"].get("attributes", ())
     attributes = dict(zip(flat[::2], flat[1::2], strict=True))
     return FrameStep(
@@ -38,18 +38,18 @@ async def describe(tab: Tab, frame: Frame) -> FrameStep:
 
 
 async def path_of(tab: Tab, frame: Frame) -> tuple[FrameStep, ...]:
-    """The hops from the top document to `frame`; empty for the top document."""
+    """Return the hops from the top document to `frame`; empty for the top document."""
     return tuple([await describe(tab, hop) for hop in tab.ancestors(frame)[1:]])
 
 
 async def find(tab: Tab, path: Sequence[FrameStep]) -> Frame | None:
-    """The live frame that `path` means, if exactly one answers to it."""
+    """Return the live frame at `path`, if exactly one matches."""
     frame = tab.main
     for step in path:
         children = tab.children(frame)
         try:
             described = await asyncio.gather(*(describe(tab, child) for child in children))
-        except (WireFailed, KeyError, ValueError):  # a frame went away meanwhile
+        except (CdpFailed, KeyError, ValueError):  # a frame went away meanwhile
             return None
         chosen = choose(step, described)
         if chosen is None:
@@ -59,7 +59,7 @@ async def find(tab: Tab, path: Sequence[FrameStep]) -> Frame | None:
 
 
 def choose(step: FrameStep, siblings: Sequence[FrameStep]) -> int | None:
-    """Position of the sibling that `step` describes: by name, else by title and address, position as a tie-break."""
+    """Return the index of the sibling at `step`: by name, else title and address, position as a tie-break."""
     for same in (
         lambda seen: bool(step.name) and seen.name == step.name,
         lambda seen: bool(step.title) and (seen.title, seen.url) == (step.title, step.url),
@@ -71,21 +71,21 @@ def choose(step: FrameStep, siblings: Sequence[FrameStep]) -> int | None:
             return alike[0]
         if alike:
             return next((index for index in alike if siblings[index].index == step.index), None)
-    # Nothing stable is left. A lone frame can only be the one that was meant; its elements are still compared.
+    # No stable property matches. A lone frame is taken: its elements are still compared.
     return 0 if len(siblings) == 1 else None
 
 
 @dataclass(frozen=True)
 class Quad:
-    """Where a frame's viewport is drawn in another one: its four corners, clockwise from what is its top left."""
+    """A frame's viewport as it is drawn in another one: four corners, clockwise from its top left."""
 
     corners: tuple[tuple[float, float], ...]
     width: float
     height: float
-    """Of the frame's own viewport, in its own CSS pixels."""
+    """Size of the frame's viewport in its own CSS pixels."""
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point of the frame's viewport is drawn, however the frame is turned, scaled or tilted.
+        """Return where a point of the frame is drawn, however the frame is turned, scaled or tilted.
 
         The projective mapping of a rectangle to a quadrilateral (Heckbert, Fundamentals of Texture Mapping, 1989,
         section 2.2.3); for parallelograms it is affine.
@@ -105,10 +105,10 @@ class Quad:
 
 
 async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, float]:
-    """Where a point of the viewport of `frame` is in the viewport of the top document, in CSS pixels.
+    """Convert a point in the viewport of `frame` to the top document's viewport, in CSS pixels.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     for quad in await quads(tab, frame):
         x, y = quad.place(x, y)
@@ -116,29 +116,29 @@ async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, f
 
 
 async def quads(tab: Tab, frame: Frame) -> tuple[Quad, ...]:
-    """What takes a point of the viewport of `frame` to the top document's, one after the other; none for that itself.
+    """Return the mappings that take a point of `frame` to the top document, in order.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     return tuple([await _quad(tab, hop) for hop in reversed(_roots(tab, frame))])
 
 
 async def bring_into_view(tab: Tab, frame: Frame, x: float, y: float) -> None:
-    """Scroll the documents around `frame` until a point of its viewport can be seen, as far as it cannot do so itself.
+    """Scroll the documents around `frame` until a point of its viewport is visible.
 
-    The agent in a frame scrolls the documents of its own process only.
+    The agent in a frame scrolls only the documents of its own process.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     for hop in reversed(_roots(tab, frame)):
         parent = tab.frames[hop.parent or ""]
         quad = await _quad(tab, hop)
-        if hop.wire is not parent.wire:
-            owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": hop.id})
+        if hop.cdp is not parent.cdp:
+            owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": hop.id})
             point = {"x": x, "y": y, "width": 1, "height": 1}
-            await parent.wire.send(
+            await parent.cdp.send(
                 "DOM.scrollIntoViewIfNeeded", {"backendNodeId": owner["backendNodeId"], "rect": point}
             )
             scrolled = await _quad(tab, hop)
@@ -149,60 +149,59 @@ async def bring_into_view(tab: Tab, frame: Frame, x: float, y: float) -> None:
 
 
 async def _drawn(tab: Tab, frame: Frame) -> None:
-    """Wait until `frame` is drawn as it is now: Chromium gives input to the process whose frame was last drawn there.
+    """Wait until `frame` is drawn: Chromium sends input to the process whose frame was last drawn at the point.
 
-    A page that is not shown is not drawn either.
+    A hidden page is not drawn.
     """
-    with contextlib.suppress(WireFailed):
+    with contextlib.suppress(CdpFailed):
         await tab.call(frame, _DRAWN, timeout_s=DRAWN_S)
 
 
 async def is_uncovered(tab: Tab, frame: Frame, x: float, y: float) -> bool:
-    """Whether a point inside `frame`, in its own viewport, is really what the pointer would meet there.
+    """Return whether the pointer would hit `frame` at this point of its viewport.
 
-    The agent in the frame sees what covers an element inside the frame; what the documents around it draw over
-    the frame, only they can tell.
+    The agent in the frame sees covers inside the frame; covers in the documents around it are checked here.
 
     Raises:
-        WireFailed: the frame is gone or not displayed.
+        CdpFailed: the frame is gone or not displayed.
     """
     for hop in reversed(_roots(tab, frame)):
         parent = tab.frames[hop.parent or ""]
         x, y = (await _quad(tab, hop)).place(x, y)
         hit = await _hit(parent, x, y)
-        if hop.wire is parent.wire:
+        if hop.cdp is parent.cdp:
             inside = [known.id for known in tab.frames.values() if hop in tab.ancestors(known)]
             if hit.get("frameId") not in inside:
                 return False
         else:
-            owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": hop.id})
+            owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": hop.id})
             if hit.get("backendNodeId") != owner["backendNodeId"]:
                 return False
     return True
 
 
 async def _hit(frame: Frame, x: float, y: float) -> Mapping[str, Any]:
-    metrics = await frame.wire.send("Page.getLayoutMetrics")  # the command takes document coordinates
+    metrics = await frame.cdp.send("Page.getLayoutMetrics")  # the command takes document coordinates
     viewport = metrics["cssVisualViewport"]
     place = {"x": round(x + viewport["pageX"]), "y": round(y + viewport["pageY"])}
     try:
-        return await frame.wire.send("DOM.getNodeForLocation", place)
-    except WireFailed as exc:
+        return await frame.cdp.send("DOM.getNodeForLocation", place)
+    except CdpFailed as exc:
         if exc.closed or exc.timed_out:
             raise
         return {}  # nothing is there: the point is outside of the window
 
 
 def _roots(tab: Tab, frame: Frame) -> list[Frame]:
-    """The hops whose offsets add up: within one process, boxes are given in the process's own topmost frame."""
+    """Return the hops whose offsets add up: boxes are relative to the topmost frame of their process."""
     hops = tab.ancestors(frame)[1:]
-    return [hop for hop in hops if hop is frame or hop.wire is not tab.frames[hop.parent or ""].wire]
+    return [hop for hop in hops if hop is frame or hop.cdp is not tab.frames[hop.parent or ""].cdp]
 
 
 async def _quad(tab: Tab, frame: Frame) -> Quad:
     parent = tab.frames[frame.parent or ""]
-    owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": frame.id})
-    model = (await parent.wire.send("DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]}))["model"]
+    owner = await parent.cdp.send("DOM.getFrameOwner", {"frameId": frame.id})
+    model = (await parent.cdp.send("DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]}))["model"]
     content, border = _corners(model["content"]), _corners(model["border"])
     if _is_upright(border, model["width"], model["height"]):
         (left, top), (right, bottom) = content[0], content[2]
@@ -216,7 +215,7 @@ def _corners(flat: Sequence[float]) -> tuple[tuple[float, float], ...]:
 
 
 def _is_upright(border: tuple[tuple[float, float], ...], width: float, height: float) -> bool:
-    """Whether a box is drawn as it is laid out: then its own pixels are those of its parent."""
+    """Return whether a box is drawn as laid out: then its pixels are those of its parent."""
     (x0, y0), (x1, y1), (x2, y2), (x3, y3) = border
     straight = abs(y0 - y1) < 1 and abs(x1 - x2) < 1 and abs(y2 - y3) < 1 and abs(x3 - x0) < 1
     return straight and abs(x1 - x0 - width) < 1 and abs(y3 - y0 - height) < 1

@@ -1,8 +1,8 @@
-"""A page for a planner that takes pictures: its snapshot, and a picture of the window with a mark on each element.
+"""A page for a planner with vision: its snapshot, and a picture of the window with a mark on each element.
 
-The number of a mark is that of the element's id in the snapshot. Marks are drawn on the picture, never into the page,
-and what shows a secret is hidden as in the record of a failed step. An element that moves while the picture is taken
-has no mark: none is better than one that lies on something else.
+A mark has the number of the element's id in the snapshot. Marks are drawn on the picture, never into the page, and
+secrets are hidden as in the record of a failed step. An element that moves while the picture is taken has no mark: a
+mark on another element would be worse.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading import capture, frames, snapshots
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.ports import Look
 
 FRAME_S = 2.0
-"""For one question to one frame."""
+"""Limit of one call to one frame."""
 DRAW_S = 5.0
-"""For drawing the marks."""
+"""Limit of drawing the marks."""
 MARKS_LIMIT = 250
 """More marks than this cover what they stand for."""
 FRAMED_LIMIT = 60
-"""Of those, so many in frames: each has to be asked for in the documents around it."""
+"""Limit of marks in frames: each needs calls to the documents around it."""
 LONGEST = 1568
 """Pixels of a picture's longer side: providers reduce what is larger, and the digits with it."""
 
@@ -42,21 +42,21 @@ def _source() -> str:
 class _Mark:
     number: int
     corners: tuple[tuple[float, float], ...]
-    """In CSS pixels of the top document's viewport."""
+    """Corners in CSS pixels of the top document's viewport."""
 
 
 async def look(
     tab: Tab, typed: Sequence[str], wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]
 ) -> Look:
-    """The page, and its picture with a mark on each element whose id `wanted` names and that is to be seen.
+    """Return the page and a picture with a mark on each visible element whose id `wanted` names.
 
     Raises:
-        WireFailed: the page cannot be read. That there is no picture is no error: `Look.missing` says why.
+        CdpFailed: the page cannot be read. A missing picture is no error: `Look.missing` has the reason.
     """
     snapshot, origins = await snapshots.take_pictured(tab, typed)
     try:
         picture = await _picture(tab, typed, {one: origins[one] for one in wanted(snapshot)}, redact)
-    except (capture.NotHad, WireFailed) as exc:
+    except (capture.NotHad, CdpFailed) as exc:
         return Look(snapshot, missing=redact(str(exc))[:200])
     return Look(snapshot, picture)
 
@@ -68,14 +68,14 @@ async def _picture(
     data = await capture.screen(tab, typed, redact)
     after = await _placed(tab, wanted)
     marks = [mark for mark in after if mark in before][:MARKS_LIMIT]
-    told = [{"number": mark.number, "corners": mark.corners} for mark in marks]
-    arguments = ", ".join(json.dumps(one) for one in (base64.b64encode(data).decode(), told, LONGEST))
+    specs = [{"number": mark.number, "corners": mark.corners} for mark in marks]
+    arguments = ", ".join(json.dumps(one) for one in (base64.b64encode(data).decode(), specs, LONGEST))
     drawn = await tab.call(tab.main, f"{_source()}replaywrightMarks.draw({arguments})", timeout_s=DRAW_S)
     return base64.b64decode(drawn)
 
 
 async def _placed(tab: Tab, wanted: Mapping[str, tuple[Frame, str]]) -> list[_Mark]:
-    """Marks of the elements that are to be seen now."""
+    """Return the marks of the elements that are visible now."""
     by_frame: dict[Frame, dict[str, str]] = {}
     for element_id, (frame, known_as) in wanted.items():
         if frame.context:
@@ -86,21 +86,21 @@ async def _placed(tab: Tab, wanted: Mapping[str, tuple[Frame, str]]) -> list[_Ma
 
 async def _placed_in(tab: Tab, frame: Frame, ids: Mapping[str, str]) -> list[_Mark]:
     try:
-        told = await tab.call(frame, script_for("picturedAt", list(ids)), timeout_s=FRAME_S)
+        reply = await tab.call(frame, script_for("picturedAt", list(ids)), timeout_s=FRAME_S)
         if frame is not tab.main:
-            told = await _uncovered(tab, frame, told[:FRAMED_LIMIT])
+            reply = await _uncovered(tab, frame, reply[:FRAMED_LIMIT])
         quads = await frames.quads(tab, frame)
-    except WireFailed:
+    except CdpFailed:
         if frame is tab.main:
             raise
         return []  # the frame is gone, or not displayed: nothing of it can be marked
-    return [_mark(ids[one["id"]], one, quads) for one in told]
+    return [_mark(ids[one["id"]], one, quads) for one in reply]
 
 
-async def _uncovered(tab: Tab, frame: Frame, told: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those that the documents around the frame let be seen."""
-    seen = await asyncio.gather(*(frames.is_uncovered(tab, frame, one["x"], one["y"]) for one in told))
-    return [one for one, is_seen in zip(told, seen, strict=True) if is_seen]
+async def _uncovered(tab: Tab, frame: Frame, reply: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the elements that no document around the frame covers."""
+    seen = await asyncio.gather(*(frames.is_uncovered(tab, frame, one["x"], one["y"]) for one in reply))
+    return [one for one, is_seen in zip(reply, seen, strict=True) if is_seen]
 
 
 def _mark(element_id: str, place: Mapping[str, float], quads: Sequence[frames.Quad]) -> _Mark:

@@ -1,20 +1,20 @@
-"""Where an element in a frame is on the page, for the mark on a picture of it."""
+"""Position of a framed element on the page, for its mark on a picture."""
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading import frames
-from replaywright.browser.step.attempt import Place
+from replaywright.browser.step.attempt import ViewportBox
 from replaywright.domain.page.targets import Box
 
 _ANSWER_S = 1.0
 
 
-async def in_page(tab: Tab, frame: Frame, place: Place) -> Box | None:
-    """The upright box around it in the top document; None when that cannot be told."""
+async def in_page(tab: Tab, frame: Frame, place: ViewportBox) -> Box | None:
+    """Return the upright box around it in the top document; None if unknown."""
     try:
         quads = await frames.quads(tab, frame)
         scroll_x, scroll_y = await tab.call(tab.main, "[scrollX, scrollY]", timeout_s=_ANSWER_S)
-    except WireFailed:
+    except CdpFailed:
         return None
     corners = []
     for x, y in (

@@ -1,4 +1,4 @@
-"""Reading a whole tab: one evaluation per frame, level by level, put together in document order."""
+"""Reading a whole tab: one evaluation per frame, level by level, joined in document order."""
 
 import asyncio
 import time
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading import frames
 from replaywright.domain.page.snapshot_text import LINE_LIMIT
 from replaywright.domain.page.snapshots import Element, Snapshot
@@ -19,18 +19,18 @@ FRAME_TIMEOUT_S = 4.0
 TAB_TIMEOUT_S = 10.0
 """When all frames together take longer, those that were not asked yet are left out, with a note."""
 FRAMES_LIMIT = 150
-"""So many frames are read at most, outer ones first."""
+"""Limit of frames that are read, outer ones first."""
 SIBLINGS_LIMIT = 300
-"""So many frames of one document are told apart at most."""
+"""Limit of frames of one document that are told apart."""
 _SUSPECTS = "replaywright-suspects"
 
 
 @dataclass
 class _Part:
-    """What one document said, and the parts that stand in its frames, each with the element it stands in."""
+    """One document's answer, and those of its frames, each with the element that it stands in."""
 
     frame: Frame
-    told: Mapping[str, Any]
+    reply: Mapping[str, Any]
     inside: list[tuple["_Part | None", FrameStep, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -39,23 +39,23 @@ class _Part:
 class _Reading:
     elements: list[Element] = field(default_factory=list)
     origins: list[tuple[Frame, str]] = field(default_factory=list)
-    """For each element its frame, and the id that it has there."""
+    """Frame of each element, and the element's id there."""
     notes: list[str] = field(default_factory=list)
     node_count: int = 0
     repeated: dict[str, int] = field(default_factory=dict)
     groups: int = 0
-    """How many repetitions the documents read so far have: their ids are made different from each other."""
+    """Number of repetitions so far: their ids are made distinct across documents."""
 
 
 async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = None) -> Snapshot:
-    """The snapshot of `tab`, its frames in place. Values that contain one of `secrets` are left out.
+    """Return the snapshot of `tab`, its frames in place, without values that contain one of `secrets`.
 
-    With `about` (an instruction with its values) it is for a reader who looks for that: of long repetitions, items off
-    the screen which the instruction does not name are only counted, and what the text form has no line for is left out
-    with a note. Without, everything is in it.
+    With `about` (an instruction with its values) the snapshot is for a reader of that instruction: in long repetitions,
+    items off the screen which it does not name are only counted, and elements beyond the text form's lines are left out
+    with a note. Without it, the snapshot is complete.
 
     Raises:
-        WireFailed: the top document does not answer.
+        CdpFailed: the top document does not answer.
     """
     script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
     snapshot, _ = await _taken(tab, secrets, script)
@@ -63,10 +63,10 @@ async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = Non
 
 
 async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot, dict[str, tuple[Frame, str]]]:
-    """The whole snapshot, and for each element's id its frame and the id by which the frame's agent still knows it.
+    """Return the whole snapshot, and by element id the frame and the id that its agent knows.
 
     Raises:
-        WireFailed: the top document does not answer.
+        CdpFailed: the top document does not answer.
     """
     snapshot, origins = await _taken(tab, secrets, script_for("snapshot", {"pictured": True}))
     ids = (element.id for element in snapshot.elements)
@@ -75,14 +75,14 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
 
 async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
-        raise WireFailed("Runtime.evaluate", "the page has no document")
+        raise CdpFailed("Runtime.evaluate", "the page has no document")
     top = _Part(tab.main, await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
     _put_together(top, (), reading)
     snapshot = Snapshot(
-        url=top.told["url"],
-        title=top.told.get("title", ""),
+        url=top.reply["url"],
+        title=top.reply.get("title", ""),
         elements=tuple(
             _without(secrets, element).model_copy(update={"id": f"e{number}"})
             for number, element in enumerate(reading.elements, start=1)
@@ -95,12 +95,12 @@ async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapsho
 
 
 async def _ask(tab: Tab, frame: Frame, script: str, timeout_s: float) -> Mapping[str, Any]:
-    told: Mapping[str, Any] = await tab.call(frame, script, timeout_s=timeout_s)
-    return told
+    reply: Mapping[str, Any] = await tab.call(frame, script, timeout_s=timeout_s)
+    return reply
 
 
 async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
-    """Read what stands in the frames, level by level: only a document knows which of its frames are to be seen."""
+    """Read the frames level by level: only a document knows which of its frames are visible."""
     level = [(tab.main, top)]
     left = FRAMES_LIMIT
     while level:
@@ -110,25 +110,25 @@ async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
         timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())
         read = found[:left] if timeout_s > 0 else []
         left -= len(read)
-        told = await asyncio.gather(
+        reply = await asyncio.gather(
             *(_ask(tab, child, script, timeout_s) for _, (child, _, _) in read), return_exceptions=True
         )
         for parent, _ in found[len(read) :]:
             parent.notes.append("a frame was left out: too many frames, or the page took too long to read")
         level = []
-        for (parent, (child, step, element_id)), answer in zip(read, told, strict=True):
-            if isinstance(answer, BaseException) and not isinstance(answer, WireFailed):
+        for (parent, (child, step, element_id)), answer in zip(read, reply, strict=True):
+            if isinstance(answer, BaseException) and not isinstance(answer, CdpFailed):
                 raise answer
-            part = None if isinstance(answer, WireFailed) else _Part(child, answer)
+            part = None if isinstance(answer, CdpFailed) else _Part(child, answer)
             parent.inside.append((part, step, element_id))
             if part is not None:
                 level.append((child, part))
 
 
 def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -> None:
-    told = part.told
-    reading.notes += [*told.get("notes", ()), *_counted(part.notes)]
-    reading.node_count += told.get("nodeCount", 0)
+    reply = part.reply
+    reading.notes += [*reply.get("notes", ()), *_counted(part.notes)]
+    reading.node_count += reply.get("nodeCount", 0)
     before = reading.groups
     inside: dict[str, list[tuple[_Part | None, FrameStep]]] = {}
     for child, step, element_id in part.inside:
@@ -140,9 +140,9 @@ def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -
         else:
             _put_together(child, (*path, step), reading)
 
-    elements = [Element.model_validate(one) for one in told["elements"]]
-    groups = {element.group for element in elements if element.group} | told.get("repeated", {}).keys()
-    reading.repeated |= {_renumbered(group, before): count for group, count in told.get("repeated", {}).items()}
+    elements = [Element.model_validate(one) for one in reply["elements"]]
+    groups = {element.group for element in elements if element.group} | reply.get("repeated", {}).keys()
+    reading.repeated |= {_renumbered(group, before): count for group, count in reply.get("repeated", {}).items()}
     reading.groups += max((int(group[1:]) for group in groups), default=0)
     for element in elements:
         update: dict[str, object] = {}
@@ -168,21 +168,21 @@ def _counted(notes: Sequence[str]) -> list[str]:
 
 
 async def _placed(tab: Tab, frame: Frame, part: _Part) -> list[tuple[Frame, FrameStep, str]]:
-    """The child frames that are shown, in document order, with the id of the element each one stands in."""
-    told = part.told.get("frames", ())
+    """Return the visible child frames in document order, each with the id of its element."""
+    reply = part.reply.get("frames", ())
     children = [child for child in tab.children(frame) if child.context]
-    if not children or not told:
+    if not children or not reply:
         return []
     if len(children) > SIBLINGS_LIMIT:
         part.notes.append(f"{len(children) - SIBLINGS_LIMIT} of {len(children)} frames were not looked at: too many")
         children = children[:SIBLINGS_LIMIT]
     try:
         described = await asyncio.gather(*(frames.describe(tab, child) for child in children))
-    except (WireFailed, KeyError, ValueError):  # a frame went away while it was read
+    except (CdpFailed, KeyError, ValueError):  # a frame went away while it was read
         return []
     placed: list[tuple[Frame, FrameStep, str]] = []
     free = list(range(len(children)))
-    for seen in told:
+    for seen in reply:
         step = FrameStep.model_validate({key: seen.get(key) or "" for key in ("name", "title", "url")})
         step = step.model_copy(update={"index": seen.get("index", 0)})
         position = frames.choose(step, [described[index] for index in free])
@@ -193,13 +193,13 @@ async def _placed(tab: Tab, frame: Frame, part: _Part) -> list[tuple[Frame, Fram
 
 
 async def _note_closed_roots(frame: Frame, part: _Part) -> None:
-    """Say where a closed shadow root hides something. The page can only suspect it; the browser knows."""
-    suspects = part.told.get("suspects", 0)
+    """Note closed shadow roots: the page can only suspect them; the browser knows."""
+    suspects = part.reply.get("suspects", 0)
     if not suspects:
         return
     try:
         nodes = await _described_suspects(frame)
-    except (WireFailed, KeyError):  # the document went away meanwhile, and its elements with it
+    except (CdpFailed, KeyError):  # the document went away meanwhile, and its elements with it
         part.notes.append(f"{suspects} elements could not be asked for closed shadow roots")
         return
     for node in nodes:
@@ -208,20 +208,20 @@ async def _note_closed_roots(frame: Frame, part: _Part) -> None:
 
 
 async def _described_suspects(frame: Frame) -> list[Mapping[str, Any]]:
-    wire = frame.wire
-    held = await wire.send(
+    cdp = frame.cdp
+    held = await cdp.send(
         "Runtime.evaluate",
         {"expression": script_for("suspects"), "uniqueContextId": frame.context, "objectGroup": _SUSPECTS},
         timeout_s=FRAME_TIMEOUT_S,
     )
     try:
-        listed = await wire.send(
+        listed = await cdp.send(
             "Runtime.getProperties", {"objectId": held["result"]["objectId"], "ownProperties": True}
         )
         ids = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
-        answers = await asyncio.gather(*(wire.send("DOM.describeNode", {"objectId": one}) for one in ids))
+        answers = await asyncio.gather(*(cdp.send("DOM.describeNode", {"objectId": one}) for one in ids))
     finally:
-        wire.tell("Runtime.releaseObjectGroup", {"objectGroup": _SUSPECTS})
+        cdp.notify("Runtime.releaseObjectGroup", {"objectGroup": _SUSPECTS})
     return [answer["node"] for answer in answers]
 
 

@@ -1,7 +1,7 @@
-"""Reading a page for a checkpoint, and putting a checkpoint back into another browser.
+"""Reading a page for a checkpoint, and restoring a checkpoint in another browser.
 
 Cookies come from the browser, storage from a script in the current document: Playwright's own storage state opens a
-page for every other origin that it has seen, and knows none of those that it saw before a worker attached anew.
+page for every other origin that it has seen, and does not know those from before a worker attached again.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Any, cast
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, StorageState
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.reading.snapshots import FRAMES_LIMIT
 from replaywright.domain.common.urls import is_web, web_address
 from replaywright.domain.page.outlines import Outline
@@ -23,7 +23,7 @@ from replaywright.domain.step.checkpoints import PageState
 from replaywright.errors import ActionFailed, InputInvalid
 
 TAKE_S = 3.0
-"""For what one document has stored; the next step may be waiting."""
+"""Limit of reading one document's storage: the next step may be waiting."""
 RESTORE_S = 60.0
 
 
@@ -34,54 +34,54 @@ def _source() -> str:
 
 
 async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState, Outline]:
-    """The state of `tab` and what it shows, read at one moment.
+    """Return the state of `tab` and its outline, read at one moment.
 
     Raises:
-        WireFailed: the document does not answer.
+        CdpFailed: the document does not answer.
         PlaywrightError: cookies cannot be read.
     """
     cookies = asyncio.create_task(tab.page.context.cookies())
     inner = asyncio.create_task(_of_frames(tab))
     try:
-        told, shown = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
-    except WireFailed:
+        reply, shown = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
+    except CdpFailed:
         cookies.cancel()
         inner.cancel()
         raise
     state = PageState(
         url=tab.url,
-        storage={"cookies": await cookies, "origins": [told["origin"]]},
-        scroll=tuple(told["scroll"]),
+        storage={"cookies": await cookies, "origins": [reply["origin"]]},
+        scroll=tuple(reply["scroll"]),
         tabs=tabs,
-        left_out=tuple(told["leftOut"]),
+        left_out=tuple(reply["leftOut"]),
     )
     return state, _outline([*shown, *await inner], typed)
 
 
 async def outline(tab: Tab, typed: Sequence[str]) -> Outline:
-    """What `tab` shows; values that hold one of `typed` are left out.
+    """Return the outline of `tab`, without values that contain one of `typed`.
 
     Raises:
-        WireFailed: the document does not answer.
+        CdpFailed: the document does not answer.
     """
     inner = asyncio.create_task(_of_frames(tab))
     try:
         shown = await tab.call(tab.main, script_for("outline"), timeout_s=TAKE_S)
-    except WireFailed:
+    except CdpFailed:
         inner.cancel()
         raise
     return _outline([*shown, *await inner], typed)
 
 
 async def _of_frames(tab: Tab) -> list[Any]:
-    """What its frames show, one after the other; nothing of one that does not answer."""
+    """Return the outlines of its frames in order, without frames that do not answer."""
     asked = tab.worlds()[1 : 1 + FRAMES_LIMIT]
-    told = await asyncio.gather(
+    reply = await asyncio.gather(
         *(tab.call(frame, script_for("outline"), timeout_s=TAKE_S) for frame in asked), return_exceptions=True
     )
     shown: list[Any] = []
-    for answer in told:
-        if isinstance(answer, WireFailed):
+    for answer in reply:
+        if isinstance(answer, CdpFailed):
             continue
         if isinstance(answer, BaseException):
             raise answer
@@ -98,10 +98,11 @@ def _outline(shown: Sequence[tuple[str, str, str | None]], typed: Sequence[str])
     )
 
 
-async def restore(page: Page, state: PageState) -> None:
-    """Put cookies and storage back, open the page, and scroll to where it was.
+async def restore(tab: Tab, state: PageState) -> None:
+    """Put cookies and storage back, open the page, and restore the scroll position.
 
     Raises:
+        TimeoutError: it took longer than `RESTORE_S`.
         ActionFailed: it is no page that can be opened, or the site does not answer with one.
         PlaywrightError: the browser is gone, or refuses.
     """
@@ -110,11 +111,17 @@ async def restore(page: Page, state: PageState) -> None:
     except InputInvalid as exc:
         reason = "address_refused" if is_web(state.url) else "scheme_refused"
         raise ActionFailed(reason, str(exc), dispatched=False) from exc
+    async with asyncio.timeout(RESTORE_S):
+        await _open(tab.page, address.url, state)
+    await tab.cdp.send("Page.enable")  # its answer comes after all events of the navigation
+
+
+async def _open(page: Page, url: str, state: PageState) -> None:
     await page.context.set_storage_state(cast("StorageState", state.storage))
-    response = await page.goto(address.url, wait_until="domcontentloaded")
+    response = await page.goto(url, wait_until="domcontentloaded")
     if response is not None and response.status >= 400:
         raise ActionFailed(f"http_{response.status}", f"the site answered {response.status}", dispatched=True)
     if state.scroll != (0.0, 0.0):
-        with contextlib.suppress(PlaywrightError):  # a page that never ends to load is scrolled as far as it is
+        with contextlib.suppress(PlaywrightError):  # a page that never finishes loading is scrolled as it is
             await page.wait_for_load_state("load", timeout=5_000)
         await page.evaluate("([x, y]) => window.scrollTo(x, y)", list(state.scroll))

@@ -1,40 +1,39 @@
-"""Asking the site about a step in doubt: steps that only read, in a tab of their own, and what spoils their answer."""
+"""Asking the site about a step in doubt: reading steps in a new tab, and reasons that void their answer."""
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.evidence import AWAITED_TYPES
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.step.attempt import Expectation
-from replaywright.domain.page.observed import PredicateResult
+from replaywright.browser.step.environment import StepEnvironment
+from replaywright.browser.tabs import Tabs
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.proof import is_same_site
 from replaywright.domain.proof.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
 from replaywright.domain.task.steps import Goto, names_element
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import SiteAnswer, Work
+from replaywright.ports import Report, SiteAnswer, Work
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
+Perform: TypeAlias = "Callable[[Work], Awaitable[Report]]"
 
 TAB_LIMIT_S = 10.0
-"""For the tab to be there, and to be gone again."""
+"""Limit of opening the tab, and of closing it."""
 _NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
-"""With all of 500 and above: the server has not said what there is. That there is nothing it says with 404."""
+"""Statuses, with all from 500 on, that say nothing about the record; 404 says that there is none."""
 
 
 @dataclass
 class Troubles:
-    """What went wrong with the requests of one tab: what they should have brought may be missing on its page."""
+    """Failed requests of one tab: their content may be missing on its page."""
 
     tab: Tab
     _asked: dict[str, str] = field(default_factory=dict)
@@ -42,7 +41,7 @@ class Troubles:
     _seen: list[tuple[str, str]] = field(default_factory=list)
     """Address and reason."""
 
-    def hear(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
+    def on_event(self, tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
         """Take note of an event of the protocol."""
         if tab is not self.tab:
             return
@@ -60,22 +59,27 @@ class Troubles:
                 pass
 
     def reason(self) -> str:
-        """The first that concerns the site itself; empty if there is none."""
+        """Return the first failure of the site itself; "" if there is none."""
         return next((why for url, why in self._seen if is_same_site(url, self.tab.url)), "")
 
 
 class _Void(Exception):
-    """The page is not the one that was asked for; says why."""
+    """The page is not the requested one; the message is the reason."""
 
 
-async def ask(session: "ChromiumSession", works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
+async def ask(
+    environment: StepEnvironment, perform: Perform, works: Sequence[Work], expect: Sequence[Predicate]
+) -> SiteAnswer:
     """See `BrowserSession.ask_site`."""
     url = ""
     try:
         async with asyncio.timeout((sum(work.timeout_ms for work in works) + ANSWER_MS + OVERHEAD_MS) / 1000):
-            async with _tab(session) as troubles:
+            async with _tab(environment.tabs) as troubles:
+                begun = time.monotonic()
                 try:
-                    return await _answer(session, troubles, works, expect)
+                    for work in works:
+                        await _perform(perform, work, environment.tabs)
+                    return await _answer(environment, troubles, works, expect, begun)
                 except _Void as void:
                     url = troubles.tab.url
                     return SiteAnswer(url=url, void=str(void))
@@ -87,18 +91,15 @@ async def ask(session: "ChromiumSession", works: Sequence[Work], expect: Sequenc
                         raise
                     return SiteAnswer(void="page_crashed")
     except TimeoutError:
-        session.require_alive()
+        environment.tabs.require_alive()
         return SiteAnswer(url=url, void="timeout")
 
 
 async def _answer(
-    session: "ChromiumSession", troubles: Troubles, works: Sequence[Work], expect: Sequence[Predicate]
+    environment: StepEnvironment, troubles: Troubles, works: Sequence[Work], expect: Sequence[Predicate], begun: float
 ) -> SiteAnswer:
-    begun = time.monotonic()
-    for work in works:
-        await _perform(session, work)
-    results = await _evaluated(session, (*expect, SIGNED_OUT), begun)
-    url, signed_out = session.url, results[-1:]
+    results = await environment.evaluate((*expect, SIGNED_OUT), Deadline(ANSWER_MS / 1000), since=begun)
+    url, signed_out = environment.tabs.current.url, results[-1:]
     if failing(signed_out) is not None or not signed_out:
         raise _Void("sign_in_page" if signed_out else "no_answer")
     navigations = [work for work in works if isinstance(work.step, Goto) and not work.step.expect]
@@ -109,8 +110,8 @@ async def _answer(
     return SiteAnswer(results[:-1], url, incomplete=troubles.reason() or ("" if rests else "still_loading"))
 
 
-async def _perform(session: "ChromiumSession", work: Work) -> None:
-    report = await session.perform(work)
+async def _perform(perform: Perform, work: Work, tabs: Tabs) -> None:
+    report = await perform(work)
     if names_element(work.step) and not report.lookup.hit:
         raise _Void(f"element_{report.lookup.reason}")
     if any(request.kind != "following" for request in report.evidence.requests) and not isinstance(work.step, Goto):
@@ -120,7 +121,7 @@ async def _perform(session: "ChromiumSession", work: Work) -> None:
     if report.page_fault:
         raise _Void(report.page_fault)
     if isinstance(work.step, Goto) and not work.step.expect:
-        _require_asked(work, session.url)
+        _require_asked(work, tabs.current.url)
 
 
 def _require_asked(work: Work, url: str) -> None:
@@ -129,45 +130,37 @@ def _require_asked(work: Work, url: str) -> None:
         raise _Void("led_elsewhere")
 
 
-async def _evaluated(
-    session: "ChromiumSession", expect: Sequence[Predicate], begun: float
-) -> tuple[PredicateResult, ...]:
-    expectation = Expectation.of(expect, session.next_token(), session.typed, session.custom)
-    session.attempt = expectation.attempt
-    try:
-        return await session.verified(expectation, Deadline(ANSWER_MS / 1000), since=begun)
-    finally:
-        session.attempt = None
-
-
 @asynccontextmanager
-async def _tab(session: "ChromiumSession") -> AsyncIterator[Troubles]:
-    """A new tab, current while it is there; the one that was current does not lose its window to it."""
-    shown = session.current
-    before = {tab.main.id for tab in session.tabs}
+async def _tab(tabs: Tabs) -> AsyncIterator[Troubles]:
+    """Open a tab in its own window, so that the current page stays visible, and close it afterwards."""
+    shown = tabs.current
+    before = {tab.main.id for tab in tabs.attached}
+    troubles: Troubles | None = None
     try:
-        number = await session.new_window()
-        await session.until(lambda: any(tab.main.id == number for tab in session.tabs), TAB_LIMIT_S)
-        found = next((tab for tab in session.tabs if tab.main.id == number), None)
+        frame_id = await tabs.new_window()
+        await tabs.until(lambda: any(tab.main.id == frame_id for tab in tabs.attached), TAB_LIMIT_S)
+        found = next((tab for tab in tabs.attached if tab.main.id == frame_id), None)
         if found is None:
             raise TimeoutError
-        troubles = session.troubles = Troubles(found)
-        session.make_current(found)
+        troubles = Troubles(found)
+        tabs.listeners.append(troubles.on_event)
+        tabs.make_current(found)
         yield troubles
     finally:
-        session.troubles = None
-        session.make_current(shown)
-        await _closed(session, before)
+        if troubles is not None:
+            tabs.listeners.remove(troubles.on_event)
+        tabs.make_current(shown)
+        await _close(tabs, before)
 
 
-async def _closed(session: "ChromiumSession", before: set[str]) -> None:
-    """Close the tab, and what it has opened; a tab that the run's own page opened meanwhile stays."""
-    mine = [tab for tab in session.tabs if tab.main.id not in before]
+async def _close(tabs: Tabs, before: set[str]) -> None:
+    """Close the tab and the tabs that it opened; tabs that the run's own page opened meanwhile stay."""
+    mine = [tab for tab in tabs.attached if tab.main.id not in before]
     with contextlib.suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(TAB_LIMIT_S):
             pages = {tab.page: await tab.page.opener() for tab in mine}
             closing = [tab for tab in mine if pages[tab.page] is None or pages[tab.page] in pages]
             for tab in closing:
                 await tab.page.close()
-            await session.pulse.until(lambda: all(tab.closed for tab in closing), TAB_LIMIT_S)
-    session.forget_closed()
+            await tabs.pulse.until(lambda: all(tab.closed for tab in closing), TAB_LIMIT_S)
+    tabs.forget_closed()

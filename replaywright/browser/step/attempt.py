@@ -1,12 +1,12 @@
-"""One attempt at a step, as the page agent reports it; and what the page must answer for its expectations."""
+"""The page agent's attempt at a step, and the evaluation of the step's expectation."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.wire import Wire
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
 from replaywright.domain.page.targets import FrameStep, Target
@@ -20,7 +20,7 @@ RENEW_S = 100.0
 
 
 @dataclass(frozen=True)
-class Place:
+class ViewportBox:
     """A box in the viewport of a frame, in its CSS pixels, and how far its document was scrolled then."""
 
     left: float
@@ -42,8 +42,8 @@ class Ready:
     point: tuple[float, float] | None
     state: Mapping[str, Any]
     extracted: Mapping[str, Any] | None = None
-    place: Place | None = None
-    """What was to be seen of the element when it was found; None when nothing was."""
+    place: ViewportBox | None = None
+    """Visible part of the element when it was found; None if nothing was visible."""
 
 
 @dataclass(frozen=True)
@@ -53,46 +53,46 @@ class Blocked:
     reason: str
     by: str
     final: bool = False
-    """Whether nothing that the page does can be expected to mend it."""
+    """True if no change of the page can be expected to resolve it."""
 
 
 @dataclass
-class Asked:
+class AskedDocument:
     """A document that was asked for its answers."""
 
     context: str
     since: float
     answers: tuple[ProbeResult, ...] | None = None
     by_itself: bool = False
-    """It was told to answer before it began, instead of being asked."""
+    """True for a document that answers by an injected script, without being asked."""
 
 
 @dataclass(eq=False)
-class Attempt:
-    """What the agent has said so far on behalf of one attempt, over all frames."""
+class PageAttempt:
+    """The agent's messages about one attempt so far, over all frames."""
 
     token: int
     probes: tuple[Probe, ...] = ()
     frame_id: str = ""
     """The frame that the element is looked for in; the others only answer probes."""
     path: tuple[FrameStep, ...] = ()
-    """Of the frame that the attempt was begun in: goes into every description from there."""
+    """Path of the frame in which the attempt began: it goes into every description from there."""
     candidates: tuple[ElementCandidate, ...] | None = None
     offers: int = 0
-    """How many times candidates were told: each list numbers them anew."""
+    """Number of candidate lists so far: each has its own numbering."""
     settled: bool = False
     settled_at: float = 0.0
     ready: Ready | None = None
     blocked: Blocked | None = None
     pressed: bool = False
-    """Whether the button went down on the element that is dragged."""
+    """True after the button went down on the dragged element."""
     undropped: bool = False
-    """Whether the page took no drop where the dragged element was released."""
+    """True when the page did not accept the drop."""
     landed: bool = False
     intercepted: Blocked | None = None
     value_ok: bool | None = None
     changed: bool = False
-    """Whether the page shows something else since the input than before, other than a clock that ticks."""
+    """True when the page changed after the input, ticking clocks apart."""
     state: Mapping[str, Any] = field(default_factory=dict)
     uploaded: tuple[tuple[str, int], ...] | None = None
     """Names and sizes of the files that a field or a drop was given; None while it was given none."""
@@ -100,10 +100,10 @@ class Attempt:
     wants: list[Mapping[str, Any]] = field(default_factory=list)
     """Trusted input that the agent asks for on the way, oldest first; see docs/internals/page-agent.md."""
     on_ready: Callable[[Frame, Ready], None] | None = None
-    """Called at once: what the agent goes on to do by itself must find everything prepared."""
-    heard: int = 0
-    """How many messages came."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    """Called at once, before the agent goes on by itself."""
+    message_count: int = 0
+    """Number of messages so far."""
+    asked: dict[str, AskedDocument] = field(default_factory=dict)
     """By frame id."""
 
     def take(self, frame: Frame, message: Mapping[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Attempt:
             self._take_news(frame, message)
 
     def _take_news(self, frame: Frame, message: Mapping[str, Any]) -> None:
-        self.heard += 1
+        self.message_count += 1
         match message["type"]:
             case "candidates" | "settled":
                 self.candidates = self._candidates(message)
@@ -170,28 +170,28 @@ class Attempt:
 
     def _candidates(self, message: Mapping[str, Any]) -> tuple[ElementCandidate, ...]:
         return tuple(
-            ElementCandidate(index=told["index"], tier=told["tier"], target=self._placed(told["target"]))
-            for told in message.get("candidates") or ()
+            ElementCandidate(index=data["index"], tier=data["tier"], target=self._placed(data["target"]))
+            for data in message.get("candidates") or ()
         )
 
-    def _placed(self, told: Mapping[str, Any]) -> Target:
-        target = Target.model_validate(told)
+    def _placed(self, data: Mapping[str, Any]) -> Target:
+        target = Target.model_validate(data)
         return target.model_copy(update={"frame": self.path}) if self.path else target
 
-    def _answer(self, frame: Frame, told: Sequence[Mapping[str, Any]]) -> None:
-        answers = tuple(ProbeResult.model_validate(answer) for answer in told)
-        asked = self.asked.setdefault(frame.id, Asked(frame.context, time.monotonic()))
+    def _answer(self, frame: Frame, data: Sequence[Mapping[str, Any]]) -> None:
+        answers = tuple(ProbeResult.model_validate(answer) for answer in data)
+        asked = self.asked.setdefault(frame.id, AskedDocument(frame.context, time.monotonic()))
         asked.context = frame.context
         asked.by_itself = False
         asked.answers = answers
 
     def expect_answer(self, frame: Frame, *, by_itself: bool = False) -> None:
-        """The present document of `frame` has been asked, or answers by itself."""
-        self.asked[frame.id] = Asked(frame.context, time.monotonic(), by_itself=by_itself)
+        """Note that the present document of `frame` was asked, or answers by itself."""
+        self.asked[frame.id] = AskedDocument(frame.context, time.monotonic(), by_itself=by_itself)
 
     def renew(self, frame: Frame) -> None:
-        """What `frame` has answered so far was before the input: only its next answer counts."""
-        self.asked[frame.id] = Asked(frame.context, time.monotonic())
+        """Discard all answers of `frame` from before the input."""
+        self.asked[frame.id] = AskedDocument(frame.context, time.monotonic())
         self.landed = self.pressed = self.undropped = False
         self.intercepted = None
         self.blocked = None
@@ -202,7 +202,7 @@ class Attempt:
         self.uploaded = None
 
     def restart(self) -> None:
-        """Forget what was said about the element; a new look begins."""
+        """Forget all about the element; a new look-up begins."""
         self.candidates = None
         self.settled = False
         self.settled_at = 0.0
@@ -211,11 +211,11 @@ class Attempt:
         self.intercepted = None
 
 
-def _place(told: Mapping[str, Any] | None) -> Place | None:
-    if told is None:
+def _place(data: Mapping[str, Any] | None) -> ViewportBox | None:
+    if data is None:
         return None
-    sides = (float(told[side]) for side in ("left", "top", "right", "bottom", "scrollX", "scrollY"))
-    return Place(*sides)
+    sides = (float(data[side]) for side in ("left", "top", "right", "bottom", "scrollX", "scrollY"))
+    return ViewportBox(*sides)
 
 
 @dataclass(eq=False)
@@ -223,11 +223,11 @@ class Expectation:
     """The predicates of a step and what the frames of a tab have answered to them."""
 
     predicates: tuple[Predicate, ...]
-    attempt: Attempt
+    attempt: PageAttempt
     secrets: Sequence[str] = ()
     custom: Mapping[str, CustomPredicate] = field(default_factory=dict)
-    preloaded: Wire | None = None
-    """Documents of this session that come from now on answer without being asked."""
+    preloaded: CdpSession | None = None
+    """CDP session whose new documents answer without being asked."""
 
     @classmethod
     def of(
@@ -237,18 +237,18 @@ class Expectation:
         secrets: Sequence[str] = (),
         custom: Mapping[str, CustomPredicate] | None = None,
     ) -> "Expectation":
-        """With a new attempt that asks what `predicates` need to know."""
-        return cls(tuple(predicates), Attempt(token, probes_of(predicates)), secrets, custom or {})
+        """Return an expectation with a new attempt that asks the probes of `predicates`."""
+        return cls(tuple(predicates), PageAttempt(token, probes_of(predicates)), secrets, custom or {})
 
     @property
-    def told_probes(self) -> list[dict[str, Any]]:
-        """The probes as the agent reads them."""
+    def probe_specs(self) -> list[dict[str, Any]]:
+        """Return the probes in the agent's format."""
         return [probe.model_dump(by_alias=True, exclude_none=True) for probe in self.attempt.probes]
 
     @property
     def script(self) -> str:
-        """Makes a document report its answers."""
-        return script_for("watch", self.attempt.token, self.told_probes)
+        """Return the script that makes a document report its answers."""
+        return script_for("watch", self.attempt.token, self.probe_specs)
 
     def ask(self, tab: Tab, *, watch: bool = False) -> None:
         """Ask every document of `tab` that has not been asked yet; with `watch` even if only for what changes there."""
@@ -258,21 +258,21 @@ class Expectation:
             asked = self.attempt.asked.get(frame.id)
             if asked is None or asked.context != frame.context or time.monotonic() - asked.since > RENEW_S:
                 is_new = asked is None or asked.context != frame.context
-                by_itself = is_new and frame.wire is self.preloaded and not frame.restored
+                by_itself = is_new and frame.cdp is self.preloaded and not frame.restored
                 self.attempt.expect_answer(frame, by_itself=by_itself)
                 if not by_itself:
-                    tab.tell(frame, self.script)
+                    tab.notify(frame, self.script)
             elif asked.by_itself and asked.answers is None and time.monotonic() - asked.since > SILENCE_S:
                 self.attempt.expect_answer(frame)
-                tab.tell(frame, self.script)
+                tab.notify(frame, self.script)
 
     def is_watching(self, tab: Tab) -> bool:
-        """Whether every document of `tab` that was asked has answered."""
+        """Return whether every document of `tab` that was asked has answered."""
         asked = (self.attempt.asked.get(frame.id) for frame in tab.worlds())
         return all(one is None or one.answers is not None for one in asked)
 
     def context(self, tab: Tab) -> AssertionContext | None:
-        """What is known of `tab` now; None while an answer is still on its way."""
+        """Return the context for `tab`; None while an answer is pending."""
         if not self.attempt.probes:
             return AssertionContext(url=tab.url, title=tab.title)
         answers: list[tuple[ProbeResult, ...]] = []
@@ -301,9 +301,9 @@ class Expectation:
         return answer.model_copy(update={"elements": kept})
 
     def verdicts(self, tab: Tab, seen: Mapping[str, Any] | None = None) -> tuple[PredicateResult, ...]:
-        """One verdict for each predicate; all failed with `no_answer` while the page has not answered.
+        """Return one verdict per predicate; all failed with `no_answer` while the page has not answered.
 
-        `seen` is what else belongs to the context: responses, downloads and dialogs of the step.
+        `seen` holds the rest of the context: responses, downloads and dialogs of the step.
         """
         if not self.predicates:
             return ()
@@ -321,7 +321,7 @@ class Expectation:
 
 
 def joined(answers: Sequence[ProbeResult]) -> ProbeResult:
-    """The answer of a whole page, from those of its frames in document order."""
+    """Return a page's answer from those of its frames in document order."""
     if len(answers) == 1:
         return answers[0]
     elements: list[ElementState] = [state for answer in answers for state in answer.elements]

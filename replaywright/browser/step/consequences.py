@@ -1,4 +1,4 @@
-"""What becomes of an input: whether its field took it, and what it set off in the browser."""
+"""Consequences of an input: the state of its field, and the events that it caused."""
 
 import time
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.steps import Check, Collapse, Expand, Fill, Paste, SelectOption, Switch, Type, Uncheck
 
 _EFFECT_S = 1.0
-"""How long a field may take to hold what was entered."""
+"""Wait for a field to hold the entered value."""
 _OBSERVE_S = 0.15
 """The least time for which the consequences of an input are watched while they are not known yet."""
 _QUIET_S = 0.05
@@ -27,12 +27,12 @@ _ABSENT_CAUSE_S = 1.0
 
 
 def is_seen_on_element(context: StepContext) -> bool:
-    """Whether the step is to leave its element in a certain state."""
+    """Return whether the step leaves its element in a defined state."""
     return isinstance(context.step, Switch | Fill | Type | Paste | SelectOption)
 
 
 async def took_effect(context: StepContext) -> bool:
-    """Whether the field holds what was entered, the checkbox is what was wanted; False after a moment if not."""
+    """Wait a moment for the wanted value or state of the control; return whether it came."""
     attempt, step = context.attempt, context.step
 
     def done() -> bool:
@@ -46,14 +46,14 @@ async def took_effect(context: StepContext) -> bool:
     def gone() -> bool:
         return Cause.NEW_DOCUMENT in context.armed.causes or context.frame.id not in context.tab.frames
 
-    return await context.session.until(lambda: done() or gone(), context.deadline.left(_EFFECT_S))
+    return await context.tabs.until(lambda: done() or gone(), context.deadline.left(_EFFECT_S))
 
 
 def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
-    """Whether the same input once more, or another one, leads on.
+    """Return whether the same input once more, or another one, may help.
 
-    It does for a checkbox of three states, for an editor, and for a field that holds again what it held before: pages
-    that are still being put together draw their fields anew.
+    It may for a checkbox of three states, for an editor, and for a field that has its old value again: pages replace
+    fields while they are rendered.
     """
     if isinstance(context.step, Switch):
         return bool(ready.state.get("mixed")) and tries < 2
@@ -63,7 +63,7 @@ def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
 
 
 def require_effect(context: StepContext) -> None:
-    """Raise unless what the page made of the input is as good as what was wanted."""
+    """Raise unless the result in the page is equivalent to the wanted one."""
     if context.attempt.intercepted is not None:
         what = context.attempt.intercepted.by or "something else"
         context.fail("intercepted", f"the input went on to {what}, and was stopped before the page saw it there")
@@ -72,7 +72,7 @@ def require_effect(context: StepContext) -> None:
         wanted = wanted or ("open" if isinstance(context.step, Expand) else "closed")
         context.fail("state_differs", f"the control did not change: it was to be {wanted}")
     if isinstance(context.step, SelectOption):
-        if not context.step.expect:  # lists that only set something off return to what they showed
+        if not context.step.expect:  # lists that only trigger something return to their old value
             chosen = ", ".join(map(repr, context.step.wanted))
             context.fail("value_differs", f"chosen was {chosen}, and the list shows {_held(context)}")
         return
@@ -82,7 +82,7 @@ def require_effect(context: StepContext) -> None:
 
 
 def _held(context: StepContext) -> str:
-    """What the element holds, as a message may tell it."""
+    """Return the element's value for a message, without secrets."""
     value = str(context.attempt.state.get("value") or "")
     if context.work.sensitive:
         return f"{len(value)} characters" if value else "nothing"
@@ -93,33 +93,33 @@ def _held(context: StepContext) -> str:
 
 
 async def await_answers(context: StepContext) -> bool:
-    """Wait for the answers to what the step sent to its site; False when there is none to wait for.
+    """Wait for the answers to the step's unsafe requests to its site; return False without any.
 
-    Pages say "Saved!" before they know. Answers are waited for as long as a commit step has time, else a few seconds;
-    then a moment for what the page makes of them.
+    Pages show "Saved!" before they know. The wait takes as long as a commit step has time, else a few seconds; then a
+    moment for the page to process the answers.
     """
-    session, recorder = context.session, context.recorder
+    tabs, recorder = context.tabs, context.recorder
     if recorder is None:
         return False
 
     def answered() -> bool:
-        url = session.current.url
-        return not any(recorder.awaits_answer(tab.traffic, url) for tab in session.tabs)
+        url = tabs.current.url
+        return not any(recorder.awaits_answer(tab.traffic, url) for tab in tabs.attached)
 
     def is_quiet() -> bool:
-        arrived = Cause.NEW_DOCUMENT in recorder.causes  # nobody is left to make anything of the answer
+        arrived = Cause.NEW_DOCUMENT in recorder.causes  # the old page is gone: nothing processes the answer
         return arrived or time.monotonic() - recorder.answered_at >= _QUIET_S
 
     if answered() and is_quiet():
         return False
     limit = _OBSERVE_LIMIT_S if context.before_dispatch is None else float("inf")
-    await session.until(answered, context.deadline.left(limit))
-    await session.until(is_quiet, _QUIET_S)
+    await tabs.until(answered, context.deadline.left(limit))
+    await tabs.until(is_quiet, _QUIET_S)
     return True
 
 
 async def follow(context: StepContext) -> None:
-    """Wait for what the input sets off: as recorded, or until nothing more follows."""
+    """Wait for the consequences of the input: as recorded, or until nothing more follows."""
     if context.work.causes is None:
         await _observe(context)
     else:
@@ -127,33 +127,32 @@ async def follow(context: StepContext) -> None:
 
 
 def _is_busy(context: StepContext) -> bool:
-    """Whether something that the input set off is still under way."""
+    """Return whether a navigation or popup that the input caused is in progress."""
     recorder = context.armed
-    main = context.session.current.main
-    arriving = bool(recorder.navigating or main.loading) or not main.loaded or context.session.opening
+    main = context.tabs.current.main
+    arriving = bool(recorder.navigating or main.loading) or not main.loaded or context.tabs.is_opening
     arriving = arriving or recorder.windows > len(recorder.popups)
     return arriving or (context.frame.id in context.tab.frames and bool(context.frame.loading))
 
 
 async def _observe(context: StepContext) -> None:
-    """What the input sets off is not known yet: watch until nothing more follows, for a bounded time."""
-    session = context.session
+    """Watch until the input has no more consequences, for a bounded time."""
+    tabs = context.tabs
     limit = Deadline(context.deadline.left(_OBSERVE_LIMIT_S))
-    tabs = session.tabs
 
     def busy() -> bool:
-        return _is_busy(context) or any(tab.traffic.busy(since=context.armed_at) for tab in tabs)
+        return _is_busy(context) or any(tab.traffic.busy(since=context.armed_at) for tab in tabs.attached)
 
-    await session.until(lambda: False, limit.left(_OBSERVE_S))
+    await tabs.until(lambda: False, limit.left(_OBSERVE_S))
     while not limit.passed:
-        await session.until(lambda: not busy(), limit.left())
-        if not await session.until(busy, limit.left(_QUIET_S)):
+        await tabs.until(lambda: not busy(), limit.left())
+        if not await tabs.until(busy, limit.left(_QUIET_S)):
             break
 
 
 async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
-    """Wait for what the recording says that this input sets off."""
-    session, recorder = context.session, context.armed
+    """Wait for the consequences that the recording has of this input."""
+    tabs, recorder = context.tabs, context.armed
     awaited = [cause for cause in causes if cause is not Cause.NOTHING]
     if not awaited:
         return
@@ -161,16 +160,16 @@ async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
     def seen() -> bool:
         return all(cause in recorder.causes for cause in awaited)
 
-    while not await session.until(seen, context.deadline.left(_ABSENT_CAUSE_S)):
+    while not await tabs.until(seen, context.deadline.left(_ABSENT_CAUSE_S)):
         if context.deadline.passed or not (_is_busy(context) or context.tab.traffic.busy(since=context.armed_at)):
             return  # the page behaves differently now; what is expected of it decides
     if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
-        await session.until(lambda: not _is_busy(context), context.deadline.left())
+        await tabs.until(lambda: not _is_busy(context), context.deadline.left())
 
 
 def page_fault(context: StepContext) -> str:
-    """Why the document that the step led to is not the page it should be; empty if it is, or is the one of before."""
-    recorder, tab = context.recorder, context.session.current
+    """Return why the step's new document is an error page; "" if it is none, or there is no new one."""
+    recorder, tab = context.recorder, context.tabs.current
     if recorder is None or not {Cause.NEW_DOCUMENT, Cause.POPUP} & recorder.causes.keys():
         return ""
     if tab.main.unreachable:

@@ -1,16 +1,18 @@
-"""Finding the one element of a step, or the reason why none is certain."""
+"""Finding the element of a step, or the reason why none is certain."""
 
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import pointer, scrolling
 from replaywright.browser.reading import frames, snapshots
-from replaywright.browser.step.attempt import SILENCE_S, Attempt, Ready
+from replaywright.browser.step import overrides
+from replaywright.browser.step.attempt import SILENCE_S, Ready
+from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.locating.matching import (
     ElementCandidate,
     MatchDecision,
@@ -25,33 +27,23 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.errors import ActionFailed
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-    from replaywright.browser.step.attempt import Expectation
-    from replaywright.ports import Work
-
-
 _FIRST_AGAIN_S = 0.25
-"""How soon override rules are asked for the second time; twice as long each time after that."""
+"""Wait before override rules are evaluated a second time; it doubles each time."""
+
+
+_NETWORK_S = 5.0
+"""Wait of a settled page for pending requests that may bring the element."""
+_HEAL_S = 0.15
+"""Wait of a settled page before a changed element is looked for by similarity."""
+_MISS_S = 1.5
+"""Wait of a settled page before the look-up is a miss."""
+_QUERY_S = 4.0
+"""The same for an element that the task declares itself: nothing else could find it."""
 
 
 @dataclass(frozen=True)
-class Patience:
-    """How long to wait before a settled page is believed not to have the element, in seconds."""
-
-    network: float = 5.0
-    """For requests that are under way and may bring it."""
-    heal: float = 0.15
-    """Before a changed element is looked for by similarity."""
-    miss: float = 1.5
-    """Before the look-up is a miss."""
-    query: float = 4.0
-    """The same for an element that the task declares itself: nobody else could find it."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """The element is there and can take the input."""
+class FoundElement:
+    """An element that can take the input."""
 
     lookup: Lookup
     frame: Frame
@@ -59,17 +51,17 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Missed:
-    """Nothing was touched."""
+class MissedElement:
+    """A look-up without an element; nothing was touched."""
 
     lookup: Lookup
     snapshot: Snapshot | None = None
 
 
-class RulesAgain:
-    """When override rules are asked about an element that is covered or missing: at once, then ever more rarely.
+class RuleSchedule:
+    """Schedule of override rules for a covered or missing element: at once, then with growing intervals.
 
-    What covers it may fill itself, or its frame may load, without anything that the attempt hears of.
+    A cover or its frame may load content without any message to the attempt.
     """
 
     def __init__(self) -> None:
@@ -78,11 +70,11 @@ class RulesAgain:
         self._wait = _FIRST_AGAIN_S
 
     def pause(self) -> float:
-        """Seconds until the next question."""
+        """Return the seconds until the next evaluation."""
         return max(0.0, self._next - time.monotonic())
 
     def are_due_to_be_asked(self, stuck: object) -> bool:
-        """Whether to ask now; `stuck` is what the look-up is held up by, None when by nothing."""
+        """Return whether to evaluate now; `stuck` identifies the obstacle, None without one."""
         now = time.monotonic()
         if stuck is None:
             self._stuck, self._next = None, math.inf
@@ -96,63 +88,51 @@ class RulesAgain:
 
 
 class Finder:
-    """One look-up. The page agent finds candidates and makes the element ready; what is the element is decided here."""
+    """One look-up. The page agent finds candidates and prepares the element; the decision is made here."""
 
-    def __init__(
-        self,
-        session: "ChromiumSession",
-        *,
-        work: "Work",
-        expectation: "Expectation",
-        deadline: Deadline,
-        spec: dict[str, Any],
-        patience: Patience,
-    ) -> None:
-        self._session = session
-        self._work = work
-        self._expectation = expectation
-        self._deadline = deadline
+    def __init__(self, context: StepContext, spec: dict[str, Any]) -> None:
+        self._step = context
+        self._tabs = context.tabs
+        self._work = work = context.work
+        self._expectation = context.expectation
+        self._attempt = context.attempt
+        self._deadline = context.deadline
         self._spec = spec
-        self._patience = patience
-        self._tab: Tab = session.current
+        self._tab: Tab = context.tabs.current
         self._frame: Frame = self._tab.main
         self._target = work.target
         self._healed: Lookup | None = None
         self._chosen: Lookup | None = None
-        """Why the candidate was chosen that is being made ready; None when the page found it certain itself."""
+        """Reason for the candidate that is being made ready; None when the page was certain itself."""
         self._offer = 0
         self._lookup = Lookup(reason="not_found", entry_version=work.entry_version)
         self._context = ""
         self._compared = False
         self._searched = False
-        self._rules = RulesAgain()
+        self._rules = RuleSchedule()
 
-    @property
-    def _attempt(self) -> Attempt:
-        return self._expectation.attempt
-
-    async def find(self) -> Found | Missed:
-        """Look until the element is certain and ready, or it is certain that it is not.
+    async def find(self) -> FoundElement | MissedElement:
+        """Look until the element is certain and ready, or certainly missing.
 
         Raises:
             ActionFailed: the element is there and cannot take the input, or the page does not answer.
         """
         if self._work.query is None and self._target is None:
-            await self._at_rest(self._patience.network)
+            await self._at_rest(_NETWORK_S)
             return await self._missed(Lookup(reason="no_entry", entry_version=self._work.entry_version))
         frame = await self._where()
-        if frame is None:  # the path leads nowhere: it may be described differently now
+        if frame is None:  # no frame at the path: it may be described differently now
             self._compared = True
-            return await self._not_certain() or Missed(self._lookup)
+            return await self._not_certain() or MissedElement(self._lookup)
         self._begin(frame)
         while not self._deadline.passed:
-            heard = self._attempt.heard
-            await self._session.until(lambda: self._news(heard), min(self._pause(), self._rules.pause()))  # noqa: B023
+            count = self._attempt.message_count
+            await self._tabs.until(lambda: self._news(count), min(self._pause(), self._rules.pause()))  # noqa: B023
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
             outcome = await self._weigh()
-            if isinstance(outcome, Missed) and await self._scrolled_to(outcome):
+            if isinstance(outcome, MissedElement) and await self._scrolled_to(outcome):
                 outcome = await self._weigh()
             if outcome is not None:
                 return outcome
@@ -161,27 +141,27 @@ class Finder:
         return await self._out_of_time()
 
     async def _is_overridden(self) -> bool:
-        """Whether the element is covered or missing and a rule would clear the way: then it is not waited for."""
+        """Return whether the element is covered or missing and an override rule applies: then stop waiting."""
         attempt = self._attempt
         missing = attempt.settled_at if attempt.settled and not attempt.candidates else None
         stuck = attempt.blocked if attempt.blocked is not None and attempt.blocked.reason == "covered" else missing
         if not self._work.overrides or not self._rules.are_due_to_be_asked(stuck):
             return False
-        return bool(await self._session.due(self._work.overrides))
+        return bool(await overrides.due(self._tabs.current, self._work.overrides))
 
     # ------------------------------------------------------------------------------------------- one look
 
     async def _where(self) -> Frame | None:
-        """The live frame that the recording names; waits for it as for an element."""
+        """Wait for the frame of the recording and return it."""
         if self._target is not None and self._target.frame:
             path = self._target.frame
-            until = Deadline(self._deadline.left(self._patience.miss))
+            until = Deadline(self._deadline.left(_MISS_S))
             while (frame := await frames.find(self._tab, path)) is None or not frame.context:
                 known = len(self._tab.worlds())
-                if not await self._session.until(lambda: len(self._tab.worlds()) != known, until.left()):  # noqa: B023
+                if not await self._tabs.until(lambda: len(self._tab.worlds()) != known, until.left()):  # noqa: B023
                     break
             return frame if frame is not None and frame.context else None
-        await self._session.until(lambda: bool(self._tab.main.context), self._deadline.left())
+        await self._tabs.until(lambda: bool(self._tab.main.context), self._deadline.left())
         return self._tab.main
 
     def _begin(self, frame: Frame) -> None:
@@ -197,25 +177,25 @@ class Finder:
         target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame"})
         query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
         spec = {**self._spec, "attempt": self._attempt.token, "target": None if query else target, "query": query}
-        spec["probes"] = self._expectation.told_probes
+        spec["probes"] = self._expectation.probe_specs
         self._attempt.expect_answer(frame)
-        self._tab.tell(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
+        self._tab.notify(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
         self._expectation.ask(self._tab)
 
     async def _begin_again(self) -> None:
-        """The document went away while looking: nothing was touched, so look in the one that came."""
-        await self._session.until(
+        """Start again in the new document: the old one is gone, and nothing was touched."""
+        await self._tabs.until(
             lambda: bool(self._frame.context) or self._frame.id not in self._tab.frames, self._deadline.left()
         )
         frame = self._frame if self._frame.context else await self._where()
         if frame is not None and frame.context:
             self._begin(frame)
 
-    def _news(self, heard: int) -> bool:
-        return self._attempt.heard != heard or self._frame.context != self._context
+    def _news(self, count: int) -> bool:
+        return self._attempt.message_count != count or self._frame.context != self._context
 
     def _pause(self) -> float:
-        """How long to wait for news: to the next moment at which patience ends."""
+        """Return the time until the next decision without news."""
         attempt = self._attempt
         if not attempt.settled:
             return self._deadline.left()
@@ -224,13 +204,13 @@ class Finder:
 
     def _patience_left(self) -> float:
         if self._work.query is not None:
-            return min(self._patience.query, self._work.timeout_ms / 2000)
+            return min(_QUERY_S, self._work.timeout_ms / 2000)
         if not self._compared and self._healed is None:
-            return self._patience.heal
-        return self._patience.miss
+            return _HEAL_S
+        return _MISS_S
 
-    async def _weigh(self) -> Found | Missed | None:
-        """What follows from what the agent has said; None to go on listening."""
+    async def _weigh(self) -> FoundElement | MissedElement | None:
+        """Return the outcome of the messages so far; None to wait for more."""
         attempt = self._attempt
         if attempt.failed:
             raise ActionFailed("agent_failed", f"the page could not be searched: {attempt.failed}", dispatched=False)
@@ -240,10 +220,10 @@ class Finder:
             if decision.chosen is not None and decision.chosen.index == attempt.ready.index:
                 lookup = decision.lookup if self._chosen is None else self._chosen
                 return await self._found(lookup, attempt.ready)
-            attempt.ready = None  # certain to the page, and not to us
+            attempt.ready = None  # certain for the page, not for the decision here
             self._lookup = decision.lookup
             self._compared = True
-            self._tab.tell(self._frame, script_for("cancel"))
+            self._tab.notify(self._frame, script_for("cancel"))
             return await self._not_certain()
         if attempt.candidates:
             decision = self._decide(attempt.candidates)
@@ -251,7 +231,7 @@ class Finder:
             if decision.chosen is not None:
                 if self._chosen is None or self._offer != attempt.offers:
                     self._chosen, self._offer = decision.lookup, attempt.offers
-                    self._tab.tell(self._frame, script_for("choose", attempt.token, decision.chosen.index))
+                    self._tab.notify(self._frame, script_for("choose", attempt.token, decision.chosen.index))
                 return None
         if attempt.blocked is not None or not attempt.settled:
             return None
@@ -261,8 +241,8 @@ class Finder:
             self._lookup = self._decide_declared(()).lookup
         if time.monotonic() < attempt.settled_at + self._patience_left():
             return None
-        if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + self._patience.network:
-            await self._session.until(lambda: not self._tab.traffic.busy(), self._patience.network)
+        if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + _NETWORK_S:
+            await self._tabs.until(lambda: not self._tab.traffic.busy(), _NETWORK_S)
             attempt.settled_at = time.monotonic()
             return None
         return await self._not_certain()
@@ -286,7 +266,7 @@ class Finder:
     # ------------------------------------------------------------------- a declared element in other frames
 
     def _ask_other_frames(self) -> None:
-        """A declared element must be the only one on the whole page: have the other frames count theirs."""
+        """Have the other frames count their matches: a declared element must be unique on the page."""
         query, attempt = self._work.query, self._attempt
         if query is None or len(self._tab.worlds()) < 2:
             return
@@ -296,7 +276,7 @@ class Finder:
             attempt.asked.clear()
 
     def _matches_elsewhere(self) -> dict[str, int]:
-        """How many elements match in the other frames, as far as they have answered; by frame id."""
+        """Return the number of matches in other frames that have answered, by frame id."""
         probes = self._attempt.probes
         if self._work.query is None or ElementProbe(query=self._work.query) not in probes:
             return {}
@@ -317,10 +297,10 @@ class Finder:
             asked = [self._attempt.asked.get(frame.id) for frame in self._tab.worlds() if frame is not self._frame]
             return all(one is not None and one.answers is not None for one in asked)
 
-        await self._session.until(answered, self._deadline.left(SILENCE_S))
+        await self._tabs.until(answered, self._deadline.left(SILENCE_S))
 
     async def _goes_elsewhere(self) -> bool:
-        """Whether the look-up goes on in another frame, the only one with a match."""
+        """Move the look-up to another frame if it alone has a match; return whether it moved."""
         before = self._attempt.probes
         self._ask_other_frames()
         self._expectation.ask(self._tab)
@@ -331,26 +311,26 @@ class Finder:
         elsewhere = self._matches_elsewhere()
         if list(elsewhere.values()) != [1]:
             return False
-        self._tab.tell(self._frame, self._expectation.script)  # it only counts from now on
+        self._tab.notify(self._frame, self._expectation.script)  # it only counts from now on
         self._attempt.expect_answer(self._frame)
         self._begin(self._tab.frames[next(iter(elsewhere))])
         return True
 
     # -------------------------------------------------------------------------------------------- the end
 
-    async def _found(self, lookup: Lookup, ready: Ready) -> Found:
+    async def _found(self, lookup: Lookup, ready: Ready) -> FoundElement:
         if self._healed is not None:
             lookup = self._healed
         if self._frame is not self._tab.main:
             path = await frames.path_of(self._tab, self._frame)
             target = ready.target.model_copy(update={"frame": path})
             ready = replace(ready, target=target)
-        return Found(lookup, self._frame, ready)
+        return FoundElement(lookup, self._frame, ready)
 
     # ---------------------------------------------------------------------------------------- not certain
 
-    async def _not_certain(self) -> Found | Missed | None:
-        """The identifiers led nowhere: compare with every element of the page, or give up."""
+    async def _not_certain(self) -> FoundElement | MissedElement | None:
+        """Compare the target with every element of the page, as its identifiers found nothing, or give up."""
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
             return await self._missed(self._lookup)
@@ -366,7 +346,7 @@ class Finder:
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
         if self._compared or not self._context:
-            return Missed(lookup, snapshot)
+            return MissedElement(lookup, snapshot)
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
@@ -378,8 +358,8 @@ class Finder:
             return decision
         return MatchDecision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
 
-    async def _scrolled_to(self, missed: Missed) -> bool:
-        """Whether scrolling has brought something to weigh: a list may make its rows only while it is scrolled."""
+    async def _scrolled_to(self, missed: MissedElement) -> bool:
+        """Scroll through lists, which may create rows on the way; return whether there is something to decide."""
         ended = self._searched or self._healed is not None or missed.lookup.reason == "ambiguous"
         if ended or not self._frame.context:
             return False
@@ -391,16 +371,16 @@ class Finder:
             return decision.chosen is not None or decision.lookup.reason == "ambiguous"
 
         return await scrolling.search(
-            self._session, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
+            self._tabs, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
         )
 
-    async def _missed(self, lookup: Lookup) -> Missed:
-        return Missed(lookup, await self._read(about=self._work.step.instruction))
+    async def _missed(self, lookup: Lookup) -> MissedElement:
+        return MissedElement(lookup, await self._read(about=self._work.step.instruction))
 
     async def _read(self, about: str | None = None) -> Snapshot | None:
         try:
-            return await snapshots.take(self._tab, self._session.typed, about=about)
-        except WireFailed as exc:
+            return await snapshots.take(self._tab, self._step.environment.typed, about=about)
+        except CdpFailed as exc:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
             return None
@@ -408,24 +388,24 @@ class Finder:
     async def _at_rest(self, timeout_s: float) -> None:
         """Wait until the page has loaded and no request that may change it is under way."""
         tab = self._tab
-        await self._session.until(
+        await self._tabs.until(
             lambda: tab.main.loaded and bool(tab.main.context) and not tab.traffic.busy(),
             self._deadline.left(timeout_s),
         )
 
-    async def _out_of_time(self) -> Found | Missed:
+    async def _out_of_time(self) -> FoundElement | MissedElement:
         blocked = self._attempt.blocked
         if blocked is not None:
-            said = pointer.refusal(self._work.step, blocked.reason, blocked.by)
-            raise ActionFailed(blocked.reason, said or why_blocked(blocked.reason, blocked.by), dispatched=False)
-        if not self._attempt.heard:
+            message = pointer.refusal(self._work.step, blocked.reason, blocked.by)
+            raise ActionFailed(blocked.reason, message or why_blocked(blocked.reason, blocked.by), dispatched=False)
+        if not self._attempt.message_count:
             state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
             raise ActionFailed("timeout", f"the page {state}", dispatched=False)
         return await self._missed(self._lookup)
 
 
 def why_blocked(reason: str, by: str) -> str:
-    """What a `blocked` message of the page agent means, in words."""
+    """Return the meaning of a `blocked` message in words."""
     texts = {
         "invisible": "the element is not visible",
         "disabled": "the element is disabled",

@@ -1,4 +1,4 @@
-"""Requests that leave after the press which caused them has ended."""
+"""Requests that a press causes after its step has ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -47,18 +47,18 @@ class Latecomers:
         if len(self._presses) > PRESSES_KEPT:
             del self._presses[next(iter(self._presses))]
 
-    def hear(self, tab: Tab, method: str, params: Mapping[str, Any], *, beside: Recorder | None) -> None:
+    def on_event(self, tab: Tab, method: str, params: Mapping[str, Any], *, beside: Recorder | None) -> None:
         """Take an event that came while no press was under way; `beside` records the present step."""
         press = self._latest
-        if press is not None and tab.main.id in _tabs_of(press.recorder):
+        if press is not None and tab.main.id in press.recorder.tab_ids:
             if press.recorder is not beside:
-                press.recorder.hear(tab.traffic, method, params)
+                press.recorder.on_event(tab.traffic, method, params)
         elif method == "Network.requestWillBeSent" and params["request"]["method"].upper() not in SAFE_METHODS:
             self._usual.add((params["request"]["method"].upper(), without_query(params["request"]["url"])))
 
     def pressed(self) -> dict[str, Pressed]:
         """List each press with all that it has sent, by the fingerprint of its step."""
-        return {fingerprint: _told(press) for fingerprint, press in self._presses.items()}
+        return {fingerprint: _report(press) for fingerprint, press in self._presses.items()}
 
     @property
     def _latest(self) -> _Press | None:
@@ -66,11 +66,7 @@ class Latecomers:
         return latest if latest is not None and latest.is_open else None
 
 
-def _tabs_of(recorder: Recorder) -> tuple[str, ...]:
-    return (recorder.top_id, *recorder.popups)
-
-
-def _told(press: _Press) -> Pressed:
+def _report(press: _Press) -> Pressed:
     evidence = press.recorder.evidence()
     own = tuple(request for request in evidence.requests if (request.method, request.url) not in press.usual)
     return Pressed(evidence.model_copy(update={"requests": own}), press.given_at, press.is_open)

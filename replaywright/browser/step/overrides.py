@@ -1,10 +1,10 @@
-"""Which override rules are due on a page, by one question to each of its frames."""
+"""Evaluation of override rules on a page, by one call to each of its frames."""
 
 import asyncio
 from collections.abc import Sequence
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Tab, script_for
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.step.attempt import joined
 from replaywright.domain.page.observed import AssertionContext, Probe, ProbeResult
 from replaywright.domain.predicate.predicates import probes_of
@@ -13,11 +13,11 @@ from replaywright.domain.step.overrides import OverrideRule, due_in
 ANSWER_S = 0.25
 """A frame that has not answered by then has no say. It answers in a few milliseconds unless a script keeps it busy."""
 FRAMES_LIMIT = 50
-"""So many frames are asked, outer ones first."""
+"""Limit of frames that are asked, outer ones first."""
 
 
 async def due(tab: Tab, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
-    """Those of `rules` whose `when` holds in `tab` now; none while the top document does not answer."""
+    """Return the `rules` whose `when` holds in `tab`; none while the top document does not answer."""
     probes = probes_of(rule.when for rule in rules if rule.when is not None)
     answers = await _answers(tab, probes) if probes else ()
     if answers is None:
@@ -29,13 +29,13 @@ async def due(tab: Tab, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ..
 async def _answers(tab: Tab, probes: Sequence[Probe]) -> tuple[ProbeResult, ...] | None:
     frames = tab.worlds()[:FRAMES_LIMIT]
     script = script_for("probe", [probe.model_dump(by_alias=True, exclude_none=True) for probe in probes])
-    told = await asyncio.gather(
+    reply = await asyncio.gather(
         *(tab.call(frame, script, timeout_s=ANSWER_S) for frame in frames), return_exceptions=True
     )
     parts: list[tuple[ProbeResult, ...]] = []
-    for frame, answer in zip(frames, told, strict=True):
+    for frame, answer in zip(frames, reply, strict=True):
         if isinstance(answer, BaseException):
-            if not isinstance(answer, WireFailed):
+            if not isinstance(answer, CdpFailed):
                 raise answer
             if frame is tab.main:
                 return None

@@ -1,12 +1,12 @@
-"""Steps on the page as a whole: navigation, tabs, keys for whatever has the focus, and scrolling."""
+"""Steps on the whole page: navigation, tabs, keys for the focused element, and scrolling."""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import entering, hand, keys
 from replaywright.browser.input.dispatch import delivered
 from replaywright.browser.step import consequences
@@ -18,7 +18,7 @@ from replaywright.domain.task.steps import GoBack, Goto, Paste, Press, Scroll, S
 from replaywright.errors import ActionFailed, InputInvalid
 
 _ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
-"""What a navigation comes to."""
+"""Possible results of a navigation."""
 _ABORTED = "net::ERR_ABORTED"
 
 _SCROLL_PAGE = """(to => {
@@ -43,7 +43,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     """
     await _end_guards(context)
     context.expectation.ask(context.tab, watch=needs_proof(step))
-    await context.session.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
+    await context.tabs.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
     context.before = context.expectation.verdicts(context.tab)
     if context.work.secrets:
         await entering.require_allowed(context.tab, await entering.focused_frame(context.tab), context.work.secrets)
@@ -52,7 +52,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     if context.work.secrets:
         await _enter_secret(context)
     elif isinstance(step, Press):
-        keys.parse(step.keys)  # a key that does not exist touches nothing
+        keys.parse(step.keys)  # raises for an unknown key before anything is touched
         context.dispatched = True
         await _press(context, step.keys)
     elif isinstance(step, Paste) and not context.work.text:
@@ -60,7 +60,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
         await _press(context, "Delete")
     elif isinstance(step, Paste):
         frame = await entering.focused_frame(context.tab)
-        async with entering.carried(context.session, context.tab, frame, context.work.text):
+        async with entering.carried(context.tabs, context.tab, frame, context.work.text):
             context.dispatched = True
             await _press(context, "Control+V")
     else:
@@ -79,19 +79,19 @@ async def _enter_secret(context: StepContext) -> None:
 
 
 async def _end_guards(context: StepContext) -> None:
-    """The guard of the step before, on its element, is not for the keys of this one; input overtakes scripts."""
+    """End the guard of the previous step, so that it does not stop this step's keys."""
 
     async def end(frame: Frame) -> None:
         try:
             await context.tab.call(frame, script_for("cancel"), timeout_s=context.deadline.left(1.0))
-        except WireFailed:  # the frame went away, or hangs: it takes no input either
+        except CdpFailed:  # the frame is gone or hangs: it takes no input either
             return
 
     await asyncio.gather(*(end(frame) for frame in context.tab.worlds()))
 
 
 async def _press(context: StepContext, combination: str) -> None:
-    posted = hand.press(context.tab.wire, combination)
+    posted = hand.press(context.tab.cdp, combination)
     await delivered(context, posted, lambda: Cause.NEW_DOCUMENT in context.armed.causes or context.tab.closed)
 
 
@@ -99,31 +99,31 @@ async def _press(context: StepContext, combination: str) -> None:
 
 
 async def switch_tab(context: StepContext, step: SwitchTab) -> None:
-    """Make the one tab that answers to the step the current one.
+    """Make the only tab that matches the step the current one.
 
     Raises:
         ActionFailed: `no_such_tab`, `ambiguous_tab`.
     """
-    session = context.session
+    tabs = context.tabs
 
     def matching() -> list[Tab]:
-        tabs = [tab for tab in session.tabs if not tab.closed]
+        opened = tabs.open_tabs
         if step.tab is not None:
-            return tabs[-1:] if step.tab == "latest" else tabs[:1]
+            return opened[-1:] if step.tab == "latest" else opened[:1]
         if step.url_contains is not None:
-            return [tab for tab in tabs if step.url_contains in tab.url]
-        return [tab for tab in tabs if (step.title_contains or "") in tab.title]
+            return [tab for tab in opened if step.url_contains in tab.url]
+        return [tab for tab in opened if (step.title_contains or "") in tab.title]
 
-    await session.until(lambda: not session.opening and len(matching()) > 0, context.deadline.left())
+    await tabs.until(lambda: not tabs.is_opening and len(matching()) > 0, context.deadline.left())
     found = matching()
     if len(found) != 1:
-        shown = ", ".join(repr(without_query(tab.url)) for tab in session.tabs)
+        shown = ", ".join(repr(without_query(tab.url)) for tab in tabs.attached)
         reason = "ambiguous_tab" if found else "no_such_tab"
         raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
-    session.make_current(found[0])
+    tabs.make_current(found[0])
     context.tab = found[0]
-    await context.tab.wire.send("Page.bringToFront", timeout_s=5)
-    await session.until(lambda: context.tab.main.loaded, context.deadline.left())
+    await context.tab.cdp.send("Page.bringToFront", timeout_s=5)
+    await tabs.until(lambda: context.tab.main.loaded, context.deadline.left())
 
 
 async def close_tab(context: StepContext) -> None:
@@ -132,19 +132,19 @@ async def close_tab(context: StepContext) -> None:
     Raises:
         ActionFailed: `last_tab`; `held_by_dialog`: the page asked, and stayed; `timeout`.
     """
-    session = context.session
-    if len([tab for tab in session.tabs if not tab.closed]) == 1:
+    tabs = context.tabs
+    if len(tabs.open_tabs) == 1:
         raise ActionFailed("last_tab", "this is the only tab; closing it would end the session", dispatched=False)
     tab = context.tab
-    await context.left_alone()
+    await context.until_read()
     context.arm()
     context.dispatched = True
-    tab.wire.tell("Page.close")
-    await session.until(lambda: tab.closed or context.is_held(), context.deadline.left())
+    tab.cdp.notify("Page.close")
+    await tabs.until(lambda: tab.closed or context.is_held(), context.deadline.left())
     if not tab.closed:
         context.fail_if_held()
         context.fail("timeout", "the tab did not close")
-    context.tab = session.current
+    context.tab = tabs.current
 
 
 # ------------------------------------------------------------------------------------------------ navigation
@@ -165,7 +165,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     context.dispatched = True
     error = await _answer_to(context, command, params)
     if error == _ABORTED and not recorder.causes and not context.is_held():
-        # Chromium drops what comes right after a navigation that a dialog held; and to get a page twice is safe.
+        # Chromium drops a navigation right after one that a dialog held; a second GET is safe.
         error = await _answer_to(context, command, params)
     context.fail_if_held()
     if tab.main.unreachable and not error:
@@ -174,7 +174,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
         context.fail("navigation_failed", f"the page could not be opened: {error}")
     if not any(cause in recorder.causes for cause in _ARRIVED):
         context.fail("timeout", "the page did not come in time")
-    await context.session.until(lambda: tab.main.loaded and not tab.main.loading, context.deadline.left())
+    await context.tabs.until(lambda: tab.main.loaded and not tab.main.loading, context.deadline.left())
     if not tab.main.loaded and Cause.NEW_DOCUMENT in recorder.causes:
         context.fail("timeout", "the document did not arrive completely in time")
     status = tab.traffic.statuses.get(tab.main.loader, 0)
@@ -183,7 +183,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
 
 
 async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any]]:
-    """The browser's command and its parameters."""
+    """Return the browser's command and its parameters."""
     if isinstance(step, Goto):
         try:
             address = web_address(step.url, "goto")
@@ -191,7 +191,7 @@ async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any
             reason = "address_refused" if is_web(step.url) else "scheme_refused"
             raise ActionFailed(reason, str(exc), dispatched=False) from exc
         return "Page.navigate", {"url": address.url}
-    history = await tab.wire.send("Page.getNavigationHistory")
+    history = await tab.cdp.send("Page.getNavigationHistory")
     position = history["currentIndex"] - 1
     if position < 0:
         raise ActionFailed("no_history", "there is no page to go back to", dispatched=False)
@@ -199,12 +199,12 @@ async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any
 
 
 async def _answer_to(context: StepContext, command: str, params: dict[str, Any]) -> str:
-    """What the browser says of a navigation: "", or why there is none."""
-    recorder, pulse = context.armed, context.session.pulse
-    sent = context.tab.wire.post(command, params)
+    """Send a navigation command; return the browser's error, or ""."""
+    recorder, pulse = context.armed, context.tabs.pulse
+    sent = context.tab.cdp.post(command, params)
     sent.add_done_callback(lambda _: pulse.beat())
-    # The answer to Page.navigate comes when the document is there, or cannot be had.
-    await context.session.until(
+    # Page.navigate is answered when the document is there, or failed.
+    await context.tabs.until(
         lambda: (
             (sent.done() or command != "Page.navigate")
             and (_error_of(sent) != "" or context.is_held() or any(cause in recorder.causes for cause in _ARRIVED))
@@ -218,7 +218,7 @@ def _error_of(sent: "asyncio.Future[Mapping[str, Any]]") -> str:
     if not sent.done() or sent.cancelled():
         return ""
     if (failed := sent.exception()) is not None:
-        if isinstance(failed, WireFailed) and not failed.closed and not failed.timed_out:
+        if isinstance(failed, CdpFailed) and not failed.closed and not failed.timed_out:
             return failed.message
         raise failed
     return str(sent.result().get("errorText") or "")

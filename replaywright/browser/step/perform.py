@@ -1,22 +1,22 @@
-"""One step in the browser: find, act once, wait for what it set off, and check what is expected."""
+"""One step in the browser: find, act once, wait for the consequences, verify the expectation."""
 
 import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.devtools.evidence import Recorder
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.devtools.wire import WireFailed
 from replaywright.browser.input import choosing, pointer, uploads
-from replaywright.browser.input.dispatch import Dispatch
+from replaywright.browser.input.dispatch import InputDispatch
 from replaywright.browser.reading import extraction, places, snapshots
 from replaywright.browser.step import consequences, page_steps
 from replaywright.browser.step.attempt import Ready
-from replaywright.browser.step.find import Finder, Found, Missed, Patience
+from replaywright.browser.step.environment import StepEnvironment
+from replaywright.browser.step.find import Finder, FoundElement, MissedElement
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshots import Snapshot
@@ -24,7 +24,7 @@ from replaywright.domain.page.targets import Box, Target
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.proof.proof import needs_proof, proof_of
-from replaywright.domain.step.outcomes import Evidence, Lookup, Proof
+from replaywright.domain.step.outcomes import Lookup, Proof
 from replaywright.domain.task.actions import ACTIONS, effect_of
 from replaywright.domain.task.steps import (
     Check,
@@ -50,31 +50,28 @@ from replaywright.errors import ActionFailed
 from replaywright.killpoints import hit
 from replaywright.ports import BeforeDispatch, Report, Work
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-
 _STOPPED_TRIES = 3
-"""How often a press that was stopped is given again: pages shift while they are put together."""
+"""Repetitions of a stopped press: pages shift while they are rendered."""
 
 _SECOND_LOOK_S = 0.3
-"""After which a page that was learned is read a second time."""
+"""Interval between two readings of a page while learning."""
 _PROOF_S = 0.5
-"""How long a press of which nothing came so far is given to show that it did something."""
+"""Wait for the effect of a press without one so far."""
 
 UNRESPONSIVE_S = 10.0
-"""What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
+"""Time beyond the step's budget for a browser that does not answer."""
 
 _RETRIED_NEEDS = frozenset({"click", "check", "expand", "hover"})
-"""Pointer inputs that may be given again after a stop while the page has seen none of them."""
+"""Pointer inputs that may be repeated after a stop while the page has seen none of them."""
 
 
 class StepRun:
     """Performs one `Work`."""
 
-    def __init__(self, session: "ChromiumSession", work: Work, before_dispatch: BeforeDispatch | None) -> None:
-        self._context = StepContext(session, work, before_dispatch)
-        self._dispatch = Dispatch(self._context)
-        self._evaluated = session.counts.evaluations
+    def __init__(self, environment: StepEnvironment, work: Work, before_dispatch: BeforeDispatch | None) -> None:
+        self.context = StepContext(environment, work, before_dispatch)
+        self._dispatch = InputDispatch(self.context)
+        self._evaluated = environment.tabs.counts.evaluations
         self._extracted: dict[str, Any] = {}
         self._begun = time.monotonic()
         self._found_at = 0.0
@@ -84,33 +81,14 @@ class StepRun:
         self._box: Box | None = None
 
     @property
-    def recorder(self) -> Recorder | None:
-        """What collects the evidence of the step; None before its input."""
-        return self._context.recorder
-
-    @property
     def is_press(self) -> bool:
-        """Tell whether the step sets something off that cannot be read from its element."""
-        return needs_proof(self._context.step)
-
-    @property
-    def given_at(self) -> float:
-        """When its input was given, in seconds since 1970; 0 before that."""
-        return self._context.given_at
-
-    @property
-    def dispatched(self) -> bool:
-        """Whether the page may have been touched."""
-        return self._context.dispatched
-
-    def evidence(self) -> Evidence:
-        """What was seen of the step so far; after its report, what remains to be told."""
-        return self._context.evidence()
+        """Return whether the step has effects that cannot be read from its element."""
+        return needs_proof(self.context.step)
 
     async def perform(self) -> Report:
-        """The whole step within its budget; see `BrowserSession.perform`."""
-        context = self._context
-        context.session.attempt = context.attempt
+        """Perform the whole step within its budget; see `BrowserSession.perform`."""
+        context = self.context
+        context.tabs.attempt = context.attempt
         context.attempt.on_ready = self._on_ready
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
@@ -128,16 +106,16 @@ class StepRun:
     # ------------------------------------------------------------------------------------ on one element
 
     async def _on_element(self) -> Report:
-        context, step = self._context, self._context.step
+        context, step = self.context, self.context.step
         spec = self._spec()
-        session = context.session
+        environment = context.environment
         files: Sequence[Path] = ()
         if isinstance(step, Upload):
-            allowed = uploads.allowed(step.files, session.upload_roots, session.guard.uploads)
-            files = await asyncio.to_thread(session.copies.of, allowed)
+            allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
+            files = await asyncio.to_thread(environment.copies.of, allowed)
         result = await self._find(spec)
         self._found_at = time.monotonic()
-        if isinstance(result, Missed):
+        if isinstance(result, MissedElement):
             return self._missed(result)
         context.frame = result.frame
         self._box = await self._boxed(result)
@@ -154,29 +132,29 @@ class StepRun:
         report = await self._verified(result.lookup, result.ready.target, acted=acted)
         return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
 
-    async def _boxed(self, found: Found) -> Box | None:
-        """Where the element is in the page; of one in a frame only where that is wanted, as it takes asking."""
-        tab, place = self._context.tab, found.ready.place
+    async def _boxed(self, found: FoundElement) -> Box | None:
+        """Return the element's box in the page; in frames only for pictures, as that takes calls."""
+        tab, place = self.context.tab, found.ready.place
         if place is None:
             return None
         if found.frame is tab.main:
             x, y = place.left + place.scroll_x, place.top + place.scroll_y
             return Box(x=x, y=y, width=place.right - place.left, height=place.bottom - place.top)
-        return await places.in_page(tab, found.frame, place) if self._context.work.is_pictured else None
+        return await places.in_page(tab, found.frame, place) if self.context.work.is_pictured else None
 
     async def _seen(self) -> Seen | None:
-        """The page after the step, and once more a moment later, so that it shows what changes by itself."""
+        """Return the page after the step, and again a moment later, to show spontaneous changes."""
         after, again = await self._snapshot(), None
         if after is None:
             return None
         if self._before is not None:
-            await self._context.session.until(lambda: False, _SECOND_LOOK_S)
+            await self.context.tabs.until(lambda: False, _SECOND_LOOK_S)
             again = await self._snapshot()
         return Seen(before=self._before, after=after, again=again)
 
-    async def _act(self, spec: dict[str, Any], found: Found, files: Sequence[Path]) -> bool:
-        """Give the input, and wait for all that it leads to; False if the page became as wanted without any of it."""
-        context, dispatch = self._context, self._dispatch
+    async def _act(self, spec: dict[str, Any], found: FoundElement, files: Sequence[Path]) -> bool:
+        """Give the input and wait for its consequences; return False if none was needed."""
+        context, dispatch = self.context, self._dispatch
         await dispatch.give(found, files)
         hit("given")
         tries = 0
@@ -194,9 +172,9 @@ class StepRun:
             await self._require_effect(spec, found)
         return True
 
-    async def _require_effect(self, spec: dict[str, Any], found: Found) -> None:
-        """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""
-        context, dispatch = self._context, self._dispatch
+    async def _require_effect(self, spec: dict[str, Any], found: FoundElement) -> None:
+        """Require the wanted value or state of the control; repeat the input where that may help."""
+        context, dispatch = self.context, self._dispatch
         while not await consequences.took_effect(context):
             if not consequences.has_another_way(context, found.ready, dispatch.tries):
                 consequences.require_effect(context)
@@ -209,7 +187,7 @@ class StepRun:
             dispatch.require_landed()
 
     def _spec(self) -> dict[str, Any]:
-        context, step = self._context, self._context.step
+        context, step = self.context, self.context.step
         return {
             "need": ACTIONS[action_of(step)].need,
             "text": context.work.text if isinstance(step, Fill | Type | Paste) and not context.work.secrets else None,
@@ -217,75 +195,66 @@ class StepRun:
             **choosing.spec_of(step),
             **pointer.spec_of(step),
             "wanted": isinstance(step, Check | Expand) if isinstance(step, Switch) else None,
-            "fields": extraction.told_fields(step.fields) if isinstance(step, Extract | ForEach) else None,
+            "fields": extraction.field_specs(step.fields) if isinstance(step, Extract | ForEach) else None,
             "files": {"count": len(step.files), "drop": bool(step.drop)} if isinstance(step, Upload) else None,
             "always": step.always,
             "hold": context.holds,
-            "probes": context.expectation.told_probes,
+            "probes": context.expectation.probe_specs,
             "before": needs_proof(step) or context.work.skip_if_holds,
             "settleMs": 250,
         }
 
-    async def _find(self, spec: dict[str, Any]) -> Found | Missed:
-        context = self._context
-        finder = Finder(
-            context.session,
-            work=context.work,
-            expectation=context.expectation,
-            deadline=context.deadline,
-            spec=spec,
-            patience=Patience(),
-        )
-        return await finder.find()
+    async def _find(self, spec: dict[str, Any]) -> FoundElement | MissedElement:
+        return await Finder(self.context, spec).find()
 
-    async def _find_again(self, spec: dict[str, Any], first: Found) -> Found:
-        context = self._context
+    async def _find_again(self, spec: dict[str, Any], first: FoundElement) -> FoundElement:
+        context = self.context
         covering = context.attempt.intercepted
         result = await self._find(spec)
-        if isinstance(result, Missed):
+        if isinstance(result, MissedElement):
             if covering is None:
                 consequences.require_effect(context)
                 context.fail("gone", "the element was gone before the step had its effect")
             message = f"the input was stopped: it would have met {covering.by}"
             raise ActionFailed("intercepted", message, dispatched=False)
-        return Found(first.lookup, result.frame, result.ready)
+        return FoundElement(first.lookup, result.frame, result.ready)
 
-    def _tries_after_a_stop(self, dispatch: Dispatch) -> int:
-        """How often an input that was stopped may be given again; one press that nobody saw is like none."""
-        step = self._context.step
+    def _tries_after_a_stop(self, dispatch: InputDispatch) -> int:
+        """Return how often a stopped input may be repeated: a press that the page did not see has no effect."""
+        step = self.context.step
         if ACTIONS[action_of(step)].need in _RETRIED_NEEDS and dispatch.is_untouched:
             return _STOPPED_TRIES
         return 1 if effect_of(action_of(step), step.effect, None).repeatable else 0
 
     def _on_ready(self, frame: Frame, ready: Ready) -> None:
-        context = self._context
+        context = self.context
         context.frame = frame
         context.before = context.expectation.verdicts(context.tab)
         if ready.point is None and not context.holds and not ready.state.get("already"):
-            context.go(frame)  # the agent goes on by itself, and everything from here on is its doing
+            context.go(frame)  # the agent goes on by itself: from here on, all events are consequences
 
-    async def _already_there(self, found: Found, *, acted: bool) -> Report:
-        """Nothing is left to be done; what is expected is still checked."""
+    async def _already_there(self, found: FoundElement, *, acted: bool) -> Report:
+        """Verify the expectation without any input."""
         self._acted_at = time.monotonic()
         return await self._verified(found.lookup, found.ready.target, acted=acted)
 
     def _held_before(self) -> bool:
-        """Whether the step is to be left alone when what it is to bring about holds already, and it does."""
-        before = self._context.before
-        return self._context.work.skip_if_holds and bool(before) and failing(before) is None
+        """Return whether the step is skipped because its expectation holds already."""
+        before = self.context.before
+        return self.context.work.skip_if_holds and bool(before) and failing(before) is None
 
-    def _missed(self, missed: Missed) -> Report:
-        context = self._context
+    def _missed(self, missed: MissedElement) -> Report:
+        context = self.context
         for frame in context.tab.worlds():
             if frame.id in context.attempt.asked:
-                context.tab.tell(frame, script_for("cancel"))
+                context.tab.notify(frame, script_for("cancel"))
         return self._report(missed.lookup, None, acted=False, snapshot=missed.snapshot)
 
     # ------------------------------------------------------------------------------------------ on the page
 
     async def _on_page(self) -> Report:
         self._found_at = time.monotonic()
-        context, step = self._context, self._context.step
+        context, step = self.context, self.context.step
         match step:
             case WaitFor():
                 if step.answers:  # it waits for what comes after the dialog
@@ -308,39 +277,39 @@ class StepRun:
         return await self._verified(Lookup(hit=True), None, acted=not isinstance(step, WaitFor))
 
     async def _read_page(self, step: Extract | ForEach) -> dict[str, Any]:
-        context, tab = self._context, self._context.tab
-        await context.session.until(lambda: bool(tab.main.context), context.deadline.left())
-        script = script_for("extract", context.attempt.token, extraction.told_fields(step.fields))
-        told = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
-        return extraction.read(step, told)
+        context, tab = self.context, self.context.tab
+        await context.tabs.until(lambda: bool(tab.main.context), context.deadline.left())
+        script = script_for("extract", context.attempt.token, extraction.field_specs(step.fields))
+        reply = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
+        return extraction.read(step, reply)
 
     # ----------------------------------------------------------------------------------------- afterwards
 
     async def look_again(self, report: Report, timeout_s: float) -> Report:
-        """The step's report by now: answers and expectations have `timeout_s` more, and nothing else is done."""
-        context, session = self._context, self._context.session
-        session.recorder, session.attempt = context.recorder, context.attempt
+        """Return the step's report after up to `timeout_s` more for answers and expectations."""
+        context, tabs = self.context, self.context.tabs
+        tabs.recorder, tabs.attempt = context.recorder, context.attempt
         context.deadline = Deadline(timeout_s)
         try:
             late = await self._verified(report.lookup, report.target)
         finally:
-            session.recorder = session.attempt = None
+            tabs.recorder = tabs.attempt = None
         return replace(late, before=report.before, seen=report.seen)
 
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
-        context = self._context
-        recorder, session = context.recorder, context.session
+        context = self.context
+        recorder, environment = context.recorder, context.environment
         await self._downloaded()
         since = context.armed_at if context.dispatched else None
         patient = isinstance(context.step, WaitFor)
-        after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
+        after = await environment.verified(context.expectation, context.deadline, since=since, patient=patient)
         if since is not None and await consequences.await_answers(context):
-            after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
+            after = await environment.verified(context.expectation, context.deadline, since=since, patient=patient)
         if acted and needs_proof(context.step):
             self._proof = await self._proven(after)
-            await self._downloaded()  # one may only have begun now, and be the proof
+            await self._downloaded()  # a download may have begun only now, and be the proof
         if recorder is not None:
-            after = (*after, *session.downloads.verdicts(recorder))
+            after = (*after, *environment.downloads.verdicts(recorder))
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
         if failing(after) is not None:
@@ -348,29 +317,31 @@ class StepRun:
         return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
 
     async def _downloaded(self) -> None:
-        """Wait until what the step has begun to download is here, or the step's time is up."""
-        session, recorder = self._context.session, self._context.recorder
+        """Wait until the step's downloads are complete, or its time is up."""
+        context, recorder = self.context, self.context.recorder
         if recorder is not None:
-            await session.until(lambda: not session.downloads.running(recorder), self._context.deadline.left())
+            downloads = context.environment.downloads
+            await context.tabs.until(lambda: not downloads.running(recorder), context.deadline.left())
 
     async def _proven(self, after: tuple[PredicateResult, ...]) -> Proof:
-        """What shows that the press did something; what comes of it may take a moment."""
-        context, proof = self._context, Proof.NONE
+        """Wait a moment for proof that the press had an effect."""
+        context, proof = self.context, Proof.NONE
 
         def shown() -> bool:
             nonlocal proof
-            url = context.session.current.url
-            proof = proof_of(context.before, after, self.evidence(), changed=context.attempt.changed, url=url)
+            url = context.tabs.current.url
+            proof = proof_of(context.before, after, context.evidence(), changed=context.attempt.changed, url=url)
             return proof is not Proof.NONE
 
-        await context.session.until(shown, context.deadline.left(_PROOF_S))
+        await context.tabs.until(shown, context.deadline.left(_PROOF_S))
         return proof
 
     async def _snapshot(self) -> Snapshot | None:
-        session = self._context.session
+        context = self.context
         try:
-            return await snapshots.take(session.current, session.typed, about=self._context.step.instruction)
-        except WireFailed:
+            typed = context.environment.typed
+            return await snapshots.take(context.tabs.current, typed, about=context.step.instruction)
+        except CdpFailed:
             return None
 
     def _report(
@@ -383,8 +354,8 @@ class StepRun:
         snapshot: Snapshot | None = None,
         verified_at: float = 0.0,
     ) -> Report:
-        context, session = self._context, self._context.session
-        tab = session.current
+        context = self.context
+        tab = context.tabs.current
         found_at, acted_at = self._found_at or time.monotonic(), self._acted_at
         return Report(
             lookup=lookup,
@@ -393,17 +364,17 @@ class StepRun:
             proof=self._proof,
             before=context.before,
             after=after,
-            evidence=self.evidence(),
+            evidence=context.evidence(),
             given_at=context.given_at,
             is_fresh=context.is_fresh,
-            downloads=session.downloads.report(context.recorder),
+            downloads=context.environment.downloads.report(context.recorder),
             url=tab.url,
             title=tab.title,
             page_fault=consequences.page_fault(context) if acted else "",
             extracted=self._extracted,
             box=self._box,
             snapshot=snapshot,
-            evaluations=session.counts.evaluations - self._evaluated,
+            evaluations=context.tabs.counts.evaluations - self._evaluated,
             locating_ms=(found_at - self._begun) * 1000,
             acting_ms=max(0.0, acted_at - found_at) * 1000,
             verifying_ms=max(0.0, verified_at - acted_at) * 1000 if acted_at else 0.0,

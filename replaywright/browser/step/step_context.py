@@ -1,14 +1,15 @@
-"""What the parts that perform one step share: how far it is, where it acts, and what was seen of it."""
+"""State of one step, shared by the modules that perform it."""
 
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from replaywright.browser.devtools.channel import WORLD, Frame, Tab
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.step.attempt import Attempt, Expectation
+from replaywright.browser.step.attempt import PageAttempt
+from replaywright.browser.step.environment import StepEnvironment
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
@@ -17,9 +18,6 @@ from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from replaywright.ports import BeforeDispatch, Work
 
-if TYPE_CHECKING:
-    from replaywright.browser.session import ChromiumSession
-
 _AFTERMATH_S = 1.0
 """Once an input is on its way, at least this long is spent on learning what became of it."""
 
@@ -27,40 +25,41 @@ _AFTERMATH_S = 1.0
 class StepContext:
     """One `Work` in one session, from its beginning to its report."""
 
-    def __init__(self, session: "ChromiumSession", work: Work, before_dispatch: BeforeDispatch | None) -> None:
-        self.session = session
+    def __init__(self, environment: StepEnvironment, work: Work, before_dispatch: BeforeDispatch | None) -> None:
+        self.environment = environment
+        self.tabs = environment.tabs
         self.work = work
         self.step = work.step
         self.before_dispatch = before_dispatch
-        self.holds = before_dispatch is not None or session.is_read
-        """Whether the page agent has to wait for a word before it does anything."""
+        self.holds = before_dispatch is not None or environment.is_read
+        """True if the page agent waits for permission before it acts."""
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False
-        """Whether the page may have been touched."""
-        self.expectation = Expectation.of(work.expect, session.next_token(), session.typed, session.custom)
-        self.tab: Tab = session.current
+        """True once the page may have been touched."""
+        self.expectation = environment.expectation(work.expect)
+        self.tab: Tab = self.tabs.current
         self.frame: Frame = self.tab.main
         self.before: tuple[PredicateResult, ...] = ()
-        """What held of the expectation before the step did anything."""
+        """Verdicts from before the step did anything."""
         self.recorder: Recorder | None = None
-        """Collects evidence since `arm`."""
+        """Recorder of evidence since `arm`."""
         self.armed_at = 0.0
         self.given_at = 0.0
-        """The same in seconds since 1970."""
+        """`armed_at` in seconds since 1970."""
         self._acted_in = ""
-        """The document that was shown then."""
+        """Document that was shown at `armed_at`."""
         self._preload: asyncio.Future[Mapping[str, Any]] | None = None
-        self._open_before = tuple(tab for tab in session.tabs if not tab.closed)
+        self._open_before = tuple(self.tabs.open_tabs)
         self._dialogs_before: tuple[str, ...] = ()
 
     @property
-    def attempt(self) -> Attempt:
-        """The page agent's attempt at this step."""
+    def attempt(self) -> PageAttempt:
+        """Return the page agent's attempt at this step."""
         return self.expectation.attempt
 
     @property
     def armed(self) -> Recorder:
-        """The recorder, once there is one."""
+        """Return the recorder; there must be one."""
         assert self.recorder is not None
         return self.recorder
 
@@ -68,22 +67,22 @@ class StepContext:
         """Raise `ActionFailed`, which says whether the page may have been touched."""
         raise ActionFailed(reason, message, dispatched=self.dispatched)
 
-    async def left_alone(self) -> None:
-        """Wait until the page is read for the checkpoint before the step; that is none of the step's time."""
+    async def until_read(self) -> None:
+        """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""
         begun = time.monotonic()
-        await self.session.left_alone()
+        await self.environment.until_read()
         self.deadline.ends += time.monotonic() - begun
 
     async def permitted(self, target: Target | None) -> None:
         """Wait until `target`, or the page, may be given something."""
-        await self.left_alone()
+        await self.until_read()
         if self.before_dispatch is not None:
             await self.before_dispatch(target, self.before)
 
     # ------------------------------------------------------------------------------------------- evidence
 
     def go(self, frame: Frame) -> None:
-        """From here on the page may be touched."""
+        """Begin to record: the page may be touched from here on."""
         self.deadline = Deadline(max(self.deadline.left(), _AFTERMATH_S))
         self.arm()
         self.attempt.renew(frame)
@@ -92,49 +91,49 @@ class StepContext:
     def arm(self, *, watch: bool = False) -> None:
         """Collect evidence from now on; have the expected new document answer without being asked."""
         self.armed_at, self.given_at = time.monotonic(), time.time()
-        self._acted_in = self.session.document
+        self._acted_in = self.tabs.document
         self.recorder = Recorder(self.frame.id, self.tab.main.id)
-        self.session.recorder = self.recorder
-        self._open_before = tuple(tab for tab in self.session.tabs if not tab.closed)
-        if self.work.causes is None or Cause.POPUP in self.work.causes:
-            self.session.hear_popups(self.recorder)
+        self.tabs.record(self.recorder, popups=self.work.causes is None or Cause.POPUP in self.work.causes)
+        self._open_before = tuple(self.tabs.open_tabs)
         expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)
         if expected and self.attempt.probes and self._preload is None:
             params = {"source": self.expectation.script, "worldName": WORLD}
-            self.expectation.preloaded = self.tab.wire
-            self._preload = self.tab.wire.post("Page.addScriptToEvaluateOnNewDocument", params)
+            self.expectation.preloaded = self.tab.cdp
+            self._preload = self.tab.cdp.post("Page.addScriptToEvaluateOnNewDocument", params)
 
     def remove_preload(self) -> None:
-        """New documents need not answer any more."""
+        """Remove the script that makes new documents answer."""
         if self._preload is not None:
             self._preload.add_done_callback(self._removed)
 
     def _removed(self, added: "asyncio.Future[Mapping[str, Any]]") -> None:
         if not added.cancelled() and added.exception() is None and not self.tab.closed:
-            self.tab.wire.tell("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]})
+            self.tab.cdp.notify(
+                "Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]}
+            )
 
     def evidence(self) -> Evidence:
-        """What was seen of the step so far; after its report, what remains to be told."""
+        """Return the evidence so far; after the report, the evidence that came later."""
         seen = Evidence() if self.recorder is None else self.recorder.evidence()
-        opened = [tab for tab in self.session.tabs_seen if tab not in self._open_before]
+        opened = [tab for tab in self.tabs.seen if tab not in self._open_before]
         tabs = [f"opened {_address(tab)}" for tab in opened]
         tabs += [f"closed {_address(tab)}" for tab in (*self._open_before, *opened) if tab.closed]
         if self.recorder is not None:
             tabs += ["opened and closed again"] * self.recorder.popups.count("")
-        self._dialogs_before += self.session.dialogs.earlier()
+        self._dialogs_before += self.environment.dialogs.earlier()
         dialogs = (*self._dialogs_before, *seen.dialogs)[:DIALOG_LIMIT]
         return seen.model_copy(update={"tabs": tuple(tabs[:LIST_LIMIT]), "dialogs": dialogs})
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the document that is shown was loaded after the input was given."""
-        is_loaded = self.session.current.url.startswith(("http://", "https://"))
-        return bool(self._acted_in) and is_loaded and self.session.document != self._acted_in
+        """Return whether the current document was loaded after the input."""
+        is_loaded = self.tabs.current.url.startswith(("http://", "https://"))
+        return bool(self._acted_in) and is_loaded and self.tabs.document != self._acted_in
 
     # ------------------------------------------------------------------------------- pages that ask to stay
 
     def is_held(self) -> bool:
-        """Whether the page has asked before it would be left, and was told to stay."""
+        """Return whether the page asked before it was left, and stayed."""
         return self.recorder is not None and self.recorder.stayed
 
     def fail_if_held(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from replaywright.browser.devtools.connection import Connection
+from replaywright.browser.devtools.connection import BrowserConnection
 
 COMMAND_TIMEOUT_S = 15.0
 """A command that is not answered by then belongs to a page that hangs."""
@@ -13,7 +13,7 @@ _NO_SESSION = -32001
 """Chromium's error for a command to a session that has ended."""
 
 
-class WireFailed(Exception):
+class CdpFailed(Exception):
     """A CDP command failed. Never leaves this package: what it means depends on who asked."""
 
     def __init__(self, method: str, message: str, *, timed_out: bool = False, closed: bool = False) -> None:
@@ -22,12 +22,12 @@ class WireFailed(Exception):
         self.message = message
         self.timed_out = timed_out
         self.closed = closed
-        """Whether there is no longer anyone to answer: the page or the browser is gone."""
+        """True when the page or the browser is gone."""
 
 
 @dataclass
-class Counts:
-    """What a session has cost so far."""
+class EvaluationCounter:
+    """Round trips of a session so far."""
 
     evaluations: int = 0
     """Scripts evaluated: each is one round trip through a page's main thread."""
@@ -43,24 +43,24 @@ class _Command:
     def fail(self, message: str, *, timed_out: bool = False, closed: bool = False) -> None:
         self.limit.cancel()
         if not self.answer.done():
-            self.answer.set_exception(WireFailed(self.method, message, timed_out=timed_out, closed=closed))
-            self.answer.exception()  # retrieved here, so that an answer nobody waits for is no unhandled error
+            self.answer.set_exception(CdpFailed(self.method, message, timed_out=timed_out, closed=closed))
+            self.answer.exception()  # retrieved here, so that an error without a waiter is not reported as unhandled
 
 
-class Wire:
-    """Sends commands in the order they are posted, and hands every event to one listener.
+class CdpSession:
+    """A CDP session: sends commands in order, and passes every event to one listener.
 
-    When the session has ended, the listener hears `closed`, once, after all that waited for an answer.
+    When the session ends, pending commands fail, and the listener receives the event `closed`.
     """
 
     def __init__(
         self,
-        connection: Connection,
+        connection: BrowserConnection,
         session: str,
-        listener: Callable[["Wire", str, Mapping[str, Any]], None],
-        counts: Counts,
+        listener: Callable[["CdpSession", str, Mapping[str, Any]], None],
+        counts: EvaluationCounter,
     ) -> None:
-        """`session` is the number that the browser has given it; "" for the browser's own."""
+        """Join the connection as `session`, an id that the browser gave; "" is the browser's own session."""
         self.connection = connection
         self._session = session
         self._listener = listener
@@ -72,8 +72,9 @@ class Wire:
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False
     ) -> asyncio.Future[Mapping[str, Any]]:
-        """Send without waiting; the future is the answer.
-        With `secret`, the error does not repeat what the browser said, as that may repeat the parameters.
+        """Send a command without waiting; the future is its answer.
+
+        With `secret`, errors leave out the browser's message, as that may repeat the parameters.
         """
         if method in ("Runtime.evaluate", "Runtime.callFunctionOn"):
             self._counts.evaluations += 1
@@ -87,8 +88,8 @@ class Wire:
             self._commands[number] = command
         return command.answer
 
-    def tell(self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False) -> None:
-        """Send; the answer does not matter."""
+    def notify(self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False) -> None:
+        """Send a command and ignore its answer."""
         _ = self.post(method, params, secret=secret)
 
     async def send(
@@ -99,10 +100,10 @@ class Wire:
         secret: bool = False,
         timeout_s: float = COMMAND_TIMEOUT_S,
     ) -> Mapping[str, Any]:
-        """Send, after everything that was posted before, and wait for the answer.
+        """Send a command after all that were posted before, and wait for its answer.
 
         Raises:
-            WireFailed: the browser refused, the session is closed, or no answer came in time.
+            CdpFailed: the browser refused, the session is closed, or no answer came in time.
         """
         answer = self.post(method, params, secret=secret)
         if timeout_s >= COMMAND_TIMEOUT_S:
@@ -111,18 +112,18 @@ class Wire:
             async with asyncio.timeout(timeout_s):
                 return await answer
         except TimeoutError:
-            raise WireFailed(method, f"no answer in {timeout_s:g} s", timed_out=True) from None
+            raise CdpFailed(method, f"no answer in {timeout_s:g} s", timed_out=True) from None
 
     async def attached(
-        self, target: str, listener: Callable[["Wire", str, Mapping[str, Any]], None], counts: Counts
-    ) -> "Wire":
-        """A session of its own for a page; this one is the browser's.
+        self, target: str, listener: Callable[["CdpSession", str, Mapping[str, Any]], None], counts: EvaluationCounter
+    ) -> "CdpSession":
+        """Return a new session for a page; this one is the browser's.
 
         Raises:
-            WireFailed: there is no such page.
+            CdpFailed: there is no such page.
         """
-        told = await self.send("Target.attachToTarget", {"targetId": target, "flatten": True})
-        return Wire(self.connection, told["sessionId"], listener, counts)
+        message = await self.send("Target.attachToTarget", {"targetId": target, "flatten": True})
+        return CdpSession(self.connection, message["sessionId"], listener, counts)
 
     def close(self) -> None:
         """Stop listening, and give up what is still on its way."""
@@ -132,27 +133,27 @@ class Wire:
 
     # ------------------------------------------------------------------------------- what the connection tells
 
-    def answered(self, number: int, told: Mapping[str, Any]) -> None:
-        """The answer to one command."""
+    def on_answer(self, number: int, message: Mapping[str, Any]) -> None:
+        """Receive the answer to a command."""
         command = self._commands.pop(number, None)
         if command is None:
             return
         command.limit.cancel()
-        error = told.get("error")
+        error = message.get("error")
         if error is not None:
             closed = error.get("code") == _NO_SESSION
             command.fail(error["message"] if closed or not command.secret else "failed", closed=closed)
         elif not command.answer.done():
-            command.answer.set_result(told.get("result") or {})
+            command.answer.set_result(message.get("result") or {})
 
-    def heard(self, method: str, params: Mapping[str, Any]) -> None:
-        """An event."""
-        if method == "Inspector.targetCrashed":  # what waits for the page gets no answer
+    def on_event(self, method: str, params: Mapping[str, Any]) -> None:
+        """Receive an event."""
+        if method == "Inspector.targetCrashed":  # pending commands get no answer
             self._fail_all("the page crashed")
         self._listener(self, method, params)
 
-    def ended(self) -> None:
-        """Nobody answers any more."""
+    def on_end(self) -> None:
+        """Note that the connection or the session has ended."""
         if not self._is_closed:
             self.close()
             self._listener(self, "closed", {})
