@@ -12,7 +12,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,12 +47,11 @@ from replaywright.sealing.codec import sealed
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import codec_keys_of
 
-__all__ = ["Client", "Ending", "Run", "RunFailed"]
+__all__ = ["Client", "Ending", "Run", "RunFailed", "StartOptions"]
 
 _log = logging.getLogger(__name__)
 
 _Answer = TypeVar("_Answer")
-_NOTHING_SAID = Budget()
 
 
 class RunFailed(ReplaywrightError):
@@ -66,6 +65,26 @@ class RunFailed(ReplaywrightError):
         """`failed`, `blocked` (by a rule of the policy), `cancelled`, `terminated` or `timed_out`."""
         self.result: RunResult = result
         """What is known of it: the step, the reason as a code, the message, what it cost."""
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """Options of a run that is started."""
+
+    mode: Mode = Mode.AUTO
+    """`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model."""
+    heal: Heal = Heal.AUTO
+    """Reaction to a changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`)."""
+    budget: Budget = field(default_factory=Budget)
+    """Limit on model use, beside that of the task; the policy's caps still hold."""
+    on_failure: OnFailure | None = None
+    """When nothing mends a failed step: `fail`, or `ask` a person. None: as the task says."""
+    pictures: Pictures | None = None
+    """Steps whose pictures are kept. None: those that are learned, healed or fail."""
+    fresh: bool = False
+    """For a goal: learn it even if a skill exists."""
+    wait_for_others: bool = True
+    """For a goal: while another run learns the same, wait for its skill."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +200,9 @@ class Run:
             await self.handle.cancel(reason=reason)
 
 
+_DEFAULTS = StartOptions()
+
+
 class Client:
     """Starts runs, and finds those that were started."""
 
@@ -230,13 +252,7 @@ class Client:
         values: Mapping[str, str] | None = None,
         *,
         run_id: str = "",
-        mode: Mode = Mode.AUTO,
-        heal: Heal = Heal.AUTO,
-        budget: Budget = _NOTHING_SAID,
-        on_failure: OnFailure | None = None,
-        pictures: Pictures | None = None,
-        fresh: bool = False,
-        wait_for_others: bool = True,
+        options: StartOptions = _DEFAULTS,
     ) -> Run:
         """Start a run and return at once.
 
@@ -245,13 +261,7 @@ class Client:
             values: Of the task's parameters, each as text; those that have a default may be left out.
             run_id: A name of your own, such as that of the order that is done: it serves once, so that a start that is
                 repeated does nothing twice. Empty: one is made of task, site and time.
-            mode: `auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model.
-            heal: A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).
-            budget: What it may spend on models, beside what the task says and never more than the policy allows.
-            on_failure: When nothing mends a failed step: `fail`, or `ask` a person. None: what the task says.
-            pictures: Of which steps some are kept. None: what the settings say.
-            fresh: Of a goal: learn it, whatever skill there is.
-            wait_for_others: Of a goal: while another run learns the same, wait for what it learns.
+            options: Mode, healing, budget and what else shapes the run.
 
         Raises:
             RunExists: there is, or was, a run with this id; `client.run_of(run_id)` finds it.
@@ -260,18 +270,7 @@ class Client:
         """
         wanted = _task_of(task)
         bound = bind_parameters(wanted, values or {}, place="values.")
-        order = Order(
-            wanted,
-            bound,
-            run_id or new_run_id(wanted, bound),
-            mode,
-            heal,
-            budget,
-            on_failure,
-            pictures=pictures,
-            fresh=fresh,
-            wait_for_others=wait_for_others,
-        )
+        order = Order(wanted, bound, run_id or new_run_id(wanted, bound), **vars(options))
         await start(self._here, order)
         return self.run_of(order.run_id)
 

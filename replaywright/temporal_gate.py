@@ -147,7 +147,7 @@ def _ui(port: int, key: bytes) -> "ASGIApp":
     from starlette.responses import PlainTextResponse, StreamingResponse  # noqa: PLC0415
 
     from replaywright.dashboard.entrance import Entrance  # noqa: PLC0415
-    from replaywright.dashboard.guard import Guard, Guarded  # noqa: PLC0415
+    from replaywright.dashboard.guard import AccessGuard, Guarded  # noqa: PLC0415
 
     client = httpx.AsyncClient(base_url=f"http://{_LOOPBACK}:{UI_PORT}", trust_env=False, timeout=60)
 
@@ -182,7 +182,7 @@ def _ui(port: int, key: bytes) -> "ASGIApp":
     pages = Guarded(
         "Temporal's UI", "`replaywright up` or `replaywright show RUN`", "replaywright-temporal-ui", _METHODS, _HEADERS
     )
-    return Guard(pass_on, hosts=[host], origins=[f"http://{host}"], pages=pages, entrance=entrance, path="/")
+    return AccessGuard(pass_on, hosts=[host], origins=[f"http://{host}"], pages=pages, entrance=entrance, path="/")
 
 
 async def _serve(

@@ -76,7 +76,7 @@ def one_line(error: ReplaywrightError) -> str:
     )
 
 
-class Command(TyperCommand):
+class CliCommand(TyperCommand):
     """A command whose errors end as one line on standard error and a defined exit status."""
 
     def invoke(self, ctx: Any) -> Any:

@@ -68,12 +68,12 @@ async def _runs(settings: Settings) -> list[Offer]:
 
 
 async def _skills(settings: Settings) -> list[Offer]:
-    from replaywright.cli.skills.skill_store import knowledge_base  # noqa: PLC0415
+    from replaywright.cli.servers.store import open_store  # noqa: PLC0415
 
     if settings.redis_url is None and not _is_running(settings):
         return []
-    async with knowledge_base(settings) as base:
-        return [(skill.name, skill.label) for skill in await base.skills.all(base.tenant)]
+    async with open_store(settings) as store:
+        return [(skill.name, skill.label) for skill in await store.knowledge.skills.all(store.tenant)]
 
 
 def _is_running(settings: Settings) -> bool:

@@ -1,5 +1,6 @@
-"""Groups of commands, and commands that take their options as dataclasses."""
+"""Groups of commands, and commands that are coroutines or take their options as dataclasses."""
 
+import asyncio
 import functools
 import inspect
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from replaywright.cli.command import Command
+from replaywright.cli.command import CliCommand
 
 
 class SortedCommands(TyperGroup):
@@ -34,11 +35,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Application(typer.Typer):
-    """A group of commands whose errors end as `Command` says, and whose options may come as dataclasses."""
+    """A group of commands whose errors end as `CliCommand` says, and whose options may come as dataclasses."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
         """Register a function as a command."""
-        register = super().command(name, cls=Command, **settings)
+        register = super().command(name, cls=CliCommand, **settings)
 
         def registered(function: _Function) -> _Function:
             register(_with_options(function))
@@ -83,7 +84,8 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(**given: Any) -> Any:
         for name, kind in gathered.items():
             given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        return function(**given)
+        result = function(**given)
+        return asyncio.run(result) if inspect.iscoroutine(result) else result
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

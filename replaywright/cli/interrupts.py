@@ -31,7 +31,7 @@ def interrupts(pressed: Callable[[], object], *signals: signal.Signals) -> Itera
             signal.signal(number, before[number])
 
 
-class Ending:
+class StopRequest:
     """A command's end, as its user asks for it: the first signal asks, the second says at once."""
 
     def __init__(self) -> None:

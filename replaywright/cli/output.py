@@ -5,7 +5,7 @@ Text from pages, models and files passes `plain` first: it can neither colour, m
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -65,6 +65,11 @@ def say_on_standard_error(text: str) -> None:
     print_line(text, style="dim", console=standard_error())
 
 
+def warn(text: str) -> None:
+    """Print a warning on standard error."""
+    print_line(text, style="yellow", console=standard_error())
+
+
 def say_error(text: str) -> None:
     """One line on standard error."""
     print_line(text, style="red", console=standard_error())
@@ -73,6 +78,14 @@ def say_error(text: str) -> None:
 def print_json(data: Any, *, indent: int | None = None) -> None:
     """One JSON document on standard output."""
     standard_output().print(Text(json.dumps(data, ensure_ascii=True, indent=indent)), soft_wrap=True)
+
+
+def print_result(text: str, data: Mapping[str, Any], *, json: bool, style: str = "") -> None:
+    """Print the result of a command: `data` as JSON, or else `text`."""
+    if json:
+        print_json(data)
+    else:
+        print_line(text, style=style)
 
 
 def json_text(data: Any) -> str:

@@ -15,7 +15,7 @@ from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page
 from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of
 from replaywright.dashboard.rendering import HERE, rendered
-from replaywright.dashboard.views import Source, WaitingRun
+from replaywright.dashboard.views import DashboardSource, WaitingRun
 from replaywright.errors import ReplaywrightError
 
 STREAMS = 64
@@ -28,7 +28,7 @@ _WAITING_HOLDS_S = 2.0
 class Dashboard:
     """Pages over a source. Who may see them is the guard's business."""
 
-    def __init__(self, source: Source, *, tenant: str, every_s: float = 1.0) -> None:
+    def __init__(self, source: DashboardSource, *, tenant: str, every_s: float = 1.0) -> None:
         """Show what the source reads.
 
         Args:

@@ -56,7 +56,7 @@ class Guarded:
 _DASHBOARD = Guarded("the dashboard", "`replaywright dashboard`", COOKIE, ("GET", "HEAD"), HEADERS)
 
 
-class Guard:
+class AccessGuard:
     """Lets those requests through to the pages that may be answered, and adds what every answer says of itself."""
 
     def __init__(

@@ -17,7 +17,7 @@ _WORDS: dict[Level, str] = {
 
 
 @dataclass(frozen=True)
-class Health:
+class SuccessRate:
     """What recent runs say."""
 
     level: Level
@@ -31,8 +31,8 @@ class Health:
         return _WORDS[self.level] if self.recent else "no runs yet"
 
 
-def health_of(rate: Rate) -> Health:
+def health_of(rate: Rate) -> SuccessRate:
     """The health that this rate means."""
     known = StepRate(done=sum(rate.recent), of=len(rate.recent))
     level: Level = "asks" if known.asks else "warns" if known.warns else "good" if known.of >= ENOUGH else "unknown"
-    return Health(level, rate.rolling, rate.recent)
+    return SuccessRate(level, rate.rolling, rate.recent)

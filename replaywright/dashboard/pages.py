@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from replaywright.dashboard.rendering import rendered
 from replaywright.dashboard.sorting import Column, ordered
-from replaywright.dashboard.views import FILTERS, Source, run_filter
+from replaywright.dashboard.views import FILTERS, DashboardSource, run_filter
 from replaywright.domain.skill.cache_statistics import SiteCounts
 from replaywright.domain.skill.skills import Skill, SkillStatistics
 from replaywright.domain.skill.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW
@@ -31,10 +31,10 @@ class Page:
 
 
 Parameters = Mapping[str, str]
-Build = Callable[[Source, Parameters], Awaitable[Page]]
+Build = Callable[[DashboardSource, Parameters], Awaitable[Page]]
 
 
-async def runs(source: Source, given: Parameters) -> Page:
+async def runs(source: DashboardSource, given: Parameters) -> Page:
     """All runs, filtered, a page of them at a time."""
     wanted = run_filter(given)
     found = await source.runs(wanted)
@@ -43,7 +43,7 @@ async def runs(source: Source, given: Parameters) -> Page:
     return Page("Runs", "runs", "runs.html", regions, context)
 
 
-async def run(source: Source, given: Parameters) -> Page:
+async def run(source: DashboardSource, given: Parameters) -> Page:
     """One run."""
     view = await source.run(_needed(given, "id"))
     context = {"view": view, "row": view.row}
@@ -52,7 +52,7 @@ async def run(source: Source, given: Parameters) -> Page:
     return Page(view.row.task, "runs", "run.html", regions, context, is_final=view.row.is_over)
 
 
-async def inbox(source: Source, _given: Parameters) -> Page:
+async def inbox(source: DashboardSource, _given: Parameters) -> Page:
     """The runs that wait for a person."""
     waiting = await source.inbox()
     regions = {"inbox": rendered("regions/inbox.html", waiting=waiting)}
@@ -69,7 +69,7 @@ _SKILL_COLUMNS: tuple[Column[tuple[Skill, SkillStatistics]], ...] = (
 )
 
 
-async def skills(source: Source, given: Parameters) -> Page:
+async def skills(source: DashboardSource, given: Parameters) -> Page:
     """All skills, with how well they go."""
     found = ordered(await source.skills(), _SKILL_COLUMNS, given)
     context = {"skills": found, "warn": WARN_BELOW, "ask": ASK_BELOW, "enough": ENOUGH}
@@ -77,7 +77,7 @@ async def skills(source: Source, given: Parameters) -> Page:
     return Page("Skills", "skills", "skills.html", regions, context)
 
 
-async def skill(source: Source, given: Parameters) -> Page:
+async def skill(source: DashboardSource, given: Parameters) -> Page:
     """One skill."""
     name, version = _needed(given, "name"), _whole(given, "version")
     record = await source.skill(name, version)
@@ -85,7 +85,7 @@ async def skill(source: Source, given: Parameters) -> Page:
     return Page(record.skill.label or name, "skills", "skill.html", regions, {"record": record})
 
 
-async def changes(source: Source, given: Parameters) -> Page:
+async def changes(source: DashboardSource, given: Parameters) -> Page:
     """How two versions of a skill differ."""
     name = _needed(given, "name")
     record = await source.skill(name)
@@ -109,7 +109,7 @@ _SITE_COLUMNS: tuple[Column[SiteCounts], ...] = (
 )
 
 
-async def cache(source: Source, given: Parameters) -> Page:
+async def cache(source: DashboardSource, given: Parameters) -> Page:
     """How the action cache serves."""
     view = await source.cache()
     sites = ordered(view.statistics.sites, _SITE_COLUMNS, given)

@@ -137,7 +137,7 @@ class RunDetail:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A page that needs no other file, and under which policy it may be served."""
 
     html: str
@@ -166,7 +166,7 @@ class CacheView:
     last_refused: str = ""
 
 
-class Source(Protocol):
+class DashboardSource(Protocol):
     """Reads what there is, of one tenant only.
 
     Each method raises `InputInvalid` for what is not there, `StackFailed` when Temporal does not answer, and
@@ -179,7 +179,7 @@ class Source(Protocol):
     async def run(self, run_id: str) -> RunDetail:
         """One run."""
 
-    async def report(self, run_id: str) -> Report:
+    async def report(self, run_id: str) -> ReportPage:
         """The report of a run."""
 
     async def picture(self, run_id: str) -> bytes:

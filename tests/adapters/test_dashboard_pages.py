@@ -16,7 +16,7 @@ import uvicorn
 from playwright.async_api import Browser, async_playwright, expect
 
 from replaywright.dashboard.app import Dashboard
-from replaywright.dashboard.guard import Guard
+from replaywright.dashboard.guard import AccessGuard
 from replaywright.errors import StackFailed
 from tests.unit.dashboard import PICTURE, RUNNING, WAITING, FakeSource, ended, full
 
@@ -56,7 +56,7 @@ async def served(source: FakeSource) -> AsyncIterator[tuple[str, str]]:
         listener.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{listener.getsockname()[1]}"
         pages = Dashboard(source, tenant="acme", every_s=0.1).app()
-        guard = Guard(pages, hosts=[host], origins=[f"http://{host}"])
+        guard = AccessGuard(pages, hosts=[host], origins=[f"http://{host}"])
         server = uvicorn.Server(uvicorn.Config(guard, log_level="error", timeout_graceful_shutdown=1))
         serving = asyncio.create_task(server.serve([listener]))
         try:

@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, RunPage, RunRow, StepRow, WaitingRun
+from replaywright.dashboard.views import (
+    CacheView,
+    ReportPage,
+    RunDetail,
+    RunFilter,
+    RunPage,
+    RunRow,
+    StepRow,
+    WaitingRun,
+)
 from replaywright.domain.run.runs import Totals, Usage
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
@@ -206,7 +215,7 @@ class FakeSource:
     records: dict[str, SkillRecord] = field(default_factory=dict)
     diff: Sequence[str] = ()
     view: CacheView = field(default_factory=lambda: CacheView(cache_statistics((), ()), "k1"))
-    reports: dict[str, Report] = field(default_factory=dict)
+    reports: dict[str, ReportPage] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
     fails: ReplaywrightError | RuntimeError | None = None
     wanted: list[RunFilter] = field(default_factory=list)
@@ -230,7 +239,7 @@ class FakeSource:
             raise InputInvalid(f"there is no run {run_id!r}")
         return self.details[run_id]
 
-    async def report(self, run_id: str) -> Report:
+    async def report(self, run_id: str) -> ReportPage:
         self._fail()
         if run_id not in self.reports:
             raise InputInvalid(f"there is no run {run_id!r}")

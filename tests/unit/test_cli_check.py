@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from replaywright.cli.check.check import exit_status
-from replaywright.cli.check.check_input import Given, Selection, Wanted, moved, of_store, selected, until_commit
+from replaywright.cli.check.check_input import CheckedSkill, Given, Selection, moved, of_store, selected, until_commit
 from replaywright.cli.commands import app
 from replaywright.domain.skill.recorded import recorded
 from replaywright.domain.skill.skill_files import written_file
@@ -133,9 +133,9 @@ def test_a_file_of_values_has_some_for_all_and_some_for_one(file: Path, tmp_path
 # ---------------------------------------------------------------------------- what becomes of the task
 
 
-def wanted(name: str = "send-mail", url: str = f"{SITE}/compose", **fields: Any) -> Wanted:
+def wanted(name: str = "send-mail", url: str = f"{SITE}/compose", **fields: Any) -> CheckedSkill:
     task = skill(name).task
-    return Wanted(task.model_copy(update={"url": url}), {"to": "ada@example.com", "copy": ""}, **fields)
+    return CheckedSkill(task.model_copy(update={"url": url}), {"to": "ada@example.com", "copy": ""}, **fields)
 
 
 def test_skills_of_one_site_are_checked_on_its_preview() -> None:
@@ -159,7 +159,7 @@ def test_a_check_can_stop_before_the_first_consequence_and_says_where() -> None:
 def test_without_consequences_all_of_it_is_checked() -> None:
     task = skill().task
     steps = task.steps[:2]
-    harmless = Wanted(
+    harmless = CheckedSkill(
         task.model_copy(update={"steps": steps}), {}, recorded(task, [learned(steps[0], SITE)], "default")
     )
 

@@ -10,7 +10,7 @@ from replaywright.cli.output import plain
 from replaywright.cli.people import answer
 from replaywright.cli.people.answer import AnswerOptions
 from replaywright.cli.people.asking_here import lines_of
-from replaywright.cli.people.inbox import Waiting
+from replaywright.cli.people.inbox import InboxItem
 from replaywright.cli.people.updates import verdict_on
 from replaywright.domain.task.questions import Question, QuestionKind, answering
 from replaywright.errors import InputInvalid, StackFailed
@@ -48,7 +48,7 @@ def test_a_question_says_how_it_is_answered() -> None:
 
 
 def test_what_programs_get_has_no_key_and_names_the_picture() -> None:
-    told = Waiting("pay/1", "pay", CODE.model_copy(update={"key": "k" * 44}), picture=Path("/x/1.png")).as_json()
+    told = InboxItem("pay/1", "pay", CODE.model_copy(update={"key": "k" * 44}), picture=Path("/x/1.png")).as_json()
 
     assert (told["runId"], told["question"]["kind"]) == ("pay/1", "verification_code")
     assert told["question"]["pictureFile"] == "/x/1.png"

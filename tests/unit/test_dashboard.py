@@ -13,9 +13,9 @@ from markupsafe import Markup
 from sse_starlette import ServerSentEvent
 
 from replaywright.dashboard.app import Dashboard
-from replaywright.dashboard.guard import COOKIE, Guard
+from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, StepRow, WaitingRun
+from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, StepRow, WaitingRun
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatistics
@@ -45,7 +45,7 @@ class Visitor:
     """A browser that may have entered."""
 
     def __init__(self, source: FakeSource) -> None:
-        self.guard = Guard(
+        self.guard = AccessGuard(
             Dashboard(source, tenant="acme", every_s=0.01).app(), hosts=[HOST], origins=[f"http://{HOST}"]
         )
         transport = httpx.ASGITransport(self.guard, raise_app_exceptions=False)
@@ -424,7 +424,7 @@ async def test_a_picture_is_that_of_the_runs_question_and_nothing_else() -> None
 async def test_a_report_is_served_under_its_own_policy_and_framed_by_nobody() -> None:
     source = full()
     source.reports = {
-        RUNNING.run_id: Report("<title>the report</title>", "default-src 'none'; script-src 'sha256-abc'")
+        RUNNING.run_id: ReportPage("<title>the report</title>", "default-src 'none'; script-src 'sha256-abc'")
     }
     visitor = await entered(source)
 

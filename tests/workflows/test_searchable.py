@@ -9,7 +9,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.options import OnFailure
-from replaywright.cli.runs.searchable import Filter, Wanted
+from replaywright.cli.runs.searchable import Filter, StatusFilter
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.runs.starting import start as start_order
 from replaywright.cli.servers.connect import Place
@@ -87,7 +87,8 @@ async def test_all_runs_of_last_week_that_healed_are_one_query(client: Client) -
 
     tenants = f'BrowserTenant IN ("{healed}", "{plain}")'
     assert await found(client, Filter(healed=True, since="7d", query=tenants)) == {f"test/{healed}"}
-    assert await found(client, Filter(status=Wanted.DONE, query=f"{tenants} AND BrowserHeals = 0")) == {f"test/{plain}"}
+    done = Filter(status=StatusFilter.DONE, query=f"{tenants} AND BrowserHeals = 0")
+    assert await found(client, done) == {f"test/{plain}"}
     assert await told(handle) == {
         "Site": "shop.example",
         "TaskName": "test",
@@ -109,7 +110,7 @@ async def test_runs_that_wait_are_found_and_model_calls_are_counted(client: Clie
         handle = await started(client, queue, run_of(GOTO, FILL, on_failure="ask", mode="learn"))
         question = await waiting(handle)
         waits = await found(
-            client, Filter(status=Wanted.WAITING, site="shop.example", query=f'BrowserTenant = "{queue}"')
+            client, Filter(status=StatusFilter.WAITING, site="shop.example", query=f'BrowserTenant = "{queue}"')
         )
         while_waiting = await told(handle)
         await handle.execute_update("resolve_step", PersonVerdict(sequence=question.sequence, verdict="retry"))

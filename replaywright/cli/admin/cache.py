@@ -3,27 +3,23 @@
 import asyncio
 import getpass
 import secrets
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from cache.alerts import counted
-from cache.connection import open_redis
-from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json, Why, Yes
-from replaywright.cli.servers.store import opened_store, some_redis
+from replaywright.cli.servers.store import OpenStore, open_or_start_store
 from replaywright.domain.skill.cache_statistics import counts_of, is_held
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import InputInvalid
 from replaywright.ports import Recording
-from replaywright.settings import Settings, load_settings
-from replaywright.stack.keyring import signer_of
+from replaywright.settings import load_settings
 
 _KEY_SHOWN = 12
 """Characters of a content key that are shown: enough to be unique, and any command takes a beginning."""
@@ -38,7 +34,7 @@ Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of the entry, or it
 
 
 @cache_app.command("list")
-def list_entries(
+async def list_entries(
     held: Annotated[bool, typer.Option("--held", help="Only entries with a heal that waits for a person.")] = False,
     json: Json = False,
 ) -> None:
@@ -46,7 +42,9 @@ def list_entries(
 
     Example: `replaywright admin cache list`
     """
-    entries = asyncio.run(_entries(only_held=held))
+    async with open_or_start_store(load_settings()) as store:
+        entries = await store.steps.entries(tenant=store.tenant)
+        entries = await held_among(store, entries) if held else entries
     if json:
         output.print_json({"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]})
         return
@@ -73,15 +71,16 @@ def list_entries(
 
 
 @cache_app.command("stats")
-def show_stats(json: Json = False) -> None:
+async def show_stats(json: Json = False) -> None:
     """Show how much is remembered, how it is used, and what was refused because of its signature.
 
     Example: `replaywright admin cache stats`
     """
-    settings = load_settings()
-    entries, refused = asyncio.run(_stats(settings))
+    async with open_or_start_store(load_settings()) as store:
+        entries = await store.steps.entries(tenant=store.tenant)
+        refused = await counted(store.client, store.tenant)
     last = refused.pop("last", "")
-    keys = signer_of(settings).key_ids
+    keys = store.signer.key_ids
     total = counts_of(entries)
     told: dict[str, object] = {
         name: getattr(total, name) for name in ("entries", "versions", "hits", "heals", "misses")
@@ -99,12 +98,13 @@ def show_stats(json: Json = False) -> None:
 
 
 @cache_app.command("show")
-def show_entry(key: Key, json: Json = False) -> None:
+async def show_entry(key: Key, json: Json = False) -> None:
     """Show all versions of an entry: how the element is described, and how the versions differ.
 
     Example: `replaywright admin cache show 3f2a90`
     """
-    versions = asyncio.run(_versions(key))
+    async with open_or_start_store(load_settings()) as store:
+        versions = await _known_versions(store, key)
     if json:
         output.print_json({"versions": [version.model_dump(mode="json", by_alias=True) for version in versions]})
         return
@@ -124,7 +124,7 @@ def show_entry(key: Key, json: Json = False) -> None:
 
 
 @cache_app.command("promote")
-def promote_entry(key: Key) -> None:
+async def promote_entry(key: Key) -> None:
     """Make the newest candidate of an entry the version that is used: a heal that was held back, or one of a run that
     failed later.
 
@@ -132,7 +132,8 @@ def promote_entry(key: Key) -> None:
 
     Example: `replaywright admin cache promote 3f2a90`
     """
-    version = asyncio.run(_promote(key))
+    async with open_or_start_store(load_settings()) as store:
+        version = await _promote(store, key)
     output.print_line(f"{version.content_key[:_KEY_SHOWN]}: version {version.version} promoted", style="green")
 
 
@@ -146,7 +147,7 @@ def invalidate_entries(
 
     Example: `replaywright admin cache invalidate 3f2a90 --why "the button moved to another page"`
     """
-    found = [info for info in asyncio.run(_entries(only_held=False)) if key and info.content_key.startswith(key)]
+    found = asyncio.run(_beginning_with(key))
     if not found:
         raise InputInvalid(f"no entry begins with {key!r}; `replaywright admin cache list` lists them")
     for info in found[:10]:
@@ -160,80 +161,46 @@ def invalidate_entries(
     output.print_line(f"{output.count(count, 'entry', 'entries')} forgotten", style="green")
 
 
-@asynccontextmanager
-async def _store(settings: Settings) -> AsyncIterator[RedisStepStore]:
-    """The store of the configured Redis, of the running stack, or of one that is started for this look."""
-    async with some_redis(settings) as redis_url, opened_store(redis_url, settings) as store:
-        yield store
+async def _beginning_with(key: str) -> list[EntryInfo]:
+    async with open_or_start_store(load_settings()) as store:
+        entries = await store.steps.entries(tenant=store.tenant)
+    return [info for info in entries if key and info.content_key.startswith(key)]
 
 
-async def _stats(settings: Settings) -> tuple[list[EntryInfo], dict[str, str]]:
-    async with some_redis(settings) as redis_url:
-        async with opened_store(redis_url, settings) as store:
-            entries = await store.entries(tenant=settings.tenant)
-        client = open_redis(redis_url, client_name="replaywright-cli")
-        try:
-            return entries, await counted(client, settings.tenant)
-        finally:
-            await client.aclose()
-
-
-async def _entries(*, only_held: bool) -> list[EntryInfo]:
-    settings = load_settings()
-    async with _store(settings) as store:
-        entries = await store.entries(tenant=settings.tenant)
-        if not only_held:
-            return entries
-        return await held_among(store, settings.tenant, entries)
-
-
-async def held_among(store: RedisStepStore, tenant: str, entries: Sequence[EntryInfo]) -> list[EntryInfo]:
-    """Those of the entries with a heal that waits for a person, each with this version."""
+async def held_among(store: OpenStore, entries: Sequence[EntryInfo]) -> list[EntryInfo]:
+    """Return the entries whose newest version is a heal that waits for a person, each with this version."""
     held = []
     for info in entries:
-        versions = await store.versions(tenant=tenant, content_key=info.content_key)
+        versions = await store.steps.versions(tenant=store.tenant, content_key=info.content_key)
         if versions and is_held(versions[-1]):
             held.append(info.model_copy(update={"entry": versions[-1]}))
     return held
 
 
-async def _versions(key: str) -> list[ActionCacheEntry]:
-    settings = load_settings()
-    async with _store(settings) as store:
-        return await _known_versions(store, settings.tenant, key)
-
-
-async def _known_versions(store: RedisStepStore, tenant: str, key: str) -> list[ActionCacheEntry]:
-    versions = await store.versions(tenant=tenant, content_key=key) if key else []
+async def _known_versions(store: OpenStore, key: str) -> list[ActionCacheEntry]:
+    versions = await store.steps.versions(tenant=store.tenant, content_key=key) if key else []
     if not versions:
         raise InputInvalid(f"no entry begins with {key!r}; `replaywright admin cache list` lists them")
     return versions
 
 
-async def _promote(key: str) -> ActionCacheEntry:
-    settings = load_settings()
-    async with _store(settings) as store:
-        versions = await _known_versions(store, settings.tenant, key)
-        newest = versions[-1]
-        if newest.status is not EntryStatus.CANDIDATE:
-            raise InputInvalid(
-                f"{newest.content_key[:_KEY_SHOWN]}: its newest version is {newest.status.value} already"
-            )
-        run_id = newest.run_id
-        if newest.hold:
-            run_id = await _released(store, settings.tenant, newest)
-        await store.promote(tenant=settings.tenant, run_id=run_id, content_keys=[newest.content_key])
-        return (await _known_versions(store, settings.tenant, newest.content_key))[-1]
+async def _promote(store: OpenStore, key: str) -> ActionCacheEntry:
+    newest = (await _known_versions(store, key))[-1]
+    if newest.status is not EntryStatus.CANDIDATE:
+        raise InputInvalid(f"{newest.content_key[:_KEY_SHOWN]}: its newest version is {newest.status.value} already")
+    run_id = await _released(store, newest) if newest.hold else newest.run_id
+    await store.steps.promote(tenant=store.tenant, run_id=run_id, content_keys=[newest.content_key])
+    return (await _known_versions(store, newest.content_key))[-1]
 
 
-async def _released(store: RedisStepStore, tenant: str, held: ActionCacheEntry) -> str:
-    """Write the held version anew as a candidate of a person's, and return under which run: the trace names who."""
+async def _released(store: OpenStore, held: ActionCacheEntry) -> str:
+    """Write the held version again as a candidate of a new run id, and return the id; the trace names the person."""
     run_id = f"promotion-{secrets.token_hex(4)}"
-    await store.record(
+    await store.steps.record(
         Recording(
             run_id=run_id,
             lineage=f"promotions/{held.content_key}",
-            tenant=tenant,
+            tenant=store.tenant,
             sequence=held.step_index,
             epoch=0,
             outcome=StepOutcome(status=Status.REFUSED, reason="promotion", content_key=held.content_key),
@@ -246,9 +213,8 @@ async def _released(store: RedisStepStore, tenant: str, held: ActionCacheEntry) 
 
 
 async def _invalidate(key: str, reason: str) -> int:
-    settings = load_settings()
-    async with _store(settings) as store:
-        return await store.invalidate(tenant=settings.tenant, content_key=key, reason=reason)
+    async with open_or_start_store(load_settings()) as store:
+        return await store.steps.invalidate(tenant=store.tenant, content_key=key, reason=reason)
 
 
 def _status(entry: ActionCacheEntry) -> str:

@@ -7,13 +7,12 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from cache.connection import open_redis
 from cache.signing_existing import Existing, Survey
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.command import Exit
 from replaywright.cli.options import Json, Yes
-from replaywright.cli.servers.store import some_redis
+from replaywright.cli.servers.store import open_or_start_store
 from replaywright.domain.secrets.signing import Signer, written_key
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
@@ -101,12 +100,8 @@ def sign_existing(
 
 
 async def _with_existing(settings: Settings, signer: Signer, work: Callable[[Existing], Awaitable[_Result]]) -> _Result:
-    async with some_redis(settings) as redis_url:
-        client = open_redis(redis_url, client_name="replaywright-cli")
-        try:
-            return await work(Existing(client, settings.tenant, signer))
-        finally:
-            await client.aclose()
+    async with open_or_start_store(settings) as store:
+        return await work(Existing(store.client, store.tenant, signer))
 
 
 def _show(survey: Survey) -> None:

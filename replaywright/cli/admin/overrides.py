@@ -1,24 +1,21 @@
 """`replaywright admin overrides`: rules that clear the way on pages, and that overrule the model's pick."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
 import typer
 
-from cache.connection import open_redis
 from cache.overrides import RedisOverrides
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json, Site
-from replaywright.cli.servers.store import some_redis
+from replaywright.cli.servers.store import open_or_start_store
 from replaywright.domain.run.runs import step_title
 from replaywright.domain.step.overrides import OverrideRule, is_for
 from replaywright.errors import InputInvalid
 from replaywright.overrides import read_rules, rules_in, shipped_rules
 from replaywright.settings import Settings, load_settings
-from replaywright.stack.keyring import signer_of
 
 overrides_app = admin.group(
     "overrides",
@@ -30,7 +27,7 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="YAML file with `rules
 
 
 @overrides_app.command("list")
-def list_rules(
+async def list_rules(
     site: Site = "",
     json: Json = False,
 ) -> None:
@@ -40,10 +37,12 @@ def list_rules(
     Example: `replaywright admin overrides list --site www.shop.example`
     """
     settings = load_settings()
+    async with _store(settings) as store:
+        stored = await store.rules(settings.tenant)
     sources = {
         "shipped": shipped_rules(),
         "folder": rules_in(settings.overrides_folder),
-        "redis": asyncio.run(_stored(settings)),
+        "redis": stored,
     }
     counts = {rule.name: source for source, rules in sources.items() for rule in rules}
     shown = [
@@ -82,55 +81,24 @@ def check_rules(file: File) -> None:
 
 
 @overrides_app.command("add")
-def add_rules(file: File) -> None:
+async def add_rules(file: File) -> None:
     """Add the rules of a file to this tenant's, in place of those of the same names. Workers know them within a minute.
 
     Example: `replaywright admin overrides add rules.yaml`
     """
     rules = read_rules(file)
-    asyncio.run(_put(rules))
+    settings = load_settings()
+    async with _store(settings) as store:
+        await store.put(settings.tenant, rules)
     output.print_line(f"{output.count(len(rules), 'rule')} added", style="green")
 
 
 @overrides_app.command("remove")
-def remove_rule(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the rule.")]) -> None:
+async def remove_rule(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the rule.")]) -> None:
     """Remove one of this tenant's rules. To switch a shipped one off, add a rule of its name with `at_most: 0`.
 
     Example: `replaywright admin overrides remove close-drawer`
     """
-    asyncio.run(_remove(name))
-    output.print_line(f"{name} removed", style="green")
-
-
-@asynccontextmanager
-async def _store(settings: Settings) -> AsyncIterator[RedisOverrides]:
-    """The rules in the configured Redis, in that of the running stack, or of one that is started for this look."""
-    async with some_redis(settings) as redis_url, _opened(redis_url, settings) as store:
-        yield store
-
-
-@asynccontextmanager
-async def _opened(redis_url: str, settings: Settings) -> AsyncIterator[RedisOverrides]:
-    signer = signer_of(settings)
-    client = open_redis(redis_url, client_name="replaywright-cli")
-    try:
-        yield RedisOverrides(client, signer=signer)
-    finally:
-        await client.aclose()
-
-
-async def _stored(settings: Settings) -> tuple[OverrideRule, ...]:
-    async with _store(settings) as store:
-        return await store.rules(settings.tenant)
-
-
-async def _put(rules: tuple[OverrideRule, ...]) -> None:
-    settings = load_settings()
-    async with _store(settings) as store:
-        await store.put(settings.tenant, rules)
-
-
-async def _remove(name: str) -> None:
     settings = load_settings()
     async with _store(settings) as store:
         if not await store.remove(settings.tenant, name):
@@ -139,6 +107,13 @@ async def _remove(name: str) -> None:
                 f"{name!r}: this tenant has no such rule; it has: {own} (a shipped rule is switched off by a rule of "
                 "its name with at_most: 0)"
             )
+    output.print_line(f"{name} removed", style="green")
+
+
+@asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[RedisOverrides]:
+    async with open_or_start_store(settings) as store:
+        yield RedisOverrides(store.client, signer=store.signer)
 
 
 def _does(rule: OverrideRule) -> str:

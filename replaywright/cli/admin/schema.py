@@ -1,10 +1,11 @@
 """`replaywright admin schema`: JSON schemas of what people write, for editors, and of what programs send and get."""
 
 import ast
+import functools
 import inspect
 import json
 import re
-import textwrap
+import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -71,24 +72,24 @@ _BEGINNINGS = [
 
 
 def task_schema() -> dict[str, Any]:
-    """The schema, with the sentences from the models' source as descriptions."""
+    """Make the schema of task files; the strings below the models' fields are its descriptions."""
     return {"$schema": _DRAFT, **_described(Task), "anyOf": _BEGINNINGS, "title": "Replaywright task"}
 
 
 def skills_schema() -> dict[str, Any]:
-    """The same of files of skills. A skill's task lists its steps."""
+    """Make the schema of files of skills. A skill's task lists its steps."""
     result = _described(SkillsFile)
     result["$defs"]["Task"]["required"] = ["task", "steps"]
     return {"$schema": _DRAFT, **result, "title": "Replaywright skills"}
 
 
 def policy_schema() -> dict[str, Any]:
-    """The same of an operator's policy."""
+    """Make the schema of an operator's policy."""
     return {"$schema": _DRAFT, **_described(Policy), "title": "Replaywright policy"}
 
 
 def run_input_schema() -> dict[str, Any]:
-    """The same of the argument of the workflow. What is left out has its default; unknown fields are ignored."""
+    """Make the schema of the workflow's input. Missing fields have defaults; unknown fields are ignored."""
     result = _described(RunInput)
     result["properties"] = {name: told for name, told in result["properties"].items() if name not in _NOT_FOR_CALLERS}
     result["$defs"]["Task"]["anyOf"] = _BEGINNINGS
@@ -96,17 +97,17 @@ def run_input_schema() -> dict[str, Any]:
 
 
 def run_result_schema() -> dict[str, Any]:
-    """The same of its result. All fields are there; a later version may have more."""
+    """Make the schema of the workflow's result. All fields are present; later versions may add some."""
     return {"$schema": _DRAFT, **_described(RunResult, "serialization"), "title": "Result of the workflow BrowserTask"}
 
 
 def progress_schema() -> dict[str, Any]:
-    """The same of the answer of its query `progress`."""
+    """Make the schema of the answer to the query `progress`."""
     return {"$schema": _DRAFT, **_described(Progress, "serialization"), "title": "Progress of a run"}
 
 
 def _with_what_it_needs(described: dict[str, Any]) -> dict[str, Any]:
-    """A schema without the definitions that nothing in it names any more."""
+    """Drop the definitions that nothing in the schema refers to."""
     definitions: dict[str, Any] = described.get("$defs", {})
     named: set[str] = set()
     pending = [{name: part for name, part in described.items() if name != "$defs"}]
@@ -137,20 +138,25 @@ def _describe(described: dict[str, Any], model: type[BaseModel]) -> None:
     sentences: dict[str, str] = {}
     for part in reversed(model.__mro__):
         if issubclass(part, Authored | Record) and part not in (Authored, Record):
-            sentences |= _field_sentences(part)
+            sentences |= _field_sentences(part.__module__).get(part.__name__, {})
     for name, field in model.model_fields.items():
         shown = described.get("properties", {}).get(field.alias or name)
         if shown is not None and name in sentences:
             shown.setdefault("description", sentences[name])
 
 
-def _field_sentences(model: type[BaseModel]) -> dict[str, str]:
-    """The string below each field. Pydantic could collect them, but then every worker would parse its own source."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
-    assert isinstance(body, ast.ClassDef)
-    sentences: dict[str, str] = {}
-    for field, below in zip(body.body, body.body[1:], strict=False):
-        match field, below:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                sentences[name] = inspect.cleandoc(text)
-    return sentences
+@functools.cache
+def _field_sentences(module: str) -> dict[str, dict[str, str]]:
+    """Return the string below each field, by class and field.
+
+    Pydantic could collect these, but then every worker would parse its own source.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for node in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(node, ast.ClassDef):
+            found[node.name] = {}
+            for field, below in zip(node.body, node.body[1:], strict=False):
+                match field, below:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                        found[node.name][name] = inspect.cleandoc(text)
+    return found

@@ -1,6 +1,5 @@
 """`replaywright admin versions`: which version gets new runs, and which is still needed by runs under way."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -8,8 +7,8 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json
-from replaywright.cli.servers.connect import place, require_somewhere, temporal_errors
-from replaywright.settings import Settings, load_settings
+from replaywright.cli.servers.connect import existing_place, temporal_errors
+from replaywright.settings import Settings
 from replaywright.stack.versions import Version, VersionState, promote, versions_of
 
 versions_app = admin.group(
@@ -20,19 +19,21 @@ versions_app = admin.group(
 
 
 @versions_app.command("list")
-def list_versions(json: Json = False) -> None:
+async def list_versions(json: Json = False) -> None:
     """List the versions: which gets new runs, how many of its runs are under way, how many workers it has.
 
     The workers of a drained version may be stopped; Temporal looks every few minutes whether one is.
 
     Example: `replaywright admin versions list`
     """
-    settings = load_settings()
-    _show(settings, asyncio.run(_versions(settings)), json=json)
+    async with existing_place() as here:
+        with temporal_errors(here.settings):
+            versions = await versions_of(here.client, here.settings)
+    _show(here.settings, versions, json=json)
 
 
 @versions_app.command("promote")
-def promote_version(
+async def promote_version(
     build: Annotated[
         str, typer.Argument(metavar="BUILD", help="Its `REPLAYWRIGHT_BUILD_ID`, or `unversioned` for workers without.")
     ],
@@ -48,20 +49,11 @@ def promote_version(
 
     Example: `replaywright admin versions promote 4f1c2ab --ramp 10`, then `replaywright admin versions promote 4f1c2ab`
     """
-    settings = load_settings()
-    _show(settings, asyncio.run(_versions(settings, promoted=build, ramp_percent=ramp)), json=json)
-
-
-async def _versions(
-    settings: Settings, *, promoted: str = "", ramp_percent: float | None = None
-) -> tuple[Version, ...]:
-    """All versions, after one of them was promoted, if any is to be."""
-    require_somewhere(settings)
-    async with place(settings, tell=output.print_line) as here:
+    async with existing_place() as here:
         with temporal_errors(here.settings):
-            if promoted:
-                await promote(here.client, here.settings, promoted, ramp_percent)
-            return await versions_of(here.client, here.settings)
+            await promote(here.client, here.settings, build, ramp)
+            versions = await versions_of(here.client, here.settings)
+    _show(here.settings, versions, json=json)
 
 
 def _show(settings: Settings, versions: tuple[Version, ...], *, json: bool) -> None:

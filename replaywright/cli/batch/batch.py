@@ -1,6 +1,5 @@
 """`replaywright batch`: one task over the rows of a file, each row once."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,10 +34,9 @@ from replaywright.cli.people.updates import who_asks
 from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
-from replaywright.cli.runs.starting import Order, Prepared, prepared, refuse_what_is_blocked
-from replaywright.cli.servers.connect import Place, place, redis_url_of, require_somewhere, working_place
-from replaywright.cli.skills.skill_run import runnable
-from replaywright.cli.skills.skill_store import knowledge_base_at
+from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
+from replaywright.cli.servers.connect import Place, existing_place, place, require_somewhere, working_place
+from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.batch.batches import (
     DEFAULT_PARALLEL,
@@ -51,7 +49,7 @@ from replaywright.domain.batch.batches import (
 )
 from replaywright.domain.batch.row_files import as_csv, as_json_line, read_rows, repeated, result_of
 from replaywright.domain.common.elsewhere import ROWS_LIMIT
-from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.run.runs import Mode
 from replaywright.domain.skill.skills import SkillRef, SkillStatus
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
@@ -152,7 +150,7 @@ Begin = Callable[[Place, BatchStore], Awaitable[str]]
 
 
 @batch_app.command("start")
-def start(
+async def start(
     *,
     what: Annotated[
         str,
@@ -189,7 +187,7 @@ def start(
     async def begin(here: Place, store: BatchStore) -> str:
         task, skill = (from_file, None) if from_file is not None else await _skill(here, what, asked)
         rows = read_rows(data, source, task, common)
-        order = _order(task, skill, rows[0].values, manner)
+        order = order_of(task, rows[0].values, "", manner, skill)
         told = await prepared(here, order)
         sited = _with_sites(task, rows, here.settings)
         _tell_repeated(rows, asked)
@@ -200,7 +198,7 @@ def start(
         await start_batch(here, batch, whole, again=False)
         return batch
 
-    raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
+    raise typer.Exit(await _carry_out(asked, begin))
 
 
 async def _whole(
@@ -222,21 +220,8 @@ async def _whole(
     )
 
 
-def _order(task: Task, skill: SkillRef | None, values: dict[str, str], manner: RunOptions) -> Order:
-    return Order(
-        task,
-        values,
-        "",
-        manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
-        manner.heal or Heal.AUTO,
-        on_failure=manner.on_failure,
-        skill=skill,
-        pictures=manner.pictures,
-    )
-
-
 @batch_app.command("resume")
-def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watching: WatchOptions) -> None:
+async def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watching: WatchOptions) -> None:
     """Go on with a batch: watch one that is under way, or begin the rows that one has left that was stopped.
 
     Rows that have ended stay as they are, however they ended; `replaywright batch retry` is for those that failed.
@@ -271,11 +256,11 @@ def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watchin
         await start_batch(here, found.id, given, again=True)
         return found.id
 
-    raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
+    raise typer.Exit(await _carry_out(asked, begin))
 
 
 @batch_app.command("retry")
-def retry(
+async def retry(
     *,
     batch: BatchId,
     row: Annotated[
@@ -332,7 +317,7 @@ def retry(
         await start_batch(here, found.id, given, again=True)
         return found.id
 
-    raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
+    raise typer.Exit(await _carry_out(asked, begin))
 
 
 def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
@@ -348,7 +333,7 @@ def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
 
 
 @batch_app.command("cancel")
-def cancel(
+async def cancel(
     *,
     batch: BatchId,
     abort: Annotated[
@@ -363,11 +348,22 @@ def cancel(
 
     Example: `replaywright batch cancel latest`
     """
-    asyncio.run(_cancel(batch, StopBatch(abort=abort, who=who_asks(), why=why)))
+    async with existing_place() as here:
+        found = await find_batch(here, batch)
+        if not is_under_way(found):
+            output.print_line(f"{found.id}: nothing to stop: it has ended")
+            return
+        said = StopBatch(abort=abort, who=who_asks(), why=why)
+        progress: BatchProgress = await batch_handle(here, found.id).execute_update(
+            "stop", said, result_type=BatchProgress
+        )
+    rows = output.count(progress.under_way, "row")
+    how = "cancelled" if abort else "left to end by themselves"
+    output.print_line(f"{found.id}: no further row is begun; {rows} under way: {how}", style="yellow")
 
 
 @batch_app.command("results")
-def results(*, batch: BatchId, results: ResultOptions) -> None:
+async def results(*, batch: BatchId, results: ResultOptions) -> None:
     """Write what became of each row, in the order of the file; without --out to standard output.
 
     Works at any time: a row that was not begun or has not ended has the status `open`.
@@ -375,25 +371,58 @@ def results(*, batch: BatchId, results: ResultOptions) -> None:
     Example: `replaywright batch results latest --out results.csv`
     """
     require_writable("--out", results.out, is_folder=False)
-    asyncio.run(_results(batch, results))
+    async with place() as here, batch_store(here) as store:
+        found = await find_batch(here, batch)
+        await _write_results(here, store, found.id, results)
+    if results.out is not None:
+        output.print_line(f"results: {results.out}")
 
 
 @batch_app.command("show")
-def show(*, batch: BatchId, json: Json = False) -> None:
+async def show(*, batch: BatchId, json: Json = False) -> None:
     """Show how a batch stands: how many rows ended how, what waits, and what came to nothing.
 
     Example: `replaywright batch show latest`
     """
-    asyncio.run(_show(batch, json=json))
+    async with place() as here, batch_store(here) as store:
+        found = await find_batch(here, batch)
+        progress = await _standing(here, store, found.id, ended=not is_under_way(found))
+        if json:
+            output.print_json(_as_json(here, found.id, progress))
+            return
+        output.print_line(f"batch {found.id}", style="bold")
+        _report(here, found.id, progress, output.standard_output())
+        for end in progress.problems:
+            output.print_line(f"  {end_said(end)}")
 
 
 @batch_app.command("list")
-def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
+async def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
     """List batches, the newest first.
 
     Example: `replaywright batch list`
     """
-    asyncio.run(_list(limit, json=json))
+    async with place() as here:
+        lines = [
+            {
+                "batch": each.id,
+                "task": await memo_of(each, "task"),
+                "status": "running" if is_under_way(each) else "ended",
+                "started": each.start_time.isoformat(),
+                "url": here.run_url(each.id),
+            }
+            for each in await batches(here, limit)
+        ]
+    if json:
+        output.print_json({"batches": lines})
+        return
+    if not lines:
+        output.print_line("no batches yet: `replaywright batch SKILL --csv rows.csv` begins one")
+        return
+    rows = output.table("status", "batch", "task", "started")
+    for line in lines:
+        rows.add_row(*output.cells(line["status"], line["batch"], line["task"], line["started"][:19]))
+    output.print_table(rows)
 
 
 # ---------------------------------------------------------------------------------------------- beginning
@@ -474,8 +503,7 @@ def _say_it_goes_on(here: Place, batch: str, console: Console) -> None:
 
 
 async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
-    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
-        skill = await runnable(base, name, None)
+    skill = await runnable_at(here, name)
     if skill.status is SkillStatus.SUSPECT:
         asked.tell(f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`")
     return skill.task, SkillRef(name=skill.name, version=skill.version)
@@ -520,31 +548,6 @@ def _new_id(task: Task, row: Row) -> str:
 # ---------------------------------------------------------------------------------------------- looking
 
 
-async def _cancel(batch: str, said: StopBatch) -> None:
-    settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings, tell=output.say_on_standard_error) as here:
-        found = await find_batch(here, batch)
-        if not is_under_way(found):
-            output.print_line(f"{found.id}: nothing to stop: it has ended")
-            return
-        progress: BatchProgress = await batch_handle(here, found.id).execute_update(
-            "stop", said, result_type=BatchProgress
-        )
-    rows = output.count(progress.under_way, "row")
-    how = "cancelled" if said.abort else "left to end by themselves"
-    output.print_line(f"{found.id}: no further row is begun; {rows} under way: {how}", style="yellow")
-
-
-async def _results(batch: str, results: ResultOptions) -> None:
-    settings = load_settings()
-    async with place(settings, tell=output.say_on_standard_error) as here, batch_store(here) as store:
-        found = await find_batch(here, batch)
-        await _write_results(here, store, found.id, results)
-    if results.out is not None:
-        output.print_line(f"results: {results.out}")
-
-
 async def _write_results(here: Place, store: BatchStore, batch: str, results: ResultOptions) -> None:
     digest = await rows_digest(await find_batch(here, batch))
     found = [result_of(row, end) async for row, end in store.rows(batch, digest)]
@@ -557,20 +560,6 @@ async def _write_results(here: Place, store: BatchStore, batch: str, results: Re
         output.print_file(text)
     else:
         write_whole(results.out, text)
-
-
-async def _show(batch: str, *, json: bool) -> None:
-    settings = load_settings()
-    async with place(settings, tell=output.say_on_standard_error) as here, batch_store(here) as store:
-        found = await find_batch(here, batch)
-        progress = await _standing(here, store, found.id, ended=not is_under_way(found))
-        if json:
-            output.print_json(_as_json(here, found.id, progress))
-            return
-        output.print_line(f"batch {found.id}", style="bold")
-        _report(here, found.id, progress, output.standard_output())
-        for end in progress.problems:
-            output.print_line(f"  {end_said(end)}")
 
 
 async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
@@ -593,28 +582,3 @@ async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) 
 
 def _as_json(here: Place, batch: str, progress: BatchProgress) -> dict[str, Any]:
     return {"batch": batch, "url": here.run_url(batch), **progress.model_dump(mode="json", by_alias=True)}
-
-
-async def _list(limit: int, *, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
-        found = await batches(here, limit)
-        lines = [
-            {
-                "batch": each.id,
-                "task": await memo_of(each, "task"),
-                "status": "running" if is_under_way(each) else "ended",
-                "started": each.start_time.isoformat(),
-                "url": here.run_url(each.id),
-            }
-            for each in found
-        ]
-    if json:
-        output.print_json({"batches": lines})
-        return
-    if not lines:
-        output.print_line("no batches yet: `replaywright batch SKILL --csv rows.csv` begins one")
-        return
-    rows = output.table("status", "batch", "task", "started")
-    for line in lines:
-        rows.add_row(*output.cells(line["status"], line["batch"], line["task"], line["started"][:19]))
-    output.print_table(rows)

@@ -10,13 +10,13 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from activities.batch.batches import read_chunk, read_index
-from cache.connection import open_redis
 from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.runs.finding import is_ours, memo_of
 from replaywright.cli.runs.starting import TASK_TIMEOUT
-from replaywright.cli.servers.connect import Place, redis_url_of, temporal_errors
+from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
+from replaywright.cli.servers.store import open_store
 from replaywright.domain.batch.batches import (
     ROWS,
     ROWS_AGAIN,
@@ -30,8 +30,6 @@ from replaywright.domain.batch.batches import (
 )
 from replaywright.domain.trace.saying import count
 from replaywright.errors import ArtifactMissing, InputInvalid
-from replaywright.settings import Settings
-from replaywright.stack.keyring import artifact_keys_of
 
 BATCH = "BrowserBatch"
 """Workflow type."""
@@ -97,13 +95,8 @@ class BatchStore:
 @contextlib.asynccontextmanager
 async def batch_store(here: Place) -> AsyncIterator[BatchStore]:
     """Rows and ends of the place's tenant."""
-    settings: Settings = here.settings
-    client = open_redis(redis_url_of(settings), client_name="replaywright-cli")
-    try:
-        artifacts = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
-        yield BatchStore(artifacts, RedisRowEnds(client), settings.tenant)
-    finally:
-        await client.aclose()
+    async with open_store(here.settings) as store:
+        yield BatchStore(here.artifacts, RedisRowEnds(store.client), store.tenant)
 
 
 # ---------------------------------------------------------------------------------------------- the workflow

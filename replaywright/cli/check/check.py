@@ -1,6 +1,5 @@
 """`replaywright check`: replay skills in a pipeline, and say which still hold."""
 
-import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,9 +13,9 @@ from rich.text import Text
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.check.check_input import (
+    CheckedSkill,
     Given,
     Selection,
-    Wanted,
     moved,
     of_store,
     read_given,
@@ -28,10 +27,9 @@ from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks_or_skills
 from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.cli.options import Json, ValueOptions
-from replaywright.cli.servers.connect import Place, redis_url_of, scratch_place, working_place
-from replaywright.cli.servers.store import opened_store
+from replaywright.cli.servers.connect import Place, scratch_place, working_place
+from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.elements import elements_of, read_skills, take_over
-from replaywright.cli.skills.skill_store import knowledge_base_at
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.common.templates import fill
 from replaywright.domain.skill.recorded import entries_of
@@ -79,7 +77,7 @@ class ReportOptions:
 
 
 @app.command()
-def check(
+async def check(
     *,
     what: Annotated[
         list[str] | None,
@@ -116,7 +114,7 @@ def check(
     selection = selected(what or [], choice.label, every=choice.every)
     console = output.for_people(json=reporting.json or junit == "-")
     asked = _Asked(load_settings(), console, read_given(given.param or [], given.params), choice, reporting)
-    checks, interrupted = asyncio.run(_of_files(asked, selection) if selection.files else _of_store(asked, selection))
+    checks, interrupted = await (_of_files(asked, selection) if selection.files else _of_store(asked, selection))
     status = Exit.INTERRUPTED if interrupted else exit_status(checks)
     _print(checks, console)
     if reporting.json:
@@ -147,7 +145,7 @@ class _Asked:
         """Say what takes long."""
         output.print_line(text, style="dim", console=self.console)
 
-    def wanted(self, found: Sequence[Wanted]) -> list[Wanted]:
+    def wanted(self, found: Sequence[CheckedSkill]) -> list[CheckedSkill]:
         """The skills as they are checked: with values, on the right site, as far as they may go.
 
         Raises:
@@ -161,38 +159,36 @@ class _Asked:
 
 async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
     """The checks, on servers that know nothing but the files; and whether they were broken off."""
-    found = [Wanted(each.skill.task, {}, each.elements, each.source) for each in read_skills(selection.files)]
+    found = [CheckedSkill(each.skill.task, {}, each.elements, each.source) for each in read_skills(selection.files)]
     wanted = asked.wanted(found)
     if asked.settings.temporal_address is None:
         _require_secrets(wanted, asked.settings)
     async with scratch_place(asked.settings, tell=asked.tell) as here:
-        async with opened_store(redis_url_of(here.settings), here.settings) as store:
-            tenant = here.settings.tenant
+        async with open_store(here.settings) as store:
             for each in wanted:
-                await take_over(store, tenant, entries_of(each.task, each.elements, tenant, _begins_at(each)))
+                entries = entries_of(each.task, each.elements, store.tenant, _begins_at(each))
+                await take_over(store.steps, store.tenant, entries)
         return await _performed(asked, here, wanted)
 
 
 async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
     """The checks of skills that are kept where the runs are; and whether they were broken off."""
     async with working_place(asked.settings, tell=asked.tell) as here:
-        redis_url = redis_url_of(here.settings)
-        async with knowledge_base_at(redis_url, here.settings) as base:
-            skills = await of_store(selection, base)
-        async with opened_store(redis_url, here.settings) as store:
-            elements = await elements_of(store, here.settings.tenant, skills)
-        wanted = asked.wanted([Wanted(skill.task, {}, tuple(elements[skill.name])) for skill in skills])
+        async with open_store(here.settings) as store:
+            skills = await of_store(selection, store.knowledge)
+            elements = await elements_of(store.steps, store.tenant, skills)
+        wanted = asked.wanted([CheckedSkill(skill.task, {}, tuple(elements[skill.name])) for skill in skills])
         if here.how != "configured":
             _require_secrets(wanted, here.settings)
         return await _performed(asked, here, wanted)
 
 
-async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tuple[list[SkillCheck], bool]:
+async def _performed(asked: _Asked, here: Place, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
     said = output.count(len(wanted), "skill")
     output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
-    async with opened_store(redis_url_of(here.settings), here.settings) as store:
+    async with open_store(here.settings) as store:
         checking = Checking(
-            here, store, asked.choice.parallel, lambda check: _say(check, asked.console), asked.reporting.reports
+            here, store.steps, asked.choice.parallel, lambda check: _say(check, asked.console), asked.reporting.reports
         )
 
         def stop() -> None:
@@ -206,12 +202,12 @@ async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tu
     return checks, checking.stopping.is_set()
 
 
-def _begins_at(wanted: Wanted) -> str:
+def _begins_at(wanted: CheckedSkill) -> str:
     first = wanted.task.steps[0]
     return fill(wanted.task.url or (first.url if isinstance(first, Goto) else ""), wanted.values)
 
 
-def _require_secrets(wanted: Sequence[Wanted], settings: Settings) -> None:
+def _require_secrets(wanted: Sequence[CheckedSkill], settings: Settings) -> None:
     for each in wanted:
         taskfile.require_secrets(each.task, each.values, settings.home)
 

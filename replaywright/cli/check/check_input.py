@@ -27,7 +27,7 @@ _PATTERN = frozenset("*?[")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CheckedSkill:
     """One skill to check."""
 
     task: Task
@@ -172,7 +172,7 @@ def read_given(param: Sequence[str], params: str | None) -> Given:
     return Given(taskfile.read_parameters(param, None), common, own)
 
 
-def moved(wanted: Sequence[Wanted], url: str) -> list[Wanted]:
+def moved(wanted: Sequence[CheckedSkill], url: str) -> list[CheckedSkill]:
     """All of them on the site of `url`.
 
     Raises:
@@ -184,7 +184,7 @@ def moved(wanted: Sequence[Wanted], url: str) -> list[Wanted]:
     return [replace(each, task=on_site(each.task, url)) for each in wanted]
 
 
-def until_commit(wanted: Wanted) -> Wanted:
+def until_commit(wanted: CheckedSkill) -> CheckedSkill:
     """The same as far as nothing is changed for good."""
     stop = first_with_consequences(wanted.task, observed_effects(wanted.elements))
     if stop is None:

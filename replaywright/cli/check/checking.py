@@ -13,8 +13,7 @@ from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError
 
 from cache.steps import RedisStepStore
-from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.check.check_input import Wanted
+from replaywright.cli.check.check_input import CheckedSkill
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.evidence.trace import write_whole
 from replaywright.cli.runs.finding import find_run
@@ -41,7 +40,6 @@ from replaywright.domain.trace.run_view import RunFacts
 from replaywright.domain.trace.trace import flat
 from replaywright.errors import PolicyBlocked, ReplaywrightError, StoreUnavailable
 from replaywright.reports import load, rendered
-from replaywright.stack.keyring import artifact_keys_of
 
 _END_S = 20.0
 """What a run that is cancelled is given to close its browser."""
@@ -64,11 +62,11 @@ class Checking:
     """The folder that each run's report is written to; None for no reports."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def perform(self, wanted: Sequence[Wanted]) -> list[SkillCheck]:
+    async def perform(self, wanted: Sequence[CheckedSkill]) -> list[SkillCheck]:
         """List the results in the order in which the skills are wanted."""
         slots = asyncio.Semaphore(self.parallel)
 
-        async def one(each: Wanted) -> SkillCheck:
+        async def one(each: CheckedSkill) -> SkillCheck:
             async with slots:
                 check = _not_begun(each) if self.stopping.is_set() else await self._check(each)
             self.told(check)
@@ -76,7 +74,7 @@ class Checking:
 
         return list(await asyncio.gather(*(one(each) for each in wanted)))
 
-    async def _check(self, wanted: Wanted) -> SkillCheck:
+    async def _check(self, wanted: CheckedSkill) -> SkillCheck:
         begun = time.time()
         run_id = taskfile.new_run_id(wanted.task, wanted.values)
         try:
@@ -124,7 +122,7 @@ class Checking:
             async with asyncio.timeout(_END_S):
                 await handle.result()
 
-    async def _told_of(self, wanted: Wanted, run_id: str, ending: Ending, begun: float) -> SkillCheck:
+    async def _told_of(self, wanted: CheckedSkill, run_id: str, ending: Ending, begun: float) -> SkillCheck:
         ended = time.time()
         facts = _facts(wanted, run_id, ending, (begun, ended), self.here)
         view = run_view(facts, await self._trace(run_id))
@@ -152,7 +150,7 @@ class Checking:
         if self.reports is None:
             return ""
         view = await view_of(self.here, await find_run(self.here, run_id))
-        store = ArtifactStore(self.here.settings.artifacts, artifact_keys_of(self.here.settings))
+        store = self.here.artifacts
         page = await asyncio.to_thread(rendered, view, await load(view, store, budget_mb=_REPORT_MB))
         path = self.reports / f"{skill}.html"
         write_whole(path, page)
@@ -166,7 +164,7 @@ class Checking:
             return []
 
 
-def _facts(wanted: Wanted, run_id: str, ending: Ending, times: tuple[float, float], here: Place) -> RunFacts:
+def _facts(wanted: CheckedSkill, run_id: str, ending: Ending, times: tuple[float, float], here: Place) -> RunFacts:
     result, waits = ending.result, ending.status == "waiting"
     failed_step = result.failed_step
     if failed_step is None and waits and ending.progress is not None:
@@ -199,7 +197,7 @@ def _written(predicate: Predicate) -> dict[str, Any]:
     return predicate.model_dump(mode="json", exclude_defaults=True)
 
 
-def _refused(wanted: Wanted, run_id: str, begun: float, reason: str, message: str) -> SkillCheck:
+def _refused(wanted: CheckedSkill, run_id: str, begun: float, reason: str, message: str) -> SkillCheck:
     """Make the check of a run that was not begun, or that nobody could follow to its end."""
     return SkillCheck(
         skill=wanted.task.task,
@@ -214,7 +212,7 @@ def _refused(wanted: Wanted, run_id: str, begun: float, reason: str, message: st
     )
 
 
-def _not_begun(wanted: Wanted) -> SkillCheck:
+def _not_begun(wanted: CheckedSkill) -> SkillCheck:
     return SkillCheck(
         skill=wanted.task.task,
         verdict="skipped",

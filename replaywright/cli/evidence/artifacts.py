@@ -1,7 +1,6 @@
 """`replaywright admin artifacts`: what is kept of steps that failed, and how much of it stays."""
 
 import asyncio
-import os
 import shutil
 import sys
 import tempfile
@@ -11,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from cache.connection import open_redis
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import admin
@@ -19,11 +17,10 @@ from replaywright.cli.evidence.evidence import KeptArtifact, artifacts_of, attem
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, records_of
-from replaywright.cli.servers.connect import place, redis_url_of
+from replaywright.cli.servers.connect import place
+from replaywright.cli.servers.store import open_store
 from replaywright.domain.step.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
-from replaywright.settings import load_settings
-from replaywright.stack.keyring import artifact_keys_of
 from replaywright.stack.retention import enforce
 
 _LIST = "list"
@@ -38,7 +35,7 @@ artifacts_app = admin.group(
 
 
 @artifacts_app.command(_LIST)
-def list_artifacts(
+async def list_artifacts(
     *,
     run: Run,
     step: Annotated[int | None, typer.Option(min=1, help="Only those of this step.")] = None,
@@ -57,29 +54,10 @@ def list_artifacts(
         raise InputInvalid(f"--open {opened!r}: the kinds are {', '.join(KEPT_KINDS)}")
     if opened and save is not None:
         raise InputInvalid("say one of --open and --save, not both")
-    asyncio.run(_list(run, step, opened, save, json=json))
-
-
-@artifacts_app.command("prune")
-def prune(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Delete nothing, only say what would be.")] = False,
-    json: Json = False,
-) -> None:
-    """Delete artifacts that are too old or too many, the longest unused first; workers do so by themselves.
-
-    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. What was used within a day, what a run
-    under way refers to and what the cache refers to stays.
-
-    Example: `replaywright admin artifacts prune --dry-run`
-    """
-    asyncio.run(_prune(dry_run=dry_run, json=json))
-
-
-async def _list(run: str, step: int | None, opened: str, save: Path | None, *, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+    async with place() as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
-        store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
+    store = here.artifacts
     chosen = records if step is None else attempts_of(execution.id, step, records)
     found = await artifacts_of(chosen, store)
     if save is not None:
@@ -93,6 +71,28 @@ async def _list(run: str, step: int | None, opened: str, save: Path | None, *, j
     elif not found:
         of = f"step {step}" if step is not None else "any step"
         output.print_line(f"nothing is kept of {of} of {execution.id}: only steps that fail leave artifacts")
+
+
+@artifacts_app.command("prune")
+async def prune(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Delete nothing, only say what would be.")] = False,
+    json: Json = False,
+) -> None:
+    """Delete artifacts that are too old or too many, the longest unused first; workers do so by themselves.
+
+    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. What was used within a day, what a run
+    under way refers to and what the cache refers to stays.
+
+    Example: `replaywright admin artifacts prune --dry-run`
+    """
+    async with place() as here, open_store(here.settings) as store:
+        done = await enforce(here.settings, here.client, store.client, dry_run=dry_run)
+    told = {"deleted": done.count, "bytes": done.size_bytes, "left": done.left_count, "leftBytes": done.left_bytes}
+    what = output.count(done.count, "artifact")
+    verb = "would be deleted" if dry_run else "deleted"
+    left = f"{output.count(done.left_count, 'artifact')} with {done.left_bytes} bytes"
+    said = f"{what} with {done.size_bytes} bytes {verb}; {left} {'would be left' if dry_run else 'left'}"
+    output.print_result(said, {"dryRun": dry_run} | told, json=json)
 
 
 async def _save(found: Sequence[KeptArtifact], store: ArtifactStore, folder: Path) -> None:
@@ -121,35 +121,19 @@ async def _open(run_id: str, found: Sequence[KeptArtifact], store: ArtifactStore
     path = Path(tempfile.mkdtemp(prefix="replaywright-")) / there[-1].name
     path.write_bytes(await store.get(there[-1].digest))
     output.print_line(str(path))
-    command = viewer()
+    await open_file(path, f"look at {path}, or copy them with --save DIR")
+
+
+async def open_file(path: Path, remedy: str) -> None:
+    """Open a file with the viewer of this system.
+
+    Raises:
+        InputInvalid: there is no viewer, which `remedy` follows, or it fails.
+    """
+    command = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
     if command is None:
-        raise InputInvalid(f"nothing here opens files: look at {path}, or copy them with --save DIR")
+        raise InputInvalid(f"nothing here opens files: {remedy}")
     null = asyncio.subprocess.DEVNULL
-    status = await (await asyncio.create_subprocess_exec(*command, str(path), stdin=null, stdout=null)).wait()
+    status = await (await asyncio.create_subprocess_exec(command, str(path), stdin=null, stdout=null)).wait()
     if status:
-        raise InputInvalid(f"{command[0]} could not open {path} (status {status}): open it yourself")
-
-
-def viewer() -> list[str] | None:
-    """The command that opens a file on this system; None where there is none."""
-    if sys.platform == "win32":
-        return ["explorer"]
-    names = ("open",) if sys.platform == "darwin" else ("xdg-open",)
-    return next(([found] for name in names if (found := shutil.which(name, path=os.environ.get("PATH")))), None)
-
-
-async def _prune(*, dry_run: bool, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
-        redis = open_redis(redis_url_of(here.settings), client_name="replaywright-cli")
-        try:
-            done = await enforce(here.settings, here.client, redis, dry_run=dry_run)
-        finally:
-            await redis.aclose()
-    if json:
-        told = {"deleted": done.count, "bytes": done.size_bytes, "left": done.left_count, "leftBytes": done.left_bytes}
-        output.print_json({"dryRun": dry_run} | told)
-        return
-    what = output.count(done.count, "artifact")
-    verb = "would be deleted" if dry_run else "deleted"
-    left = f"{output.count(done.left_count, 'artifact')} with {done.left_bytes} bytes"
-    output.print_line(f"{what} with {done.size_bytes} bytes {verb}; {left} {'would be left' if dry_run else 'left'}")
+        raise InputInvalid(f"{command} could not open {path} (status {status}): open it yourself")

@@ -7,23 +7,19 @@ from typing import Annotated
 
 import typer
 
-from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import app
-from replaywright.cli.evidence.artifacts import viewer
+from replaywright.cli.evidence.artifacts import open_file
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.evidence.trace import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.servers.connect import place
-from replaywright.errors import InputInvalid
 from replaywright.reports import load, rendered
-from replaywright.settings import load_settings
-from replaywright.stack.keyring import artifact_keys_of
 
 
 @app.command()
-def report(
+async def report(
     *,
     run: Run,
     out: Annotated[
@@ -42,14 +38,9 @@ def report(
 
     Example: `replaywright report latest --open`
     """
-    asyncio.run(_report(run, out, max_mb, opened=opened, json=json))
-
-
-async def _report(run: str, out: Path | None, max_mb: float, *, opened: bool, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+    async with place() as here:
         view = await view_of(here, await find_run(here, run))
-        store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
-    loaded = await load(view, store, budget_mb=max_mb)
+    loaded = await load(view, here.artifacts, budget_mb=max_mb)
     path = Path(file_name(view.facts.run_id)) if out is None else out
     write_whole(path, await asyncio.to_thread(rendered, view, loaded))
     if json:
@@ -60,19 +51,9 @@ async def _report(run: str, out: Path | None, max_mb: float, *, opened: bool, js
     else:
         output.print_line_as_is(str(path))
     if opened:
-        await _open(path)
+        await open_file(path.resolve(), f"open {path} in a browser")
 
 
 def file_name(run_id: str) -> str:
     """Name a report so that every file system takes it."""
     return f"report-{re.sub(r'[^A-Za-z0-9._~-]+', '-', run_id)[-120:].strip('.-') or 'run'}.html"
-
-
-async def _open(path: Path) -> None:
-    command = viewer()
-    if command is None:
-        raise InputInvalid(f"nothing here opens files: open {path} in a browser")
-    null = asyncio.subprocess.DEVNULL
-    status = await (await asyncio.create_subprocess_exec(*command, str(path.resolve()), stdin=null, stdout=null)).wait()
-    if status:
-        raise InputInvalid(f"{command[0]} could not open {path} (status {status}): open it yourself")

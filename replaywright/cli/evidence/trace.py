@@ -19,8 +19,8 @@ from replaywright.cli.command import Exit
 from replaywright.cli.evidence.offline import Replayed, replay
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
-from replaywright.cli.servers.connect import Place, place, redis_url_of, temporal_errors
-from replaywright.cli.servers.store import opened_store
+from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.store import open_store
 from replaywright.domain.common.elsewhere import TRACE_LIMIT
 from replaywright.domain.trace.audit import Audit, audit
 from replaywright.domain.trace.trace_file import Header, History, histories_in, written
@@ -88,7 +88,7 @@ def verify(
 
 
 @trace_app.command("replay")
-def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> None:
+async def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> None:
     """Run today's workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
 
     Says where it would decide otherwise (another activity, fingerprint, question or end) and which recorded outcomes
@@ -97,6 +97,8 @@ def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> No
     Example: `replaywright admin trace replay run.jsonl`
     """
     text = _text_of(file)
+    home = load_settings().home
+    policing = Policing(operator_of(policy), lambda: granted_hosts(home))
     try:
         histories = histories_in(text)
     except InputInvalid as exc:
@@ -105,8 +107,8 @@ def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> No
         raise InputInvalid(f"{file}: it holds no history to replay: export it again, without --without-history")
     if (findings := audit(text).findings) and not json:
         said = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
-        output.print_line(said, style="yellow", console=output.standard_error())
-    replayed = asyncio.run(_replayed(histories, _policing(policy)))
+        output.warn(said)
+    replayed = [await replay(history, policing) for history in histories]
     if json:
         output.print_json({"whole": not findings, "executions": [_replayed_json(one) for one in replayed]})
     else:
@@ -115,7 +117,7 @@ def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> No
 
 
 async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+    async with place() as here:
         execution = await find_run(here, run)
         text, header = await exported(here, execution, with_history=with_history)
     if out is None:
@@ -138,8 +140,8 @@ async def exported(
     # The history first: what it tells is in the trace by then.
     histories = await histories_of(here, execution) if with_history else []
     tenant, lineage = await scope_of(here, execution)
-    async with opened_store(redis_url_of(here.settings), here.settings) as store:
-        stored = await store.stored_trace(tenant=tenant, lineage=lineage)
+    async with open_store(here.settings) as store:
+        stored = await store.steps.stored_trace(tenant=tenant, lineage=lineage)
     return written(
         stored, histories, run=execution.id, lineage=lineage, tenant=tenant, written_by=f"replaywright {__version__}"
     )
@@ -195,15 +197,6 @@ def write_whole(out: Path, text: str) -> None:
 def _text_of(file: Path) -> str:
     """The file's text; bytes that are no UTF-8 stay what they are."""
     return read_bytes(str(file), str(file), TRACE_LIMIT).decode("utf-8", "surrogateescape")
-
-
-async def _replayed(histories: list[History], policing: Policing) -> list[Replayed]:
-    return [await replay(history, policing) for history in histories]
-
-
-def _policing(policy: str | None) -> Policing:
-    home = load_settings().home
-    return Policing(operator_of(policy), lambda: granted_hosts(home))
 
 
 def _print_audit(file: Path, verdict: Audit) -> None:

@@ -18,7 +18,7 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.local.dashboard_source import RunningSource
 from replaywright.dashboard.app import Dashboard
-from replaywright.dashboard.guard import Guard
+from replaywright.dashboard.guard import AccessGuard
 from replaywright.errors import InputInvalid
 from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import Settings, load_settings
@@ -54,7 +54,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     async with _source(settings) as source:
         pages = Dashboard(source, tenant=settings.tenant).app()
-        guard = Guard(pages, hosts=names, origins=[f"http://{name}" for name in names])
+        guard = AccessGuard(pages, hosts=names, origins=[f"http://{name}" for name in names])
         address = f"http://{_HOST}:{port}{guard.entrance}"
         server = uvicorn.Server(
             uvicorn.Config(

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -13,20 +13,26 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, W
 from temporalio.common import SearchAttributeKey
 
 from cache.alerts import counted
-from cache.connection import open_redis
-from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.inbox import question_of, waiting_in
 from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, memo_of, standing_of, trace_of
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
-from replaywright.cli.runs.searchable import Filter, Wanted, refuse_unknown
+from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
-from replaywright.cli.servers.connect import Place, is_somewhere, place, redis_url_of, temporal_errors
-from replaywright.cli.servers.store import opened_store
-from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
+from replaywright.cli.servers.connect import Place, is_somewhere, place, temporal_errors
+from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
-from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, RunPage, RunRow, StepRow, WaitingRun
+from replaywright.dashboard.views import (
+    CacheView,
+    ReportPage,
+    RunDetail,
+    RunFilter,
+    RunPage,
+    RunRow,
+    StepRow,
+    WaitingRun,
+)
 from replaywright.domain.run.remedies import remedy_of
 from replaywright.domain.run.runs import Progress, StepLine, Totals
 from replaywright.domain.run.standing import RunStatus
@@ -50,7 +56,6 @@ from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed, Stor
 from replaywright.reports import load, policy, rendered
 from replaywright.settings import Settings
 from replaywright.stack import read_running
-from replaywright.stack.keyring import artifact_keys_of, signer_of
 
 PAGE: Final = 25
 """Runs of one page of the list; where many are not the tenant's, a page may have up to twice as many."""
@@ -130,13 +135,13 @@ class RunningSource:
             missing=missing,
         )
 
-    async def report(self, run_id: str) -> Report:
+    async def report(self, run_id: str) -> ReportPage:
         """The report of a run."""
         here = await self._here()
         view = await view_of(here, await _described(here, run_id))
-        store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
+        store = here.artifacts
         loaded = await load(view, store, budget_mb=_REPORT_MB)
-        return Report(await asyncio.to_thread(rendered, view, loaded), policy())
+        return ReportPage(await asyncio.to_thread(rendered, view, loaded), policy())
 
     async def picture(self, run_id: str) -> bytes:
         """Read what the screen showed when the run began to wait."""
@@ -148,7 +153,7 @@ class RunningSource:
             question = None if progress is None else progress.question
         if question is None or not question.picture:
             raise ArtifactMissing(f"run {run_id!r} waits with no picture")
-        data = await ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings)).get(question.picture)
+        data = await here.artifacts.get(question.picture)
         if not data.startswith(_PNG):
             raise ArtifactMissing(f"what is kept for run {run_id!r} is no picture")
         return data
@@ -162,44 +167,35 @@ class RunningSource:
 
     async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
         """All skills, as they would be run."""
-        async with self._base() as base:
+        async with open_store(self._settings) as store:
+            base = store.knowledge
             skills = await base.skills.all(base.tenant)
             statistics = await base.skills.statistics(base.tenant, skills)
         return [(skill, statistics[skill.name]) for skill in skills]
 
     async def skill(self, name: str, version: int | None = None) -> SkillRecord:
         """All that is known of a skill."""
-        async with self._base() as base:
-            return await base.shown(name, version)
+        async with open_store(self._settings) as store:
+            return await store.knowledge.shown(name, version)
 
     async def changes(self, name: str, old: int, new: int) -> Sequence[str]:
         """Compare two versions of a skill."""
-        async with self._base() as base:
+        async with open_store(self._settings) as store:
+            base = store.knowledge
             return list(differences(await base.skill(name, old), await base.skill(name, new)))
 
     async def cache(self) -> CacheView:
         """The statistics of the action cache."""
-        settings = self._settings
-        url = redis_url_of(settings)
-        async with opened_store(url, settings) as store:
-            entries = await store.entries(tenant=settings.tenant)
+        async with open_store(self._settings) as store:
+            entries = await store.steps.entries(tenant=store.tenant)
             # One that has a single version shows it already.
-            held = await held_among(store, settings.tenant, [info for info in entries if info.versions > 1])
+            held = await held_among(store, [info for info in entries if info.versions > 1])
+            refused = await counted(store.client, store.tenant)
         held += [info for info in entries if info.versions == 1 and is_held(info.entry)]
-        client = open_redis(url, client_name="replaywright-dashboard")
-        try:
-            refused = await counted(client, settings.tenant)
-        finally:
-            await client.aclose()
         last = refused.pop("last", "")
-        keys = signer_of(settings).key_ids
+        keys = store.signer.key_ids
         numbers = {kind: int(number) for kind, number in refused.items() if number.isdecimal()}
         return CacheView(cache_statistics(entries, held), keys[0] if keys else "", numbers, last)
-
-    @contextlib.asynccontextmanager
-    async def _base(self) -> AsyncIterator[KnowledgeBase]:
-        async with knowledge_base_at(redis_url_of(self._settings), self._settings) as base:
-            yield base
 
     # --- where the runs are ---------------------------------------------------------------------------------------
 
@@ -234,7 +230,7 @@ class RunningSource:
 def _condition(wanted: RunFilter) -> Filter:
     """The filter as commands have it."""
     host = urlsplit(wanted.site).netloc if "://" in wanted.site else wanted.site
-    status = None if wanted.status is None else Wanted(wanted.status.replace("_", "-"))
+    status = None if wanted.status is None else StatusFilter(wanted.status.replace("_", "-"))
     return Filter(status=status, site=host.lower(), skill=wanted.skill, healed=wanted.healed)
 
 

@@ -21,7 +21,7 @@ _LOG_LINES = 30
 
 
 @app.command()
-def demo(
+async def demo(
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="Leave servers and Temporal UI running at the end, until Ctrl-C.")
     ] = False,
@@ -38,10 +38,6 @@ def demo(
 
     Example: `replaywright demo --keep-open`
     """
-    raise typer.Exit(asyncio.run(_demo(keep_open=keep_open)))
-
-
-async def _demo(*, keep_open: bool) -> Exit:
     begun = time.monotonic()
     async with Stage(load_settings(), tell=output.print_line) as stage:
         for name, address in (*stage.stack.describe(), ("Webmail", stage.webmail)):
@@ -54,9 +50,8 @@ async def _demo(*, keep_open: bool) -> Exit:
             _print_log(stage)
         if keep_open:
             await _until_interrupted(stage)
-    status = Exit.FAILED if figures.failed else Exit.DONE
     output.print_json(_as_json(figures, seconds=round(time.monotonic() - begun, 2)))
-    return status
+    raise typer.Exit(Exit.FAILED if figures.failed else Exit.DONE)
 
 
 def _print(figures: Figures) -> None:

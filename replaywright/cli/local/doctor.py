@@ -1,7 +1,5 @@
 """`replaywright doctor`: is everything there that a run needs?"""
 
-import asyncio
-
 import typer
 from rich.text import Text
 
@@ -17,7 +15,7 @@ _STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
 
 
 @app.command()
-def doctor(
+async def doctor(
     json: Json = False,
 ) -> None:
     """Look at every part that a run needs, and say what to do about what is missing.
@@ -28,7 +26,7 @@ def doctor(
     """
     settings = load_settings()
     wait_for_start(settings.home, output.say_on_standard_error)
-    findings = asyncio.run(diagnose(settings))
+    findings = await diagnose(settings)
     healthy = all(finding.health is not Health.FAILED for finding in findings)
     if json:
         output.print_json({"healthy": healthy, "findings": [finding.model_dump(mode="json") for finding in findings]})

@@ -11,7 +11,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.command import Exit
-from replaywright.cli.interrupts import Ending, unless_left
+from replaywright.cli.interrupts import StopRequest, unless_left
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import PREFIX, Settings, load_settings
 from replaywright.stack import Child, Stack, free_port, start_child
@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 0.5
 _CODEC_PORT = 8081
 
 
-class Role(StrEnum):
+class WorkerRole(StrEnum):
     """Roles of a worker."""
 
     ALL = "all"
@@ -34,9 +34,9 @@ class Role(StrEnum):
 
 
 @app.command()
-def up(
+async def up(
     role: Annotated[
-        list[Role] | None,
+        list[WorkerRole] | None,
         typer.Option(help="A worker for this role in a process of its own; repeatable. `all` without it."),
     ] = None,
     codec: Annotated[
@@ -54,17 +54,17 @@ def up(
     Example: `replaywright up`, or with a process for each kind of work
     `replaywright up --role workflow --role browser --role model`
     """
-    raise typer.Exit(asyncio.run(_up(load_settings(), tuple(dict.fromkeys(role or [Role.ALL])), codec=codec)))
+    raise typer.Exit(await _up(load_settings(), tuple(dict.fromkeys(role or [WorkerRole.ALL])), codec=codec))
 
 
-async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Exit:
+async def _up(settings: Settings, roles: tuple[WorkerRole, ...], *, codec: bool) -> Exit:
     if codec and (settings.temporal_address is not None or not codec_keys_of(settings)):
         raise InputInvalid(
             "--codec is for a Temporal that this command starts, with REPLAYWRIGHT_CODEC_KEYS set; for another, "
             "run `replaywright admin codec-server`"
         )
     codec_port = free_port(_CODEC_PORT) if codec else None
-    ending = Ending()
+    ending = StopRequest()
     # Heard to the very end: no signal interrupts what is being cleaned up.
     with ending.heard():
         async with contextlib.AsyncExitStack() as exits:
@@ -82,7 +82,7 @@ def _codec_endpoint(port: int | None) -> str | None:
 
 
 async def _serve(
-    stack: Stack, settings: Settings, roles: tuple[Role, ...], ending: Ending, *, codec_port: int | None
+    stack: Stack, settings: Settings, roles: tuple[WorkerRole, ...], ending: StopRequest, *, codec_port: int | None
 ) -> Exit:
     """Keep workers running until a signal, or until a server has ended."""
     spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
@@ -117,7 +117,7 @@ def _already(stack: Stack) -> str:
     )
 
 
-def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...], codec_port: int | None) -> None:
+def _announce(stack: Stack, settings: Settings, roles: tuple[WorkerRole, ...], codec_port: int | None) -> None:
     endpoint = _codec_endpoint(codec_port)
     rows = [
         *stack.describe(),
@@ -138,7 +138,7 @@ def _model(settings: Settings) -> str:
     return settings.model + (f" at {settings.model_base_url}" if settings.model_base_url else "")
 
 
-async def _watch(stack: Stack, workers: Supervisor, ending: Ending) -> None:
+async def _watch(stack: Stack, workers: Supervisor, ending: StopRequest) -> None:
     """Return at the first signal.
 
     Raises:

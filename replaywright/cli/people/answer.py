@@ -1,6 +1,5 @@
 """`replaywright answer`: show what a run waits for, and answer it."""
 
-import asyncio
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
@@ -82,7 +81,7 @@ class StepOptions:
 
 
 @app.command()
-def answer(
+async def answer(
     *,
     run: Run,
     answer: Annotated[
@@ -114,7 +113,7 @@ def answer(
     wanted = answer.replace("-", "_") or ("answer" if given.value or given.value_file else "")
     if change.is_wanted and wanted != "retry":
         raise InputInvalid("--edit, --file and --set belong to the answer `retry`")
-    asyncio.run(_answer(run, _Wish(wanted, given, change, which, why, once)))
+    await _answer(run, _Wish(wanted, given, change, which, why, once))
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from temporalio.client import WorkflowExecutionStatus
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Run, Why
-from replaywright.cli.people.updates import over_said, said_by_user, servers_of_runs, updated
+from replaywright.cli.people.updates import over_said, said_by_user, updated
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, ended, handle_of
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
 from replaywright.domain.run.commit_lines import commits_said
 
 _END_LIMIT_S = 30
@@ -20,7 +20,7 @@ _END_POLL_S = 0.2
 
 
 @app.command()
-def cancel(
+async def cancel(
     *,
     run: Run,
     fail: Annotated[
@@ -36,11 +36,7 @@ def cancel(
 
     Example: `replaywright cancel latest --why "the order was withdrawn"`
     """
-    asyncio.run(_cancel(run, why, fail=fail))
-
-
-async def _cancel(run: str, why: str, *, fail: bool) -> None:
-    async with servers_of_runs() as here:
+    async with existing_place() as here:
         run_id = (await find_run(here, run)).id
         if said := await over_said(here, run_id, "cancel"):
             output.print_line(said)
@@ -55,7 +51,8 @@ async def _cancel(run: str, why: str, *, fail: bool) -> None:
     if ending is None:
         output.print_line(f"{run_id}: asked to end; it ends as soon as a worker is there", style="yellow")
     else:
-        output.print_line(f"{run_id}: {ended_said(ending)}", style="green")
+        said = "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))
+        output.print_line(f"{run_id}: {said}", style="green")
 
 
 async def _ended_soon(here: Place, run_id: str) -> Ending | None:
@@ -67,8 +64,3 @@ async def _ended_soon(here: Place, run_id: str) -> Ending | None:
                 return await ended(handle)
             await asyncio.sleep(_END_POLL_S)
     return None
-
-
-def ended_said(ending: Ending) -> str:
-    """Say how a run ended, and which of its steps with consequences were done or are in doubt."""
-    return "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))

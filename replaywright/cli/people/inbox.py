@@ -14,17 +14,15 @@ import typer
 from pydantic import ValidationError
 from temporalio.client import WorkflowExecution
 
-from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
 from replaywright.domain.task.questions import WAITS, Question, answering
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
-from replaywright.settings import DEFAULT_TENANT, load_settings
-from replaywright.stack.keyring import artifact_keys_of
+from replaywright.settings import DEFAULT_TENANT
 
 _QUICK = timedelta(seconds=2)
 _AT_ONCE = 20
@@ -35,7 +33,7 @@ _ACTIVE = f'WorkflowType = "{WORKFLOW}" AND ExecutionStatus = "Running"'
 
 
 @dataclass(frozen=True)
-class Waiting:
+class InboxItem:
     """A run that waits for a person."""
 
     run_id: str
@@ -81,10 +79,8 @@ def inbox(
 
 
 async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
-    settings = load_settings()
-    require_somewhere(settings)
     told: set[tuple[str, str]] = set()
-    async with place(settings, tell=output.say_on_standard_error) as here:
+    async with existing_place() as here:
         while True:
             now = await waiting_in(here)
             new = [one for one in now if one.key not in told]
@@ -100,7 +96,7 @@ async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) 
             await asyncio.sleep(_EVERY_S)
 
 
-async def waiting_in(here: Place) -> list[Waiting]:
+async def waiting_in(here: Place) -> list[InboxItem]:
     """All runs of the tenant that wait, those that wait longest first.
 
     Each run says in its memo what it waits with, so that one listing is enough, with or without a worker; only one that
@@ -109,7 +105,7 @@ async def waiting_in(here: Place) -> list[Waiting]:
     Raises:
         StackFailed: Temporal cannot be reached.
     """
-    told: list[Waiting] = []
+    told: list[InboxItem] = []
     silent: list[tuple[WorkflowExecution, str]] = []
     with temporal_errors(here.settings):
         async for execution in here.client.list_workflows(_ACTIVE):
@@ -120,7 +116,7 @@ async def waiting_in(here: Place) -> list[Waiting]:
             if WAITS not in memo:
                 silent.append((execution, task))
             elif (question := question_of(memo[WAITS])) is not None:
-                told.append(Waiting(execution.id, task, question))
+                told.append(InboxItem(execution.id, task, question))
     limit = asyncio.Semaphore(_AT_ONCE)
     asked = await asyncio.gather(*(_asked(here, execution.id, task, limit) for execution, task in silent))
     return sorted((*told, *filter(None, asked)), key=lambda one: one.question.since)
@@ -134,7 +130,7 @@ def question_of(told: Any) -> Question | None:
         return None
 
 
-async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) -> Waiting | None:
+async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) -> InboxItem | None:
     async with limit:
         try:
             progress = await progress_of(handle_of(here.client, run_id), _QUICK)
@@ -142,18 +138,18 @@ async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) 
             return None
     if progress is None or progress.question is None:
         return None
-    return Waiting(run_id, task, progress.question)
+    return InboxItem(run_id, task, progress.question)
 
 
-async def _with_picture(here: Place, one: Waiting, folder: Path) -> Waiting:
+async def _with_picture(here: Place, one: InboxItem, folder: Path) -> InboxItem:
     """The same, with its picture in `folder`."""
     question = one.question
     if not question.picture:
-        return Waiting(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")
+        return InboxItem(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")
     try:
-        data = await ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings)).get(question.picture)
+        data = await here.artifacts.get(question.picture)
     except (ArtifactMissing, ArtifactsUnavailable) as exc:
-        return Waiting(one.run_id, one.task, question, picture_missing=str(exc))
+        return InboxItem(one.run_id, one.task, question, picture_missing=str(exc))
     path = folder / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', one.run_id)}-{question.id}.png"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -161,10 +157,10 @@ async def _with_picture(here: Place, one: Waiting, folder: Path) -> Waiting:
         path.write_bytes(data)
     except OSError as exc:
         raise InputInvalid(f"--pictures {str(folder)!r}: {path.name} cannot be written: {exc.strerror or exc}") from exc
-    return Waiting(one.run_id, one.task, question, picture=path)
+    return InboxItem(one.run_id, one.task, question, picture=path)
 
 
-def _print(shown: Sequence[Waiting], *, watch: bool, json: bool) -> None:
+def _print(shown: Sequence[InboxItem], *, watch: bool, json: bool) -> None:
     if json and watch:
         for one in shown:
             output.print_json(one.as_json())
@@ -177,7 +173,7 @@ def _print(shown: Sequence[Waiting], *, watch: bool, json: bool) -> None:
             _print_one(one)
 
 
-def _print_one(one: Waiting) -> None:
+def _print_one(one: InboxItem) -> None:
     question = one.question
     kind = question.kind.value.replace("_", " ")
     since = output.duration(datetime.now(UTC) - question.since)

@@ -1,7 +1,5 @@
 """`replaywright pause`: pause a run."""
 
-import asyncio
-
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
@@ -9,15 +7,11 @@ from replaywright.cli.people.updates import said_by_user, under_way, updated
 
 
 @app.command()
-def pause(*, run: Run, why: Why = "", once: Once = "") -> None:
+async def pause(*, run: Run, why: Why = "", once: Once = "") -> None:
     """Pause a run before its next step begins, however long; its browser is given back meanwhile.
 
     Example: `replaywright pause latest --why "the site is being changed"`
     """
-    asyncio.run(_pause(run, why, once))
-
-
-async def _pause(run: str, why: str, once: str) -> None:
     async with under_way(run, "pause") as (here, run_id):
         said = await updated(here, run_id, "pause", said_by_user(why), str, once=once)
     output.print_line(f"{said}; `replaywright answer {run_id} continue` lets it go on", style="yellow")

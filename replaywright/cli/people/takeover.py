@@ -1,6 +1,5 @@
 """`replaywright takeover`: driving the live browser of a run that waits."""
 
-import asyncio
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ _WAKING_LIMIT = timedelta(seconds=150)
 
 
 @app.command()
-def takeover(
+async def takeover(
     *,
     run: Run,
     minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="So long at most.")] = LEND_S / 60,
@@ -35,10 +34,7 @@ def takeover(
 
     Example: `replaywright takeover latest`
     """
-    asyncio.run(_takeover(run, TakeOverRequest(lasts_s=minutes * 60, who=who_asks(), why=why), once))
-
-
-async def _takeover(run: str, asked: TakeOverRequest, once: str) -> None:
+    asked = TakeOverRequest(lasts_s=minutes * 60, who=who_asks(), why=why)
     async with under_way(run, "take over") as (here, run_id):
         lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
         progress = await progress_or_fail(here, run_id)

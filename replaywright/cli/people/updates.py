@@ -14,10 +14,9 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 
-from replaywright.cli import output
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import ended, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
 from replaywright.cli.servers.macs import update_arguments
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.commit_lines import commits_said
@@ -26,25 +25,10 @@ from replaywright.domain.run.steering import Said
 from replaywright.domain.task.questions import Question, Verdict
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import NotSealed, sealed
-from replaywright.settings import load_settings
 
 ANSWER_LIMIT = timedelta(seconds=15)
 
 _Answer = TypeVar("_Answer")
-
-
-@contextlib.asynccontextmanager
-async def servers_of_runs() -> AsyncIterator[Place]:
-    """Connect to the servers that runs are on; none are started: they would know no run.
-
-    Raises:
-        InputInvalid: nothing is configured and nothing runs.
-        StackFailed: Temporal does not answer.
-    """
-    settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings, tell=output.say_on_standard_error) as here:
-        yield here
 
 
 @contextlib.asynccontextmanager
@@ -55,7 +39,7 @@ async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
         InputInvalid: there is no such run, or it is over.
         StackFailed: Temporal does not answer.
     """
-    async with servers_of_runs() as here:
+    async with existing_place() as here:
         run_id = (await find_run(here, run)).id
         await require_going(here, run_id, what)
         yield here, run_id

@@ -7,9 +7,9 @@ from typing import Any
 from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from replaywright.cli.runs.follow import WORKFLOW, Ending, ServerGone, ended, handle_of, progress_of
-from replaywright.cli.runs.searchable import Filter, Wanted
-from replaywright.cli.servers.connect import Place, redis_url_of, temporal_errors
-from replaywright.cli.servers.store import StepRecord, opened_store, step_records
+from replaywright.cli.runs.searchable import Filter, StatusFilter
+from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.store import StepRecord, open_store, step_records
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.standing import RunStatus, going
 from replaywright.errors import InputInvalid
@@ -44,9 +44,9 @@ async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
     """Decide what the query cannot: whether a run that failed was blocked, and that it is a run at all."""
     if execution.workflow_type != WORKFLOW:
         return False
-    if wanted.status not in (Wanted.FAILED, Wanted.BLOCKED):
+    if wanted.status not in (StatusFilter.FAILED, StatusFilter.BLOCKED):
         return True
-    return (await memo_of(execution, "status") == "blocked") is (wanted.status is Wanted.BLOCKED)
+    return (await memo_of(execution, "status") == "blocked") is (wanted.status is StatusFilter.BLOCKED)
 
 
 async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:
@@ -98,8 +98,8 @@ async def trace_of(here: Place, execution: WorkflowExecutionDescription) -> list
         StoreUnavailable: it cannot be read.
     """
     tenant, lineage = await scope_of(here, execution)
-    async with opened_store(redis_url_of(here.settings), here.settings) as store:
-        return await store.trace(tenant=tenant, lineage=lineage)
+    async with open_store(here.settings) as store:
+        return await store.steps.trace(tenant=tenant, lineage=lineage)
 
 
 async def scope_of(here: Place, execution: WorkflowExecutionDescription) -> tuple[str, str]:

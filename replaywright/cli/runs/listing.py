@@ -15,7 +15,7 @@ from replaywright.cli.app import app
 from replaywright.cli.completion import skills
 from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
-from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
+from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, StatusFilter, refuse_unknown, schedule_id
 from replaywright.cli.servers.connect import Place, place, temporal_errors
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
@@ -56,7 +56,7 @@ class FilterOptions:
 
     healed: Annotated[bool, typer.Option("--healed", help="Only those that healed an element.")] = False
     status: Annotated[
-        Wanted | None, typer.Option("--status", help="Only those with this status; `running`: all under way.")
+        StatusFilter | None, typer.Option("--status", help="Only those with this status; `running`: all under way.")
     ] = None
     site: Site = ""
     skill: Annotated[
@@ -88,13 +88,17 @@ class FilterOptions:
 
 
 @app.command()
-def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = False) -> None:
+async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = False) -> None:
     """List runs, the newest first: all, or those that were healed, wait, were on a site, and so on.
 
     Example: `replaywright runs --healed --since 7d`
     """
     wanted = filtering.as_filter(load_settings())
-    lines = asyncio.run(_runs(limit, wanted))
+    async with place() as here:
+        with temporal_errors(here.settings):
+            await refuse_unknown(here, wanted)
+        found = await executions(here, limit, wanted)
+        lines = await asyncio.gather(*(line_of(here, execution) for execution in found))
     if json:
         output.print_json({"runs": [as_json(line) for line in lines]})
         return
@@ -108,14 +112,6 @@ def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = False) -> 
         took = output.duration(line.seconds)
         rows.add_row(*output.cells(Text(line.status, line.style), line.run_id, line.task, started, took, line.url))
     output.print_table(rows)
-
-
-async def _runs(limit: int, wanted: Filter) -> list[RunLine]:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
-        with temporal_errors(here.settings):
-            await refuse_unknown(here, wanted)
-        found = await executions(here, limit, wanted)
-        return list(await asyncio.gather(*(line_of(here, execution) for execution in found)))
 
 
 async def line_of(here: Place, execution: WorkflowExecution) -> RunLine:

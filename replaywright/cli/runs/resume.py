@@ -1,6 +1,5 @@
 """`replaywright resume`: go on after a run that did not end well, with what it has done."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -22,8 +21,8 @@ from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
 from replaywright.cli.runs.starting import Order
-from replaywright.cli.servers.connect import Place, place, redis_url_of, temporal_errors
-from replaywright.cli.servers.store import opened_store
+from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import OPEN_STATES, ActionRequest, Resume, RunInput, step_title
 from replaywright.domain.step.checkpoints import Checkpoint
@@ -112,7 +111,7 @@ _SAID = {
 
 
 @app.command()
-def resume(
+async def resume(
     *,
     run: Run,
     task: Annotated[
@@ -140,7 +139,12 @@ def resume(
     mended = None if task is None else taskfile.read_task(task)
     wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, who_asks())
     if dry_run:
-        asyncio.run(_only_said(wish, json=following.json))
+        async with place() as here:
+            found = await planned(here, wish)
+        if following.json:
+            output.print_json(as_json(found))
+        else:
+            print_plan(found, output.standard_output())
         return
 
     async def begin(here: Place) -> Order:
@@ -148,16 +152,7 @@ def resume(
         print_plan(found, output.for_people(json=following.json))
         return found.order
 
-    raise typer.Exit(asyncio.run(carry_out(begin, load_settings(), following)))
-
-
-async def _only_said(wish: Wish, *, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
-        found = await planned(here, wish)
-    if json:
-        output.print_json(as_json(found))
-    else:
-        print_plan(found, output.standard_output())
+    raise typer.Exit(await carry_out(begin, load_settings(), following))
 
 
 # ---------------------------------------------------------------------------------------------- planning
@@ -178,10 +173,10 @@ async def planned(here: Place, wish: Wish) -> Planned:
     await _require_ended(here, execution)
     histories = await histories_of(here, execution)
     run = _input_wanted(wish, _input_of(histories[-1]), execution.id)
-    async with opened_store(redis_url_of(here.settings), here.settings) as store:
+    async with open_store(here.settings) as store:
         scope = {"tenant": tenant, "lineage": lineage}
-        await _require_whole(store, scope, histories)
-        found, restarts = await _standing(store, scope, run, wish, new_id)
+        await _require_whole(store.steps, scope, histories)
+        found, restarts = await _standing(store.steps, scope, run, wish, new_id)
     done = tuple(one.fingerprint for one in found.earlier if one.is_done)
     order = Order(
         run.task,

@@ -1,8 +1,7 @@
 """`replaywright run`: start a run, show it, and end with a status that a script can act on."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -13,11 +12,10 @@ from replaywright.cli.completion import tasks
 from replaywright.cli.options import NewId, ValueOptions, limit
 from replaywright.cli.runs.follow import ServerGone
 from replaywright.cli.runs.options import FollowOptions, RunOptions
-from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
+from replaywright.cli.runs.starting import Order, order_of, refuse_what_is_blocked, start
 from replaywright.cli.servers.connect import Place, is_somewhere, require_somewhere, working_place
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.common.text import plain
-from replaywright.domain.run.runs import Heal, Mode
 from replaywright.domain.task.budgets import Budget
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
@@ -29,8 +27,8 @@ _RESTARTS = 3
 """How often a stack that ended under a run is replaced."""
 
 
-Begin = Callable[["Place"], Awaitable[Order | None]]
-"""Finds out what is to be run, where the runs are; None when that is nothing."""
+Begin = Callable[["Place"], Awaitable[Order]]
+"""Determines the run to start."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class SentenceOptions:
 
 
 @app.command()
-def run(
+async def run(
     *,
     task: Annotated[
         str,
@@ -112,28 +110,21 @@ def run(
     goal.refuse_for_steps(wanted, fresh=sentence.fresh, no_wait=sentence.no_wait)
     values = bind_parameters(wanted, taskfile.read_parameters(given.param or [], given.params))
     refuse_what_is_blocked(settings, wanted, values)
-    order = Order(
-        wanted,
-        values,
-        checked_id(run_id) or taskfile.new_run_id(wanted, values),
-        manner.mode or Mode.AUTO,
-        manner.heal or Heal.AUTO,
-        spending.budget,
-        manner.on_failure,
+    order = replace(
+        order_of(wanted, values, checked_id(run_id) or taskfile.new_run_id(wanted, values), manner),
+        budget=spending.budget,
         fresh=sentence.fresh,
         wait_for_others=not sentence.no_wait,
-        pictures=manner.pictures,
     )
     if following.detach:
         require_somewhere(settings)
     if not is_somewhere(settings):
         taskfile.require_secrets(wanted, values, settings.home)
 
-    async def as_said(_here: Place) -> Order:
+    async def begin(_here: Place) -> Order:
         return order
 
-    status = asyncio.run(carry_out(as_said, settings, following))
-    raise typer.Exit(status)
+    raise typer.Exit(await carry_out(begin, settings, following))
 
 
 async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) -> Exit:
@@ -153,8 +144,6 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
                 is_new = order is None
                 if order is None:
                     wanted = await begin(here)
-                    if wanted is None:
-                        return Exit.DONE
                     mention_secrets(wanted.task, wanted.values, here, tell)
                     await start(here, wanted)
                     order = wanted

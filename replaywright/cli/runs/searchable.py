@@ -41,7 +41,7 @@ def schedule_id(tenant: str, name: str) -> str:
     return f"{tenant}/{name}"
 
 
-class Wanted(StrEnum):
+class StatusFilter(StrEnum):
     """Statuses that runs are listed by."""
 
     RUNNING = "running"
@@ -56,15 +56,15 @@ class Wanted(StrEnum):
 
 
 _OF_EXECUTION = {
-    Wanted.DONE: "Completed",
-    Wanted.FAILED: "Failed",
-    Wanted.BLOCKED: "Failed",
-    Wanted.CANCELLED: "Canceled",
-    Wanted.TERMINATED: "Terminated",
-    Wanted.TIMED_OUT: "TimedOut",
+    StatusFilter.DONE: "Completed",
+    StatusFilter.FAILED: "Failed",
+    StatusFilter.BLOCKED: "Failed",
+    StatusFilter.CANCELLED: "Canceled",
+    StatusFilter.TERMINATED: "Terminated",
+    StatusFilter.TIMED_OUT: "TimedOut",
 }
 """What Temporal itself says of a run; "Running" where nothing is said here."""
-_BY_ATTRIBUTE = frozenset({Wanted.WAITING, Wanted.PAUSED})
+_BY_ATTRIBUTE = frozenset({StatusFilter.WAITING, StatusFilter.PAUSED})
 """Those that only our own attribute tells from others."""
 
 
@@ -101,7 +101,7 @@ class Filter:
     """Conditions that listed runs meet; an empty one counts for nothing."""
 
     healed: bool = False
-    status: Wanted | None = None
+    status: StatusFilter | None = None
     """`failed` and `blocked` are the same to Temporal: its answer has both."""
     site: str = ""
     skill: str = ""

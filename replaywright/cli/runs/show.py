@@ -1,12 +1,10 @@
 """`replaywright show`: show a run."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
 
-from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.evidence.evidence import print_report, report_of
@@ -19,12 +17,10 @@ from replaywright.cli.servers.connect import Place, place
 from replaywright.cli.servers.store import StepRecord
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.errors import StoreUnavailable
-from replaywright.settings import load_settings
-from replaywright.stack.keyring import artifact_keys_of
 
 
 @app.command()
-def show(
+async def show(
     run: Run,
     step: Annotated[
         int | None, typer.Option(min=1, help="Only this step: what was expected of it and what was there.")
@@ -38,18 +34,25 @@ def show(
 
     Example: `replaywright show latest`
     """
-    asyncio.run(_show(run, json=json) if step is None else _show_step(run, step, json=json))
-
-
-async def _show(run: str, *, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+    async with place() as here:
         execution = await find_run(here, run)
-        line = await line_of(here, execution)
-        handle = handle_of(here.client, execution.id)
-        progress = None if line.status.endswith("no worker answers") else await progress_of(handle, QUICK)
-        is_running = execution.status is WorkflowExecutionStatus.RUNNING
-        ending = None if is_running else await ending_of_run(here, execution)
-        records, missing = await _records_or_why(here, execution)
+        if step is None:
+            await _show(here, execution, json=json)
+            return
+        report = await report_of(execution.id, step, await records_of(here, execution), here.artifacts)
+    if json:
+        output.print_json(report.as_json())
+    else:
+        print_report(report)
+
+
+async def _show(here: Place, execution: WorkflowExecutionDescription, *, json: bool) -> None:
+    line = await line_of(here, execution)
+    handle = handle_of(here.client, execution.id)
+    progress = None if line.status.endswith("no worker answers") else await progress_of(handle, QUICK)
+    is_running = execution.status is WorkflowExecutionStatus.RUNNING
+    ending = None if is_running else await ending_of_run(here, execution)
+    records, missing = await _records_or_why(here, execution)
     if json:
         shown = as_json(line) | {
             "progress": progress.model_dump(mode="json", by_alias=True) if progress is not None else None,
@@ -59,19 +62,6 @@ async def _show(run: str, *, json: bool) -> None:
         output.print_json(shown)
         return
     _print_run(line, progress, ending, records, missing)
-
-
-async def _show_step(run: str, step: int, *, json: bool) -> None:
-    async with place(load_settings(), tell=output.say_on_standard_error) as here:
-        execution = await find_run(here, run)
-        records = await records_of(here, execution)
-        report = await report_of(
-            execution.id, step, records, ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
-        )
-    if json:
-        output.print_json(report.as_json())
-        return
-    print_report(report)
 
 
 async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:

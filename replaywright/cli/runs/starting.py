@@ -11,7 +11,7 @@ from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy, W
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from replaywright.cli.runs.follow import WORKFLOW
-from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.options import OnFailure, RunOptions
 from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
@@ -63,6 +63,22 @@ class Order:
     """Of a goal: while another run learns the same, wait for what it learns."""
     pictures: Pictures | None = None
     """Of which steps pictures are kept. None: those that are learned, healed or fail."""
+
+
+def order_of(
+    task: Task, values: dict[str, str], run_id: str, manner: RunOptions, skill: SkillRef | None = None
+) -> Order:
+    """Make the order of a task that learns what it lacks or, with `skill`, of a skill that is replayed."""
+    return Order(
+        task,
+        values,
+        run_id,
+        manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
+        manner.heal or Heal.AUTO,
+        on_failure=manner.on_failure,
+        skill=skill,
+        pictures=manner.pictures,
+    )
 
 
 @dataclass(frozen=True)

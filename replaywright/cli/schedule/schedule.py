@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from temporalio.client import ScheduleHandle
@@ -15,13 +15,12 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions, Why, Yes
-from replaywright.cli.people.updates import servers_of_runs, who_asks
+from replaywright.cli.people.updates import who_asks
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import mention_secrets
-from replaywright.cli.runs.starting import Order, Prepared, prepared, refuse_what_is_blocked
-from replaywright.cli.schedule.schedule_view import Fired, as_json, fired_by, print_list, print_schedule
+from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
+from replaywright.cli.schedule.schedule_view import as_json, fired_by, print_list, print_schedule
 from replaywright.cli.schedule.scheduled import (
-    Known,
     Overlap,
     Rules,
     all_of,
@@ -33,20 +32,17 @@ from replaywright.cli.schedule.scheduled import (
 )
 from replaywright.cli.servers.connect import (
     Place,
+    existing_place,
     place,
-    redis_url_of,
     temporal_errors,
     why_unserved,
 )
-from replaywright.cli.skills.skill_run import runnable
-from replaywright.cli.skills.skill_store import knowledge_base_at
+from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.batch.timetable import Timetable, catch_up_of, timetable
-from replaywright.domain.run.runs import Heal, Mode
-from replaywright.domain.skill.skills import Skill, SkillRef
+from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
-from replaywright.settings import load_settings
 
 SKILL = "skill:"
 """Stands before the name of a skill, where a task file may be named too."""
@@ -126,7 +122,7 @@ class FiringOptions:
 
 
 @schedule_app.command("create")
-def create_schedule(
+async def create_schedule(
     *,
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Of the schedule: letters, digits, dot, hyphen, underscore.")
@@ -157,18 +153,16 @@ def create_schedule(
     wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
-    async def created() -> Known:
-        async with servers_of_runs() as here:
-            told, wanted, values = await _prepared(here, name, wish, from_file)
-            schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
-            await create(here, name, schedule)
-            _, known = await found(here, name)
-            await _say_what_is_missing(here, wanted, values)
-        return known
-
-    known = asyncio.run(created())
+    async with existing_place() as here:
+        told, wanted, values = await _prepared(here, name, wish, from_file)
+        schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
+        await create(here, name, schedule)
+        _, known = await found(here, name)
+        mention_secrets(wanted, values, here, output.warn)
+        if why := await why_unserved(here):
+            output.warn(why)
     for doubt in when.doubtful:
-        _warn(doubt)
+        output.warn(doubt)
     if json:
         output.print_json(as_json(known, ()))
     else:
@@ -188,48 +182,40 @@ async def _prepared(
     here: Place, name: str, wish: _Wish, from_file: Task | None
 ) -> tuple[Prepared, Task, dict[str, str]]:
     """What Temporal is told of each run, with the task and its values."""
-    skill = None if from_file is not None else await _skill(here, wish.task.removeprefix(SKILL))
+    skill = None if from_file is not None else await runnable_at(here, wish.task.removeprefix(SKILL))
     task = from_file if skill is None else skill.task
     assert task is not None, "a file, or a skill"
     values = bind_parameters(task, wish.values)
     refuse_what_is_blocked(here.settings, task, values)
-    order = Order(
-        task,
-        values,
-        "",
-        wish.manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
-        wish.manner.heal or Heal.AUTO,
-        on_failure=wish.manner.on_failure,
-        skill=None if skill is None else SkillRef(name=skill.name, version=skill.version),
-        pictures=wish.manner.pictures,
-    )
+    used = None if skill is None else SkillRef(name=skill.name, version=skill.version)
+    order = order_of(task, values, "", wish.manner, used)
     return _by_clock(await prepared(here, order), order, wish.values, id_of(here, name)), task, values
 
 
 @schedule_app.command("pause")
-def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
+async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
     """Have a schedule start nothing until it is unpaused. A run that is under way goes on.
 
     Example: `replaywright schedule pause minutes --why "the site is being moved"`
     """
     said = why or f"paused by {who_asks()}"
-    asyncio.run(_with(name, lambda handle: handle.pause(note=said)))
-    _say(f"{name} paused", {"schedule": name, "paused": True, "note": said}, json=json)
+    await _with(name, lambda handle: handle.pause(note=said))
+    output.print_result(f"{name} paused", {"schedule": name, "paused": True, "note": said}, json=json)
 
 
 @schedule_app.command("unpause")
-def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
+async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
     """Have a paused schedule start runs again. What fell into the pause is not made up for.
 
     Example: `replaywright schedule unpause minutes`
     """
     said = why or f"unpaused by {who_asks()}"
-    asyncio.run(_with(name, lambda handle: handle.unpause(note=said)))
-    _say(f"{name} goes on", {"schedule": name, "paused": False, "note": said}, json=json)
+    await _with(name, lambda handle: handle.unpause(note=said))
+    output.print_result(f"{name} goes on", {"schedule": name, "paused": False, "note": said}, json=json)
 
 
 @schedule_app.command("trigger")
-def trigger_schedule(
+async def trigger_schedule(
     name: Name,
     overlap: Annotated[
         Overlap | None, typer.Option("--overlap", help="When a run is still going; else as the schedule says.")
@@ -240,14 +226,14 @@ def trigger_schedule(
 
     Example: `replaywright schedule trigger minutes`
     """
-    run_id, what = asyncio.run(_triggered(name, overlap))
+    run_id, what = await _triggered(name, overlap)
     said = {
         "started": f"run {run_id} started: `replaywright show {run_id}`",
         "skipped": f"nothing started: a run of {name} is still going, and its overlap policy is to skip",
         "waits": f"a run of {name} is still going: the new one waits for its end",
         "unknown": f"{name} was triggered, and has not acted on it yet: `replaywright schedule show {name}`",
     }[what]
-    _say(said, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
+    output.print_result(said, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
 
 
 @schedule_app.command("delete")
@@ -262,25 +248,22 @@ def delete_schedule(
     """
     asyncio.run(_with(name, _left_alone))
     if not yes and not typer.confirm(f"Delete the schedule {name}?", err=True):
-        _say("nothing was changed", {"schedule": name, "deleted": False}, json=json)
+        output.print_result("nothing was changed", {"schedule": name, "deleted": False}, json=json)
         return
     asyncio.run(_with(name, lambda handle: handle.delete()))
-    _say(f"{name} deleted; its runs are kept: `replaywright runs`", {"schedule": name, "deleted": True}, json=json)
+    output.print_result(
+        f"{name} deleted; its runs are kept: `replaywright runs`", {"schedule": name, "deleted": True}, json=json
+    )
 
 
 @schedule_app.command("list")
-def list_schedules(json: Json = False) -> None:
+async def list_schedules(json: Json = False) -> None:
     """List the schedules: what they start and when, the next time, and how the last run ended.
 
     Example: `replaywright schedule list`
     """
-
-    async def looked() -> list[tuple[Known, tuple[Fired, ...]]]:
-        async with place(load_settings(), tell=output.say_on_standard_error) as here:
-            known = await all_of(here)
-            return list(zip(known, [await fired_by(here, one, 1) for one in known], strict=True))
-
-    shown = asyncio.run(looked())
+    async with place() as here:
+        shown = [(known, await fired_by(here, known, 1)) for known in await all_of(here)]
     if json:
         output.print_json({"schedules": [as_json(known, fired) for known, fired in shown]})
     elif not shown:
@@ -290,7 +273,7 @@ def list_schedules(json: Json = False) -> None:
 
 
 @schedule_app.command("show")
-def show_schedule(
+async def show_schedule(
     name: Name,
     json: Json = False,
 ) -> None:
@@ -298,13 +281,9 @@ def show_schedule(
 
     Example: `replaywright schedule show minutes`
     """
-
-    async def looked() -> tuple[Known, tuple[Fired, ...]]:
-        async with place(load_settings(), tell=output.say_on_standard_error) as here:
-            _, known = await found(here, name)
-            return known, await fired_by(here, known)
-
-    known, fired = asyncio.run(looked())
+    async with place() as here:
+        _, known = await found(here, name)
+        fired = await fired_by(here, known)
     if json:
         output.print_json(as_json(known, fired))
     else:
@@ -325,11 +304,6 @@ def _task_of(path: str) -> Task:
             f"there is no file {path[:80]!r}; a schedule starts a task file, or a skill by its name: {SKILL}NAME"
         )
     return taskfile.read_task(path)
-
-
-async def _skill(here: Place, name: str) -> Skill:
-    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
-        return await runnable(base, name, None)
 
 
 def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_id: str) -> Prepared:
@@ -354,7 +328,7 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
 
 async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) -> None:
     """Change a schedule of this tenant."""
-    async with servers_of_runs() as here:
+    async with existing_place() as here:
         handle, _ = await found(here, name)
         with temporal_errors(here.settings):
             await change(handle)
@@ -366,7 +340,7 @@ async def _left_alone(_handle: ScheduleHandle) -> None:
 
 async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
     """The run that was started, or an empty id and what became of the trigger."""
-    async with servers_of_runs() as here:
+    async with existing_place() as here:
         handle, before = await found(here, name)
         info = before.description.info
         if any(datetime.now(UTC) - start.due < _APART for start in started_by(before)):
@@ -374,7 +348,7 @@ async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
         old = {start.execution for start in started_by(before)}
         waiting = before.description.raw_description.info.buffer_size
         if why := await why_unserved(here):
-            _warn(why)
+            output.warn(why)
         with temporal_errors(here.settings):
             await handle.trigger(overlap=None if overlap is None else overlap.policy)
         deadline = time.monotonic() + _FIRED_S
@@ -389,24 +363,3 @@ async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
                 return "", "waits"
             await asyncio.sleep(_POLL_S)
     return "", "unknown"
-
-
-# ------------------------------------------------------------------------------------------------ what is said
-
-
-async def _say_what_is_missing(here: Place, task: Task, values: Mapping[str, str]) -> None:
-    """Warn of what a run would lack, as far as it is known from here."""
-    mention_secrets(task, values, here, _warn)
-    if why := await why_unserved(here):
-        _warn(why)
-
-
-def _warn(text: str) -> None:
-    output.print_line(text, style="yellow", console=output.standard_error())
-
-
-def _say(text: str, data: dict[str, Any], *, json: bool) -> None:
-    if json:
-        output.print_json(data)
-    else:
-        output.print_line(text)

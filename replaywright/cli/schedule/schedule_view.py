@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.cli import output
 from replaywright.cli.runs.finding import standing_of
 from replaywright.cli.runs.listing import STYLES
-from replaywright.cli.schedule.scheduled import Known, Start, said_of_spec, started_by
+from replaywright.cli.schedule.scheduled import KnownSchedule, Start, said_of_spec, started_by
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.domain.batch.timetable import zone_of
 from replaywright.domain.common.durations import written_duration
@@ -34,7 +34,7 @@ class Fired:
     style: str
 
 
-async def fired_by(here: Place, known: Known, limit: int = 10) -> tuple[Fired, ...]:
+async def fired_by(here: Place, known: KnownSchedule, limit: int = 10) -> tuple[Fired, ...]:
     """The last runs that it started, the newest first, at most ten."""
     newest = started_by(known)[::-1][:limit]
     return tuple(await asyncio.gather(*(_fired(here, start) for start in newest)))
@@ -51,7 +51,7 @@ async def _fired(here: Place, start: Start) -> Fired:
     return Fired(start, STATUS_WORDS[standing], STYLES[standing])
 
 
-def print_list(shown: Sequence[tuple[Known, tuple[Fired, ...]]]) -> None:
+def print_list(shown: Sequence[tuple[KnownSchedule, tuple[Fired, ...]]]) -> None:
     """One line for each."""
     rows = output.table("schedule", "starts", "when", "next", "last run", "ended", "state")
     for known, fired in shown:
@@ -71,7 +71,7 @@ def print_list(shown: Sequence[tuple[Known, tuple[Fired, ...]]]) -> None:
     output.print_table(rows)
 
 
-def print_schedule(known: Known, fired: Sequence[Fired]) -> None:
+def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
     """All of one."""
     schedule, info = known.description.schedule, known.description.info
     output.print_line(f"schedule {known.name}", style="bold")
@@ -106,7 +106,7 @@ def _catch_up(window: timedelta | None) -> str:
     return "as the server has it" if window is None else f"firings missed by no more than {written_duration(window)}"
 
 
-def as_json(known: Known, fired: Sequence[Fired]) -> dict[str, Any]:
+def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
     """All of one, for a program."""
     schedule, info = known.description.schedule, known.description.info
     spec, policy, zone = schedule.spec, schedule.policy, _zone(known)
@@ -143,24 +143,24 @@ def as_json(known: Known, fired: Sequence[Fired]) -> dict[str, Any]:
     }
 
 
-def is_paused(known: Known) -> bool:
+def is_paused(known: KnownSchedule) -> bool:
     """Say whether it starts nothing by itself."""
     return known.description.schedule.state.paused
 
 
-def _state(known: Known) -> Text:
+def _state(known: KnownSchedule) -> Text:
     note = known.description.schedule.state.note or ""
     said = "paused" if is_paused(known) else "active"
     return Text(f"{said}: {note}" if note else said, style="yellow" if is_paused(known) else "green")
 
 
-def _when(known: Known) -> str:
+def _when(known: KnownSchedule) -> str:
     spec = known.description.schedule.spec
     zone = f" ({spec.time_zone_name or 'UTC'})" if spec.calendars else ""
     return " and ".join(said_of_spec(spec)) + zone
 
 
-def _overlap(known: Known) -> str:
+def _overlap(known: KnownSchedule) -> str:
     return ScheduleOverlapPolicy(known.description.schedule.policy.overlap).name.lower()
 
 
@@ -169,11 +169,11 @@ def _counted(fired: int, skipped: int, missed: int) -> str:
     return ", ".join([output.count(fired, "run"), *beside])
 
 
-def _next(known: Known) -> list[str]:
+def _next(known: KnownSchedule) -> list[str]:
     return [_local(at, _zone(known)) for at in known.description.info.next_action_times]
 
 
-def _zone(known: Known) -> tzinfo:
+def _zone(known: KnownSchedule) -> tzinfo:
     """The schedule's; UTC where this machine does not know that."""
     try:
         return zone_of(known.description.schedule.spec.time_zone_name or "UTC")

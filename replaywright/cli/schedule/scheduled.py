@@ -66,7 +66,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownSchedule:
     """A schedule of this tenant."""
 
     name: str
@@ -140,7 +140,7 @@ def said_of_spec(spec: ScheduleSpec) -> tuple[str, ...]:
     return (*crons, *intervals)
 
 
-def started_by(known: Known) -> list[Start]:
+def started_by(known: KnownSchedule) -> list[Start]:
     """The last runs that it started, at most ten, the oldest first."""
     found = []
     for result in known.description.info.recent_actions:
@@ -175,7 +175,7 @@ async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescript
     raise InputInvalid(f"{times.partition(' # ')[0]!r} never comes: there is no such day, or none before --until")
 
 
-async def found(here: Place, name: str) -> tuple[ScheduleHandle, Known]:
+async def found(here: Place, name: str) -> tuple[ScheduleHandle, KnownSchedule]:
     """The schedule of this name.
 
     Raises:
@@ -191,11 +191,11 @@ async def found(here: Place, name: str) -> tuple[ScheduleHandle, Known]:
     raise InputInvalid(f"there is no schedule {name!r}; {hint} (`replaywright schedule list` lists them)")
 
 
-async def all_of(here: Place) -> list[Known]:
+async def all_of(here: Place) -> list[KnownSchedule]:
     """All schedules of this tenant, by name."""
     slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(name: str) -> Known | None:
+    async def one(name: str) -> KnownSchedule | None:
         async with slots:
             return await _described(here, here.client.get_schedule_handle(id_of(here, name)))
 
@@ -213,7 +213,7 @@ async def _names(here: Place) -> AsyncIterator[str]:
                 yield listed.id.removeprefix(begins)
 
 
-async def _described(here: Place, handle: ScheduleHandle) -> Known | None:
+async def _described(here: Place, handle: ScheduleHandle) -> KnownSchedule | None:
     """All that is known of a schedule; None where there is none, or it is nobody's of this tenant."""
     with temporal_errors(here.settings):
         try:
@@ -229,4 +229,4 @@ async def _described(here: Place, handle: ScheduleHandle) -> Known | None:
         if action.workflow != WORKFLOW:
             return None
         [given] = await here.client.data_converter.decode(list(action.args), [RunInput])
-    return Known(handle.id.removeprefix(id_of(here, "")), description, given)
+    return KnownSchedule(handle.id.removeprefix(id_of(here, "")), description, given)

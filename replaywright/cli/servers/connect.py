@@ -10,9 +10,11 @@ from typing import Literal
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from replaywright.artifacts.store import ArtifactStore
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
-from replaywright.settings import Settings
+from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child, Stack, read_running, start_worker
+from replaywright.stack.keyring import artifact_keys_of
 from replaywright.stack.services import run_address
 from replaywright.stack.starting import is_starting, wait_for_start
 from replaywright.stack.telemetry import command_telemetry
@@ -44,6 +46,11 @@ class Place:
     def queue(self) -> str:
         """The queue to start runs on."""
         return self.served_by or self.settings.queue
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The artifact store of the settings, with its keys."""
+        return ArtifactStore(self.settings.artifacts, artifact_keys_of(self.settings))
 
     def run_url(self, run_id: str) -> str:
         """The run in the Temporal UI; empty when nobody said where that is."""
@@ -98,12 +105,15 @@ async def connect(settings: Settings) -> Client:
 
 
 @contextlib.asynccontextmanager
-async def place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
-    """A Temporal to talk to; where there is none, servers are started for the time of the block.
+async def place(settings: Settings | None = None, *, tell: Callable[[str], None] = _say) -> AsyncIterator[Place]:
+    """Connect to Temporal; where there is none, start servers for the time of the block.
+
+    Without `settings`, those of the environment count.
 
     Raises:
-        StackFailed: it does not answer, or a part did not come up.
+        StackFailed: Temporal does not answer, or a part did not start.
     """
+    settings = settings or load_settings()
     if settings.temporal_address is not None:
         running = read_running(settings.home) if settings.redis_url is None else None
         known = settings if running is None else settings.model_copy(update={"redis_url": running.redis_url})
@@ -114,6 +124,20 @@ async def place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIter
     async with Stack(settings, tell=tell) as stack:
         how: How = "joined" if stack.joined else "started"
         yield Place(await connect(stack.settings), stack.settings, how)
+
+
+@contextlib.asynccontextmanager
+async def existing_place() -> AsyncIterator[Place]:
+    """Connect to the servers that exist; start none, as new ones would know no run.
+
+    Raises:
+        InputInvalid: nothing is configured and nothing runs.
+        StackFailed: Temporal does not answer.
+    """
+    settings = load_settings()
+    require_somewhere(settings)
+    async with place(settings) as here:
+        yield here
 
 
 @contextlib.asynccontextmanager

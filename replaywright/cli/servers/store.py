@@ -1,4 +1,4 @@
-"""The Redis store as commands use it: opened for one look, and its trace read as steps."""
+"""The Redis store as commands use it, and the steps of a trace."""
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
@@ -7,11 +7,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cache.connection import open_redis
+from cache.connection import Client, check_store, open_redis
+from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.servers.connect import redis_url_of
+from replaywright.cli.skills.skill_store import KnowledgeBase
 from replaywright.domain.run.runs import Usage
+from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack import Stack, read_running
@@ -21,7 +24,7 @@ from replaywright.stack.starting import wait_for_start
 
 @dataclass(frozen=True)
 class StepRecord:
-    """One line of a trace that is about a step."""
+    """Record of a step in a trace."""
 
     sequence: int
     title: str
@@ -33,43 +36,79 @@ class StepRecord:
     message: str
     outcome: StepOutcome
     override: str
-    """The override rule that it belongs to; empty for the task's own steps."""
+    """Name of the override rule; empty for the task's own steps."""
     overruled: str
-    """How a preference rule changed the model's pick."""
+    """Change that a preference rule made to the model's pick."""
     line: dict[str, Any]
-    """As it is stored."""
+    """Stored form."""
+
+
+@dataclass(frozen=True)
+class OpenStore:
+    """Open Redis store, as one tenant sees it. Its parts raise `StoreUnavailable`."""
+
+    client: Client
+    signer: Signer
+    tenant: str
+
+    @property
+    def steps(self) -> RedisStepStore:
+        """Ledger, trace and action cache."""
+        return RedisStepStore(self.client, signer=self.signer)
+
+    @property
+    def knowledge(self) -> KnowledgeBase:
+        """Skills."""
+        return KnowledgeBase(RedisSkills(self.client, signer=self.signer), self.tenant)
 
 
 @contextlib.asynccontextmanager
-async def some_redis(settings: Settings) -> AsyncIterator[str]:
-    """The address of the configured Redis, of the running stack's, or of one that is started for the block."""
+async def open_store(settings: Settings) -> AsyncIterator[OpenStore]:
+    """Open the configured store, or that of the running stack, until the block ends.
+
+    Raises:
+        StoreUnavailable: no store is configured, and no stack runs here.
+    """
+    async with _opened(redis_url_of(settings), settings) as store:
+        yield store
+
+
+@contextlib.asynccontextmanager
+async def open_or_start_store(settings: Settings, *, lasting: bool = False) -> AsyncIterator[OpenStore]:
+    """Open the store; where there is none, start a stack for the time of the block.
+
+    With `lasting`, warn of a Redis that drops data when its memory is full.
+    """
     if settings.redis_url is None:
         wait_for_start(settings.home, output.say_on_standard_error)
-    if settings.redis_url is not None or read_running(settings.home) is not None:
-        yield redis_url_of(settings)
-        return
-    output.print_line(
-        "no stack is running: starting one for this command", style="dim", console=output.standard_error()
-    )
-    async with Stack(settings) as stack:
-        yield stack.redis_url
+    async with contextlib.AsyncExitStack() as exits:
+        if settings.redis_url is not None or read_running(settings.home) is not None:
+            redis_url = redis_url_of(settings)
+        else:
+            output.say_on_standard_error("no stack is running: starting one for this command")
+            redis_url = (await exits.enter_async_context(Stack(settings))).redis_url
+        store = await exits.enter_async_context(_opened(redis_url, settings))
+        if lasting:
+            for finding in (await check_store(store.client)).findings:
+                if finding.forbids_commits:
+                    output.warn(f"warning: {finding.message}: {finding.remedy}")
+        yield store
 
 
 @contextlib.asynccontextmanager
-async def opened_store(redis_url: str, settings: Settings) -> AsyncIterator[RedisStepStore]:
-    """The store at this address, until the block ends. Its methods raise `StoreUnavailable`."""
+async def _opened(redis_url: str, settings: Settings) -> AsyncIterator[OpenStore]:
     signer = signer_of(settings)
     client = open_redis(redis_url, client_name="replaywright-cli")
     try:
-        yield RedisStepStore(client, signer=signer)
+        yield OpenStore(client, signer, settings.tenant)
     finally:
         await client.aclose()
 
 
 def step_records(lines: Sequence[dict[str, Any]]) -> list[StepRecord]:
-    """The steps of a trace in their order; lines of other kinds, and such that cannot be read, are left out.
+    """Return the steps of a trace in order; skip lines of other kinds and lines that cannot be read.
 
-    A final verification that failed stands behind the last step, as a step of its own.
+    A failed final verification follows the last step as a step of its own.
     """
     records: list[StepRecord] = []
     for line in lines:

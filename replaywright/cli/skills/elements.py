@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cache.steps import RedisStepStore
-from replaywright.cli.skills.skill_store import require_no_secrets
+from replaywright.cli.people.updates import who_asks
+from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import step_title
 from replaywright.domain.skill.entries import ActionCacheEntry
-from replaywright.domain.skill.recorded import RecordedElement, cached_steps, meaning, recorded
-from replaywright.domain.skill.skill_files import elements_in, skills_in
-from replaywright.domain.skill.skills import Skill
+from replaywright.domain.skill.recorded import RecordedElement, cached_steps, entries_of, meaning, recorded
+from replaywright.domain.skill.skill_files import elements_in, skills_in, written
+from replaywright.domain.skill.skills import Skill, SkillStatus
 from replaywright.domain.task.steps import names_element
 from replaywright.errors import InputInvalid
 
@@ -26,6 +27,10 @@ class FromFile:
     elements: tuple[RecordedElement, ...]
     source: str
     """The file, as it was named."""
+
+    def entries(self, tenant: str) -> tuple[ActionCacheEntry, ...]:
+        """Make cache entries of the elements, for the skill's site or else the recorded one."""
+        return entries_of(self.skill.task, self.elements, tenant, self.skill.site)
 
 
 def read_skills(files: Iterable[str]) -> list[FromFile]:
@@ -71,3 +76,33 @@ async def take_over(store: RedisStepStore, tenant: str, entries: Iterable[Action
         await store.keep(tenant=tenant, run_id=_FROM_A_FILE, entry=entry.model_copy(update={"run_id": _FROM_A_FILE}))
     await store.promote(tenant=tenant, run_id=_FROM_A_FILE, content_keys=[entry.content_key for entry in new])
     return len(new)
+
+
+async def add_candidates(base: KnowledgeBase, skills: Sequence[Skill]) -> list[tuple[Skill, int, bool]]:
+    """Save each skill as a candidate unless the newest or the active version is equal.
+
+    Returns:
+        Each saved or equal skill, the version that is active meanwhile (0: itself), and whether it was saved.
+    """
+    done = []
+    for skill in skills:
+        chosen = await base.skills.get(base.tenant, skill.name)
+        record = await base.skills.record(base.tenant, skill.name)
+        newest = None if record is None else await base.skills.get(base.tenant, skill.name, record.versions[-1])
+        same = next((old for old in (newest, chosen) if old is not None and written(old) == written(skill)), None)
+        if same is not None:
+            done.append((same, 0, False))
+            continue
+        saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
+        before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
+        done.append((saved, before, True))
+    return done
+
+
+def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
+    """Describe the result of an import and the next command; `before` is the version that is active meanwhile."""
+    if not new:
+        return f"{skill.name}: version {skill.version} says the same: left alone"
+    run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")
+    also = f"; until then version {before} is run" if before else ""
+    return f"{skill.name}: imported as version {skill.version}, a candidate: {run} verifies it{also}"

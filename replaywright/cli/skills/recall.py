@@ -1,26 +1,22 @@
 """`replaywright skills recall`: which skill a sentence would be, and why not the others."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
-from cache.connection import open_redis
 from cache.recalls import RedisRecalls
-from cache.skills import RedisSkills
 from replaywright.cli import output
 from replaywright.cli.options import Json
-from replaywright.cli.servers.store import some_redis
+from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.skills import skills_app
 from replaywright.domain.recall.recall import Recalled, RecallRequest
 from replaywright.domain.skill.skills import SkillContext
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
-from replaywright.stack.keyring import signer_of
 
 
 @skills_app.command("recall")
-def recall(
+async def recall(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The task, in any language.")],
     url: Annotated[str, typer.Option("--url", metavar="URL", help="Where the run would start.")],
     secret: Annotated[
@@ -39,7 +35,15 @@ def recall(
         raise InputInvalid("SENTENCE is empty: say what is to be done, in quotes")
     if "://" not in url:
         raise InputInvalid(f"--url {url!r} is no address: give it with its scheme, such as https://files.example.com")
-    found = asyncio.run(_recalled(sentence, url, tuple(secret or ())))
+    # Ranking takes numpy, which the other commands need not wait for.
+    from activities.skill.recall import RecallActivities  # noqa: PLC0415
+
+    async with open_or_start_store(load_settings()) as store:
+        recalling = RecallActivities(store.knowledge.skills, RedisRecalls(store.client))
+        secrets, context = tuple(secret or ()), SkillContext(device="")
+        found = await recalling.explain(
+            RecallRequest(tenant=store.tenant, goal=sentence, url=url, secrets=secrets, context=context)
+        )
     if json:
         skill = found.skill
         output.print_json(
@@ -72,21 +76,3 @@ def _explain(found: Recalled) -> None:
 
 def _said(reason: str) -> str:
     return reason.replace("_", " ")
-
-
-async def _recalled(sentence: str, url: str, secrets: tuple[str, ...]) -> Recalled:
-    # Ranking takes numpy, which the other commands need not wait for.
-    from activities.skill.recall import RecallActivities  # noqa: PLC0415
-
-    settings = load_settings()
-    signer = signer_of(settings)
-    async with some_redis(settings) as redis_url:
-        client = open_redis(redis_url)
-        try:
-            recalling = RecallActivities(RedisSkills(client, signer=signer), RedisRecalls(client))
-            request = RecallRequest(
-                tenant=settings.tenant, goal=sentence, url=url, secrets=secrets, context=SkillContext(device="")
-            )
-            return await recalling.explain(request)
-        finally:
-            await client.aclose()

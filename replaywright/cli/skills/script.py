@@ -1,6 +1,5 @@
 """`replaywright skills script`: a skill as a script that runs without Replaywright."""
 
-import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,15 +7,12 @@ from typing import Annotated
 
 import typer
 
-from cache.connection import open_redis
-from cache.skills import RedisSkills
-from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.completion import tasks_or_skills
 from replaywright.cli.options import Force, Json, ValueOptions, Version
-from replaywright.cli.servers.store import some_redis
+from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import read_skills
-from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
+from replaywright.cli.skills.skill_store import require_no_secrets
 from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks.taskfile import read_parameters
 from replaywright.domain.skill.entries import EntryInfo
@@ -26,12 +22,11 @@ from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.export import Exported, Format, Recordings, exported
 from replaywright.settings import load_settings
-from replaywright.stack.keyring import signer_of
 from replaywright.vault.environment import EnvironmentSecrets
 
 
 @skills_app.command("script")
-def write_script(
+async def write_script(
     *,
     name: Annotated[
         str,
@@ -58,7 +53,7 @@ def write_script(
         raise InputInvalid(f"--param: a script of --format {form.value} takes its parameters when it is run")
     if version is not None and _is_file(name):
         raise InputInvalid("--version: a task file has no versions; leave it out")
-    skill, recordings = asyncio.run(_found(name, version))
+    skill, recordings = await _found(name, version)
     require_no_secrets([skill])
     values = bind_parameters(skill.task, given_values) if form is Format.DEVTOOLS else {}
     script = exported(skill, recordings, form, values)
@@ -76,20 +71,13 @@ def _is_file(name: str) -> bool:
 
 async def _found(name: str, version: int | None) -> tuple[Skill, Recordings]:
     """The skill and what is recorded of its steps."""
-    settings = load_settings()
-    signer, tenant = signer_of(settings), settings.tenant
     written, elements = _written(name) if _is_file(name) else (None, ())
-    async with some_redis(settings) as redis_url:
-        client = open_redis(redis_url, client_name="replaywright-cli")
-        try:
-            base = KnowledgeBase(RedisSkills(client, signer=signer), tenant)
-            skill = written or await base.skill(name, version)
-            entries = await RedisStepStore(client, signer=signer).entries(tenant=tenant)
-        finally:
-            await client.aclose()
-    carried = entries_of(skill.task, elements, tenant, "")
+    async with open_or_start_store(load_settings()) as store:
+        skill = written or await store.knowledge.skill(name, version)
+        entries = await store.steps.entries(tenant=store.tenant)
+    carried = entries_of(skill.task, elements, store.tenant, "")
     entries += [EntryInfo(content_key=entry.content_key, entry=entry, versions=1) for entry in carried]
-    return skill, Recordings(tenant, entries, skill.site, skill.context.device)
+    return skill, Recordings(store.tenant, entries, skill.site, skill.context.device)
 
 
 def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:
@@ -129,7 +117,7 @@ def _tell(skill: Skill, script: Exported, form: Format, out: str, *, json: bool)
         output.print_json({**told, "secrets": list(skill.task.secrets), "warnings": list(script.warnings)})
         return
     for warning in script.warnings:
-        output.print_line(f"warning: {warning}", style="yellow", console=output.standard_error())
+        output.warn(f"warning: {warning}")
     if out != "-":
         output.print_line(f"{out}: {output.count(len(skill.task.steps), 'step')} of {skill.name}", style="green")
     if form is Format.DEVTOOLS and skill.task.secrets:

@@ -1,8 +1,8 @@
 """`replaywright skills edit | invalidate | restore | import | delete`: what a person decides about skills."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -11,24 +11,18 @@ from replaywright.cli.command import Exit
 from replaywright.cli.options import Json, SkillName, Version, Why, Yes
 from replaywright.cli.people.editor import edited
 from replaywright.cli.people.updates import who_asks
-from replaywright.cli.servers.store import opened_store, some_redis
-from replaywright.cli.skills.elements import FromFile, read_skills, take_over
-from replaywright.cli.skills.skill_store import (
-    KnowledgeBase,
-    add_candidates,
-    as_yaml,
-    lasting_knowledge_base,
-    require_no_secrets,
-    said_of_candidate,
-)
+from replaywright.cli.servers.store import open_or_start_store
+from replaywright.cli.skills.elements import add_candidates, read_skills, said_of_candidate, take_over
+from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml, require_no_secrets
 from replaywright.cli.skills.skills import differences, print_diff, skills_app
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.skill.recorded import entries_of
 from replaywright.domain.skill.skill_files import edited_skill, written
-from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatus
+from replaywright.domain.skill.skills import Skill, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.yaml_files import parse_yaml
+
+_Result = TypeVar("_Result")
 
 
 @skills_app.command("edit")
@@ -55,46 +49,50 @@ def edit_skill(
     """
     if yes and candidate:
         raise InputInvalid("--yes and --candidate: say one of them")
-    old = asyncio.run(_one(name, version))
+    old = asyncio.run(_with_skills(lambda base: base.skill(name, version)))
     new = _read(file, old) if file is not None else _typed(old, may_ask=not json)
     if new is None or written(new) == written(old):
-        _say("nothing was changed", {"changed": False}, json=json)
+        output.print_result("nothing was changed", {"changed": False}, json=json)
         return
     if not json:
         print_diff(list(differences(old, new.model_copy(update={"version": old.version + 1}))))
     active = yes or (not candidate and typer.confirm("Make this version active at once?", err=True))
     status = SkillStatus.ACTIVE if active else SkillStatus.CANDIDATE
-    saved = asyncio.run(_save(new.model_copy(update={"status": status}), why))
+    changed = new.model_copy(update={"status": status})
+    saved = asyncio.run(_with_skills(lambda base: base.skills.save(base.tenant, changed, who=who_asks(), reason=why)))
     _say_saved(saved, json=json)
 
 
 @skills_app.command("invalidate")
-def invalidate_skill(name: SkillName, why: Why, version: Version = None, json: Json = False) -> None:
+async def invalidate_skill(name: SkillName, why: Why, version: Version = None, json: Json = False) -> None:
     """Retire a skill, or one of its versions: it is not recalled any more, and runs by name only with --version.
 
     Example: `replaywright skills invalidate send-mail --why "it sends to the wrong folder"`
     """
     if not why.strip():
         raise InputInvalid("--why is empty: say why, for those who look at the history")
-    retired = asyncio.run(_invalidate(name, version, why))
+    async with open_or_start_store(load_settings(), lasting=True) as store:
+        retired = await _retire(store.knowledge, name, version, why)
     which = f"version {', '.join(map(str, retired))} retired" if retired else "all versions were retired before"
-    _say(f"{name}: {which}", {"name": name, "retired": retired}, json=json)
+    output.print_result(f"{name}: {which}", {"name": name, "retired": retired}, json=json)
 
 
 @skills_app.command("restore")
-def restore_skill(name: SkillName, why: Why = "", version: Version = None, json: Json = False) -> None:
+async def restore_skill(name: SkillName, why: Why = "", version: Version = None, json: Json = False) -> None:
     """Make a version active that was suspect or retired: without --version the newest of these, suspect ones first.
 
     Any other active version is retired.
 
     Example: `replaywright skills restore send-mail --why "the site was down"`
     """
-    number = asyncio.run(_restore(name, version, why))
-    _say(f"{name}: version {number} is active", {"name": name, "version": number, "status": "active"}, json=json)
+    async with open_or_start_store(load_settings(), lasting=True) as store:
+        number = await _restore(store.knowledge, name, version, why)
+    told = {"name": name, "version": number, "status": "active"}
+    output.print_result(f"{name}: version {number} is active", told, json=json)
 
 
 @skills_app.command("import")
-def import_skills(
+async def import_skills(
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Exported skills, or task files; YAML or JSON, `-` is standard input."),
@@ -109,8 +107,10 @@ def import_skills(
     Example: `replaywright skills import send-mail.yaml`
     """
     found = read_skills(files)
-    imported = asyncio.run(add_candidates([each.skill for each in found]))
-    taken = asyncio.run(_take_over_elements(found))
+    async with open_or_start_store(load_settings(), lasting=True) as store:
+        imported = await add_candidates(store.knowledge, [each.skill for each in found])
+        entries = [entry for each in found for entry in each.entries(store.tenant)]
+        taken = await take_over(store.steps, store.tenant, entries) if entries else 0
     if json:
         told = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
         output.print_json({"skills": told, "elements": taken})
@@ -127,13 +127,13 @@ def delete_skill(name: SkillName, yes: Yes = False, json: Json = False) -> None:
 
     Example: `replaywright skills delete send-mail`
     """
-    record = asyncio.run(_known(name))
+    record = asyncio.run(_with_skills(lambda base: base.record(name)))
     count = output.count(len(record.versions), "version")
     if not yes and not typer.confirm(f"Delete {name} with {count}? It cannot be restored.", err=True):
-        _say("nothing was changed", {"deleted": False}, json=json)
+        output.print_result("nothing was changed", {"deleted": False}, json=json)
         return
-    asyncio.run(_delete(name))
-    _say(f"{name} deleted", {"name": name, "deleted": True}, json=json)
+    asyncio.run(_with_skills(lambda base: base.skills.delete(base.tenant, name, who=who_asks())))
+    output.print_result(f"{name} deleted", {"name": name, "deleted": True}, json=json)
 
 
 # --------------------------------------------------------------------------------------------- editing
@@ -173,65 +173,35 @@ def _checked(data: Any, source: str, old: Skill) -> Skill:
 # ------------------------------------------------------------------------------------------- the store
 
 
-async def _take_over_elements(found: Sequence[FromFile]) -> int:
-    """Take over elements for the site that a skill names, else for the one they were recorded on."""
-    settings = load_settings()
-    entries = [
-        entry
-        for each in found
-        for entry in entries_of(each.skill.task, each.elements, settings.tenant, each.skill.site)
-    ]
-    if not entries:
-        return 0
-    async with some_redis(settings) as redis_url, opened_store(redis_url, settings) as store:
-        return await take_over(store, settings.tenant, entries)
+async def _with_skills(work: Callable[[KnowledgeBase], Awaitable[_Result]]) -> _Result:
+    async with open_or_start_store(load_settings(), lasting=True) as store:
+        return await work(store.knowledge)
 
 
-async def _one(name: str, version: int | None) -> Skill:
-    async with lasting_knowledge_base() as base:
-        return await base.skill(name, version)
-
-
-async def _known(name: str) -> SkillRecord:
-    async with lasting_knowledge_base() as base:
-        return await base.record(name)
-
-
-async def _save(skill: Skill, reason: str) -> Skill:
-    async with lasting_knowledge_base() as base:
-        return await base.skills.save(base.tenant, skill, who=who_asks(), reason=reason)
-
-
-async def _delete(name: str) -> None:
-    async with lasting_knowledge_base() as base:
-        await base.skills.delete(base.tenant, name, who=who_asks())
-
-
-async def _invalidate(name: str, version: int | None, reason: str) -> list[int]:
-    """The versions that were retired now."""
-    async with lasting_knowledge_base() as base:
-        wanted = await _of_status(base, name, set(SkillStatus) - {SkillStatus.RETIRED})
-        if version is not None:
-            await base.skill(name, version)
-            wanted = [version] if version in wanted else []
-        for number in wanted:
-            await base.skills.set_status(base.tenant, name, number, SkillStatus.RETIRED, who=who_asks(), reason=reason)
-        return wanted
-
-
-async def _restore(name: str, version: int | None, reason: str) -> int:
-    async with lasting_knowledge_base() as base:
-        if version is None:
-            suspect = await _of_status(base, name, {SkillStatus.SUSPECT})
-            gone = suspect or await _of_status(base, name, {SkillStatus.RETIRED})
-            if not gone:
-                raise InputInvalid(
-                    f"skill {name!r} has no version that is suspect or retired; --version N makes another one active"
-                )
-            version = gone[-1]
+async def _retire(base: KnowledgeBase, name: str, version: int | None, reason: str) -> list[int]:
+    """Retire one version or all; return those that were not retired before."""
+    wanted = await _of_status(base, name, set(SkillStatus) - {SkillStatus.RETIRED})
+    if version is not None:
         await base.skill(name, version)
-        await base.skills.set_status(base.tenant, name, version, SkillStatus.ACTIVE, who=who_asks(), reason=reason)
-        return version
+        wanted = [version] if version in wanted else []
+    for number in wanted:
+        await base.skills.set_status(base.tenant, name, number, SkillStatus.RETIRED, who=who_asks(), reason=reason)
+    return wanted
+
+
+async def _restore(base: KnowledgeBase, name: str, version: int | None, reason: str) -> int:
+    """Make a version active, and return its number."""
+    if version is None:
+        suspect = await _of_status(base, name, {SkillStatus.SUSPECT})
+        gone = suspect or await _of_status(base, name, {SkillStatus.RETIRED})
+        if not gone:
+            raise InputInvalid(
+                f"skill {name!r} has no version that is suspect or retired; --version N makes another one active"
+            )
+        version = gone[-1]
+    await base.skill(name, version)
+    await base.skills.set_status(base.tenant, name, version, SkillStatus.ACTIVE, who=who_asks(), reason=reason)
+    return version
 
 
 async def _of_status(base: KnowledgeBase, name: str, statuses: set[SkillStatus]) -> list[int]:
@@ -245,11 +215,4 @@ def _say_saved(saved: Skill, *, json: bool) -> None:
     later = ""
     if saved.status is SkillStatus.CANDIDATE:
         later = f": `replaywright skills run {saved.name} --version {saved.version}` verifies it"
-    _say(f"{saved.name}: version {saved.version} written, {saved.status.value}{later}", told, json=json)
-
-
-def _say(text: str, data: dict[str, Any], *, json: bool) -> None:
-    if json:
-        output.print_json(data)
-    else:
-        output.print_line(text)
+    output.print_result(f"{saved.name}: version {saved.version} written, {saved.status.value}{later}", told, json=json)

@@ -1,6 +1,5 @@
 """`replaywright skills run`: a skill by its name, with parameters, without a model."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -9,12 +8,13 @@ from replaywright.cli import output
 from replaywright.cli.options import NewId, SkillName, ValueOptions
 from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.run import carry_out, checked_id
-from replaywright.cli.runs.starting import Order
-from replaywright.cli.servers.connect import Place, redis_url_of, require_somewhere
-from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
+from replaywright.cli.runs.starting import Order, order_of
+from replaywright.cli.servers.connect import Place, require_somewhere
+from replaywright.cli.servers.store import open_store
+from replaywright.cli.skills.skill_store import KnowledgeBase
 from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.run.runs import Mode
 from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus, why_retired
 from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid
@@ -22,7 +22,7 @@ from replaywright.settings import load_settings
 
 
 @skills_app.command("run")
-def run_skill(
+async def run_skill(
     *,
     name: SkillName,
     version: Annotated[
@@ -51,28 +51,21 @@ def run_skill(
     console = output.for_people(json=following.json)
 
     async def begin(here: Place) -> Order:
-        skill = await _found(here, name, version)
+        skill = await runnable_at(here, name, version)
         if skill.status is SkillStatus.SUSPECT:
             said = f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`"
             output.print_line(said, style="yellow", console=console)
         values = bind_parameters(skill.task, given_values)
-        return Order(
-            skill.task,
-            values,
-            wanted_id or taskfile.new_run_id(skill.task, values),
-            manner.mode or Mode.REPLAY,
-            manner.heal or Heal.AUTO,
-            on_failure=manner.on_failure,
-            pictures=manner.pictures,
-            skill=SkillRef(name=skill.name, version=skill.version),
-        )
+        run_id = wanted_id or taskfile.new_run_id(skill.task, values)
+        return order_of(skill.task, values, run_id, manner, SkillRef(name=skill.name, version=skill.version))
 
-    raise typer.Exit(asyncio.run(carry_out(begin, settings, following)))
+    raise typer.Exit(await carry_out(begin, settings, following))
 
 
-async def _found(here: Place, name: str, version: int | None) -> Skill:
-    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
-        return await runnable(base, name, version)
+async def runnable_at(here: Place, name: str, version: int | None = None) -> Skill:
+    """Return the skill to run, of the store at `here`; see `runnable`."""
+    async with open_store(here.settings) as store:
+        return await runnable(store.knowledge, name, version)
 
 
 async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill:

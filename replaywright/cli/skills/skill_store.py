@@ -1,25 +1,18 @@
-"""The knowledge base as commands use it: opened for one look, its skills by name."""
+"""Skills of the knowledge base by name, and their form as YAML."""
 
-import contextlib
 import difflib
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from cache.connection import check_store, open_redis
 from cache.skills import RedisSkills
-from replaywright.cli import output
-from replaywright.cli.people.updates import who_asks
-from replaywright.cli.servers.store import some_redis
 from replaywright.domain.skill.recorded import RecordedElement
 from replaywright.domain.skill.skill_files import written, written_file
-from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatus
+from replaywright.domain.skill.skills import Skill, SkillRecord
 from replaywright.errors import InputInvalid
-from replaywright.settings import Settings, load_settings
-from replaywright.stack.keyring import signer_of
 from replaywright.vault.environment import EnvironmentSecrets
 
 _NEAR = 0.5
@@ -81,42 +74,6 @@ def no_such_skill(name: str, names: Sequence[str]) -> InputInvalid:
     return InputInvalid(f"there is no skill {name!r}; {hint} (`replaywright skills list` lists them)")
 
 
-@contextlib.asynccontextmanager
-async def knowledge_base(settings: Settings | None = None) -> AsyncIterator[KnowledgeBase]:
-    """The skills in the configured Redis, in that of the running stack, or of one that is started for the block."""
-    settings = settings or load_settings()
-    async with some_redis(settings) as redis_url, knowledge_base_at(redis_url, settings) as found:
-        yield found
-
-
-@contextlib.asynccontextmanager
-async def knowledge_base_at(redis_url: str, settings: Settings) -> AsyncIterator[KnowledgeBase]:
-    """The skills in this Redis."""
-    signer = signer_of(settings)
-    client = open_redis(redis_url, client_name="replaywright-cli")
-    try:
-        yield KnowledgeBase(RedisSkills(client, signer=signer), settings.tenant)
-    finally:
-        await client.aclose()
-
-
-@contextlib.asynccontextmanager
-async def lasting_knowledge_base() -> AsyncIterator[KnowledgeBase]:
-    """Like `knowledge_base`, for what is to be kept: warns of a Redis that drops it when its memory is full."""
-    settings = load_settings()
-    signer = signer_of(settings)
-    async with some_redis(settings) as redis_url:
-        client = open_redis(redis_url, client_name="replaywright-cli")
-        try:
-            for finding in (await check_store(client)).findings:
-                if finding.forbids_commits:
-                    said = f"warning: {finding.message}: {finding.remedy}"
-                    output.print_line(said, style="yellow", console=output.standard_error())
-            yield KnowledgeBase(RedisSkills(client, signer=signer), settings.tenant)
-        finally:
-            await client.aclose()
-
-
 def as_yaml(skill: Skill) -> str:
     """A skill as people read and edit it."""
     return yaml_of(written(skill))
@@ -146,34 +103,3 @@ def require_no_secrets(
                 f"skill {skill.name!r} holds the value of a secret: {line.strip()!r}; write its name there, as "
                 "{{secret:NAME}}, or take it for a parameter"
             )
-
-
-async def add_candidates(skills: list[Skill]) -> list[tuple[Skill, int, bool]]:
-    """Write those that are not there in the same words.
-
-    Returns:
-        Each skill as it is now, the version that is run meanwhile (0: itself), and whether it was written.
-    """
-    done = []
-    async with lasting_knowledge_base() as base:
-        for skill in skills:
-            chosen = await base.skills.get(base.tenant, skill.name)
-            record = await base.skills.record(base.tenant, skill.name)
-            newest = None if record is None else await base.skills.get(base.tenant, skill.name, record.versions[-1])
-            same = next((old for old in (newest, chosen) if old is not None and written(old) == written(skill)), None)
-            if same is not None:
-                done.append((same, 0, False))
-                continue
-            saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
-            before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
-            done.append((saved, before, True))
-    return done
-
-
-def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
-    """Say what became of a skill that was added, and what to do next; `before` is the version that is run meanwhile."""
-    if not new:
-        return f"{skill.name}: version {skill.version} says the same: left alone"
-    run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")
-    also = f"; until then version {before} is run" if before else ""
-    return f"{skill.name}: imported as version {skill.version}, a candidate: {run} verifies it{also}"

@@ -1,6 +1,5 @@
 """`replaywright skills`: looking at what was learned, and taking it elsewhere."""
 
-import asyncio
 import difflib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -15,17 +14,10 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import skills
 from replaywright.cli.options import Json, SkillName, Version
-from replaywright.cli.servers.store import opened_store, some_redis
+from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import elements_of, unknown_steps
-from replaywright.cli.skills.skill_store import (
-    as_yaml,
-    knowledge_base,
-    knowledge_base_at,
-    require_no_secrets,
-    yaml_of,
-)
+from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml, require_no_secrets, yaml_of
 from replaywright.domain.run.runs import step_title
-from replaywright.domain.skill.recorded import RecordedElement
 from replaywright.domain.skill.skill_files import written_file
 from replaywright.domain.skill.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
 from replaywright.domain.skill.weak_steps import StepRate
@@ -47,7 +39,7 @@ skills_app = app.group(
 )
 
 
-class Format(StrEnum):
+class SkillFormat(StrEnum):
     """Formats of a file of skills."""
 
     YAML = "yaml"
@@ -55,7 +47,7 @@ class Format(StrEnum):
 
 
 @skills_app.command("list")
-def list_skills(
+async def list_skills(
     site: Annotated[
         str | None, typer.Option("--site", metavar="TEXT", help="Only of sites whose address holds this.")
     ] = None,
@@ -66,14 +58,17 @@ def list_skills(
 
     Example: `replaywright skills list`
     """
-    found = asyncio.run(_all())
+    async with open_or_start_store(load_settings()) as store:
+        base = store.knowledge
+        found = await base.skills.all(base.tenant)
+        statistics = await base.skills.statistics(base.tenant, found)
     shown = [
-        (skill, statistics)
-        for skill, statistics in found
+        (skill, statistics[skill.name])
+        for skill in found
         if (site is None or site.lower() in skill.site) and status in (None, skill.status)
     ]
     if json:
-        output.print_json({"skills": [_listed(skill, statistics) for skill, statistics in shown]})
+        output.print_json({"skills": [_listed(*each) for each in shown]})
         return
     if not shown:
         nothing = "there are no skills yet: `replaywright skills import FILE` takes one over"
@@ -81,15 +76,15 @@ def list_skills(
         return
     numbers = ("version", "succeeded")
     rows = output.table("name", "status", "site", *numbers, "last success", "what", right=numbers)
-    for skill, statistics in shown:
+    for skill, went in shown:
         rows.add_row(
             *output.cells(
                 skill.name,
                 Text(skill.status.value, style=_STYLES[skill.status]),
                 skill.site or "anywhere",
                 skill.version,
-                _percent(statistics.runs),
-                time_said(statistics.last_success),
+                _percent(went.runs),
+                time_said(went.last_success),
                 skill.label,
             )
         )
@@ -97,7 +92,7 @@ def list_skills(
 
 
 @skills_app.command("show")
-def show_skill(
+async def show_skill(
     name: SkillName,
     version: Version = None,
     json: Json = False,
@@ -106,7 +101,8 @@ def show_skill(
 
     Example: `replaywright skills show send-mail`
     """
-    record = asyncio.run(_record(name, version))
+    async with open_or_start_store(load_settings()) as store:
+        record = await store.knowledge.shown(name, version)
     if json:
         output.print_json(record.model_dump(mode="json", by_alias=True))
         return
@@ -115,7 +111,7 @@ def show_skill(
 
 
 @skills_app.command("diff")
-def diff_versions(
+async def diff_versions(
     name: SkillName,
     old: Annotated[int | None, typer.Argument(metavar="OLD", help="Version; without it, the one before NEW.")] = None,
     new: Annotated[int | None, typer.Argument(metavar="NEW", help="Version; without it, the newest.")] = None,
@@ -125,7 +121,8 @@ def diff_versions(
 
     Example: `replaywright skills diff send-mail 1 2`
     """
-    first, second = asyncio.run(_two(name, old, new))
+    async with open_or_start_store(load_settings()) as store:
+        first, second = await _two(store.knowledge, name, old, new)
     lines = list(differences(first, second))
     if json:
         output.print_json({"old": first.version, "new": second.version, "diff": lines})
@@ -136,7 +133,7 @@ def diff_versions(
 
 
 @skills_app.command("export")
-def export_skills(
+async def export_skills(
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -145,7 +142,7 @@ def export_skills(
     ] = None,
     to: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="`-`: standard output.")] = "-",
     form: Annotated[
-        Format | None, typer.Option("--format", help="Without it: by the file's ending, else YAML.")
+        SkillFormat | None, typer.Option("--format", help="Without it: by the file's ending, else YAML.")
     ] = None,
     elements: Annotated[
         bool,
@@ -163,10 +160,12 @@ def export_skills(
 
     Example: `replaywright skills export send-mail --elements -o checks/send-mail.yaml`
     """
-    skills, found = asyncio.run(_exported(names or [], elements=elements))
+    async with open_or_start_store(load_settings()) as store:
+        skills = await _chosen(store.knowledge, names or [])
+        found = await elements_of(store.steps, store.tenant, skills) if elements else {}
     require_no_secrets(skills, found)
     data = written_file(skills, found)
-    as_json = form is Format.JSON or (form is None and Path(to).suffix.lower() == ".json")
+    as_json = form is SkillFormat.JSON or (form is None and Path(to).suffix.lower() == ".json")
     text = output.json_text(data) if as_json else yaml_of(data)
     if to == "-":
         output.print_file(text)
@@ -182,51 +181,29 @@ def export_skills(
                 f"{skill.name}: nothing that a run has verified is recorded for `{title}`: run it once with a model, "
                 "with conditions under `verify`, then export it again"
             )
-            output.print_line(said, style="yellow", console=output.standard_error())
+            output.warn(said)
 
 
 # --------------------------------------------------------------------------------------------- reading
 
 
-async def _all() -> list[tuple[Skill, SkillStatistics]]:
-    async with knowledge_base() as base:
-        skills = await base.skills.all(base.tenant)
-        statistics = await base.skills.statistics(base.tenant, skills)
-    return [(skill, statistics[skill.name]) for skill in skills]
+async def _two(base: KnowledgeBase, name: str, old: int | None, new: int | None) -> tuple[Skill, Skill]:
+    versions = (await base.record(name)).versions
+    newer = versions[-1] if new is None else new
+    before = [version for version in versions if version < newer]
+    if old is None and not before:
+        raise InputInvalid(f"skill {name!r} has no version before {newer}: there is nothing to compare it with")
+    return await base.skill(name, before[-1] if old is None else old), await base.skill(name, newer)
 
 
-async def _record(name: str, version: int | None) -> SkillRecord:
-    async with knowledge_base() as base:
-        return await base.shown(name, version)
-
-
-async def _two(name: str, old: int | None, new: int | None) -> tuple[Skill, Skill]:
-    async with knowledge_base() as base:
-        versions = (await base.record(name)).versions
-        newer = versions[-1] if new is None else new
-        before = [version for version in versions if version < newer]
-        if old is None and not before:
-            raise InputInvalid(f"skill {name!r} has no version before {newer}: there is nothing to compare it with")
-        return await base.skill(name, before[-1] if old is None else old), await base.skill(name, newer)
-
-
-async def _exported(
-    names: Sequence[str], *, elements: bool
-) -> tuple[list[Skill], dict[str, Sequence[RecordedElement]]]:
-    settings = load_settings()
-    async with some_redis(settings) as redis_url:
-        async with knowledge_base_at(redis_url, settings) as base:
-            if names:
-                found = [await base.skill(name) for name in dict.fromkeys(names)]
-            else:
-                every = await base.skills.all(base.tenant)
-                found = [skill for skill in every if skill.status is not SkillStatus.RETIRED]
-        if not found:
-            raise InputInvalid("there is no skill to export; `replaywright skills list` lists them")
-        if not elements:
-            return found, {}
-        async with opened_store(redis_url, settings) as store:
-            return found, await elements_of(store, settings.tenant, found)
+async def _chosen(base: KnowledgeBase, names: Sequence[str]) -> list[Skill]:
+    """Return the named skills; without names, all that are not retired."""
+    if names:
+        return [await base.skill(name) for name in dict.fromkeys(names)]
+    found = [skill for skill in await base.skills.all(base.tenant) if skill.status is not SkillStatus.RETIRED]
+    if not found:
+        raise InputInvalid("there is no skill to export; `replaywright skills list` lists them")
+    return found
 
 
 # --------------------------------------------------------------------------------------------- showing

@@ -1,6 +1,5 @@
 """`replaywright import`: a recording of another tool as a task file."""
 
-import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +11,9 @@ import yaml
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Force, Json
-from replaywright.cli.skills.skill_store import add_candidates, require_no_secrets, said_of_candidate
+from replaywright.cli.servers.store import open_or_start_store
+from replaywright.cli.skills.elements import add_candidates, said_of_candidate
+from replaywright.cli.skills.skill_store import require_no_secrets
 from replaywright.domain.common.elsewhere import RECORDING_LIMIT
 from replaywright.domain.common.text import shorten
 from replaywright.domain.run.runs import SECRET_PREFIX
@@ -20,6 +21,7 @@ from replaywright.domain.skill.skill_files import imported_skill
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, Note, read_recording, task_name
+from replaywright.settings import load_settings
 from replaywright.yaml_files import read_text
 
 _MEANS: Final = {"left_out": "left out", "changed": "changed", "check": "to check"}
@@ -49,7 +51,7 @@ AsSkill = Annotated[
 
 
 @app.command("import")
-def import_recording(  # noqa: PLR0917 - a command line
+async def import_recording(  # noqa: PLR0917 - a command line
     file: Recording,
     kind: Kind = None,
     name: Name = None,
@@ -75,7 +77,7 @@ def import_recording(  # noqa: PLR0917 - a command line
     except InputInvalid as exc:
         raise InputInvalid(f"{source}: {exc}") from exc
     if skill:
-        _keep(imported, source, json=json)
+        await _keep(imported, source, json=json)
         return
     written = out or f"{imported.task.task}.yaml"
     content = task_file(imported, source)
@@ -89,13 +91,14 @@ def import_recording(  # noqa: PLR0917 - a command line
         _tell(imported, written)
 
 
-def _keep(imported: Imported, source: str, *, json: bool) -> None:
+async def _keep(imported: Imported, source: str, *, json: bool) -> None:
     """As a candidate skill; what was not taken over stands in its history."""
     left_out = ", ".join(note.what for note in imported.notes if note.kind == "left_out")
     note = f"recorded by {imported.kind}, in {Path(source).name}" + (f"; left out: {left_out}" if left_out else "")
     candidate = imported_skill(imported.task, note=shorten(note, _NOTE_LIMIT))
     require_no_secrets([candidate])
-    [(kept, before, new)] = asyncio.run(add_candidates([candidate]))
+    async with open_or_start_store(load_settings(), lasting=True) as store:
+        [(kept, before, new)] = await add_candidates(store.knowledge, [candidate])
     if json:
         output.print_json({**_report(imported, ""), "skill": {"name": kept.name, "version": kept.version, "new": new}})
         return
