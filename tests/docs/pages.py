@@ -154,7 +154,7 @@ def error_types() -> str:
     return page(
         "Errors",
         "The types that failures of activities and workflows have in Temporal. What a command does about those that it "
-        "meets is in [exit codes](exit-codes.md).",
+        "meets is in [exit codes](../reference/exit-codes.md).",
         table(("error", "is a kind of", "means"), rows),
     )
 
@@ -165,8 +165,8 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/reference/settings.md": all_settings,
     "docs/reference/exit-codes.md": exit_codes,
     "docs/reference/task-fields.md": task_fields,
-    "docs/reference/workflow.md": browser_task,
-    "docs/reference/errors.md": error_types,
+    "docs/internals/workflow.md": browser_task,
+    "docs/internals/errors.md": error_types,
     "docs/reference/metrics.md": metrics,
     "docs/reference/search-attributes.md": search_attributes,
 }

@@ -27,7 +27,7 @@ from workflows.policies import browser_queue, host_queue, model_queue
 from workflows.task import BrowserTask
 
 _RUN_LINKS: Final = {
-    "Task": "task-fields.md#task",
+    "Task": "../reference/task-fields.md#task",
     "Limits": "#limits",
     "Asking": "#asking",
     "Resume": "#resume",
@@ -39,8 +39,8 @@ _RUN_LINKS: Final = {
     "TraceLine": "#traceline",
     "PlannedStep": "#plannedstep",
     "Lookup": "#lookup",
-    "Goto…": "[step](task-fields.md#steps)",
-    "UrlContains…": "[predicate](task-fields.md#predicates)",
+    "Goto…": "[step](../reference/task-fields.md#steps)",
+    "UrlContains…": "[predicate](../reference/task-fields.md#predicates)",
 }
 
 
@@ -61,7 +61,7 @@ def browser_task() -> str:
         f"task queue `{base}` (of a tenant, `{base}@TENANT`) with one JSON argument. Unknown fields are ignored, and "
         "fields that are left out have their defaults, so that workers of two versions can run side by side. "
         "`replaywright run` fills in `budget`, `asking` and the rest of its settings; other callers do it themselves. "
-        "What goes with a start, and what is promised of names and fields, is in the [contracts](contracts.md).",
+        "The [contracts](../reference/contracts.md) say what else goes with a start, and which names and fields stay.",
         '```json\n{"task": {"task": "look", "url": "https://shop.example/", "steps": [{"action": "wait_for", "expect": '
         '[{"title_contains": "Shop"}]}]}, "values": {}}\n```',
         "Queues: " + ", ".join(f"`{name}`" for name in queues) + ", and one for each worker that opens browsers.",
@@ -70,10 +70,10 @@ def browser_task() -> str:
         "## Result",
         _run_fields(RunResult),
         "## Failures",
-        "A run that fails ends with an application error of the type `TaskFailed`, one that a rule of the "
-        "[policy](policy.md) ended with `TaskBlocked`. Both have two details, the result and a `RunFailure`, and are "
-        "not retried. One that was started with something wrong ends with `InputInvalid`, before anything was done. "
-        "The types of errors of activities are in [errors](errors.md).",
+        "A failed run ends with an application error of the type `TaskFailed`; a run that a rule of the "
+        "[policy](../reference/policy.md) ended, with `TaskBlocked`. Both carry two details, the result and a "
+        "`RunFailure`, and are not retried. A run with invalid input ends with `InputInvalid`, before it does "
+        "anything. The error types of activities are in [errors](errors.md).",
         "### RunFailure",
         _run_fields(RunFailure),
         "## Queries",
@@ -111,8 +111,8 @@ def _handlers(handlers: Any) -> Iterator[tuple[str, str, str]]:
 
 def _activities() -> list[tuple[str, str]]:
     found: dict[str, str] = {}
-    for module in pkgutil.iter_modules(activities.__path__):
-        for owner in tuple(vars(importlib.import_module(f"activities.{module.name}")).values()):
+    for module in pkgutil.walk_packages(activities.__path__, "activities."):
+        for owner in tuple(vars(importlib.import_module(module.name)).values()):
             for member in tuple(vars(owner).values()) if inspect.isclass(owner) else ():
                 definition = getattr(member, "__temporal_activity_definition", None)
                 if definition is not None:

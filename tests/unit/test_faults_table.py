@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.named_tests import ROOT, names_in
 
-TABLE = ROOT / "docs" / "reference" / "faults.md"
+TABLE = ROOT / "docs" / "internals" / "faults.md"
 FAULTS = [f"{part}{number}" for part, last in (("C", 16), ("D", 19), ("E", 17)) for number in range(1, last + 1)]
 
 
