@@ -875,7 +875,7 @@ LEDGER = (
         "evicting store trusted",
         "no commit step with a ledger that may be evicted",
         "StoreWatch.look",
-        '            self.refusal = told and f"Redis at {report.address}: {told}"\n',
+        '            self.refusal = reasons and f"Redis at {report.address}: {reasons}"\n',
         '            self.refusal = ""\n',
         ("tests/adapters/test_cache_watch.py::test_with_a_store_that_evicts_no_intent_is_written_until_it_is_mended",),
     ),
@@ -1192,9 +1192,9 @@ INTEGRITY = (
     Mutant(
         "name not signed",
         "a signature is of one tenant and name",
-        "_told",
-        '        "name": what.name,',
-        '        "name": "",',
+        "_content_of",
+        "    return asdict(what)",
+        '    return {**asdict(what), "name": ""}',
         ("tests/unit/test_signing.py::test_a_signature_is_of_one_record_only",),
     ),
     Mutant(

@@ -92,7 +92,7 @@ PAGES = (
     Mutant(
         "effect lowered by a planner",
         "a planner raises an effect and never lowers it",
-        "_said",
+        "_fields",
         ' if key != "effect" or value in _WEIGHTY}',
         " if key}",
         (_PLANS + "test_a_model_can_raise_an_effect_and_never_lower_it",),
