@@ -11,6 +11,8 @@ GATE = ("located", "armed", "intended", "given", "held", "dispatched", "permitte
 BEFORE_INTENT = ("located", "armed")
 BY_KEY = tuple(point for point in GATE if point != "given")
 """Those of a press of keys."""
+UNRECORDED = GATE[:-1]
+"""Those of a step that nobody but a person can say is done."""
 UNHELD = ("located", "armed", "intended", "given")
 """Those that a step comes to of which nothing reaches the gate."""
 
@@ -74,7 +76,10 @@ class Behaviour:
     def blind(self) -> "Behaviour":
         """The same, of a site that cannot be asked."""
         says = f"{self.says}; the site cannot be asked"
-        return dataclasses.replace(self, name=f"{self.name}-blind", says=says, probe=False)
+        points = (
+            self.points if self.site.ends == "answer" else tuple(point for point in self.points if point in UNRECORDED)
+        )
+        return dataclasses.replace(self, name=f"{self.name}-blind", says=says, probe=False, points=points)
 
 
 def _late(seconds: float, *, is_long: bool = False) -> Behaviour:
@@ -151,10 +156,20 @@ _ONES = (
     Behaviour("autosave-change", "saves on change", "autosave_change", action="leave", points=BY_KEY),
     Behaviour("autosave-debounce", "saves 1.5 s after the last input", "autosave_debounce", action="fill", sequence=1),
     Behaviour(
-        "optimistic", "'Message sent', and the site answers 500", "optimistic", Site(stores=False, ends="status")
+        "optimistic",
+        "'Message sent', and the site answers 500",
+        "optimistic",
+        Site(stores=False, ends="status"),
+        points=UNRECORDED,
     ),
     Behaviour("nothing", "'Message sent', and nothing is sent", "nothing", sends=False, points=UNHELD),
-    Behaviour("rejected", "200 with an error page, nothing stored", "form", Site(stores=False, ends="error_page")),
+    Behaviour(
+        "rejected",
+        "200 with an error page, nothing stored",
+        "form",
+        Site(stores=False, ends="error_page"),
+        points=UNRECORDED,
+    ),
 )
 _ASKED = ("late-5", "beacon-on-leaving", "cut", "error-500", "accepts-after-4", "sending", "nothing", "twice")
 """Those that are tried with a site that cannot be asked, too."""

@@ -168,7 +168,8 @@ class Trial:
 
     async def _reached(self, following: "asyncio.Task[None]") -> Served | None:
         """The worker that has stopped itself at the point; None if the run ends, or takes too long, before it does."""
-        limit_s = REACH_LIMIT_S + self._pace.late_ms / 1000
+        site = self._cell.behaviour.site
+        limit_s = REACH_LIMIT_S + self._pace.late_ms / 1000 + site.before_s + site.after_s
         await within(limit_s, lambda: following.done() or self._lane.frozen() is not None)
         return self._lane.frozen()
 
