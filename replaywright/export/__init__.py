@@ -16,7 +16,7 @@ __all__ = ["Exported", "Format", "Recordings", "exported"]
 
 
 class Format(StrEnum):
-    """What a skill is written as."""
+    """Target formats."""
 
     PYTHON = "python"
     PYTEST = "pytest"
@@ -30,11 +30,11 @@ class Exported:
 
     text: str
     warnings: tuple[str, ...] = ()
-    """What it does not do as a replay does, each with its place in the task."""
+    """Differences from a replay, each with its place in the task."""
 
 
 def exported(skill: Skill, recordings: Recordings, form: Format, values: Mapping[str, str]) -> Exported:
-    """The skill as a script.
+    """Return the skill as a script.
 
     Args:
         skill: any version of any status.

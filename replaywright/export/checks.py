@@ -1,7 +1,7 @@
 """Predicates as assertions that wait (`expect(…).to_…`), and as conditions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from replaywright.domain.common.text import normalise
@@ -50,7 +50,7 @@ from replaywright.export.code import (
 from replaywright.export.locators import Found, first, in_frames, of_query, seen_only
 
 _EACH_MS: Final = 500
-"""How long each of several conditions is waited for, of which one has to hold: they are tried in turn."""
+"""Timeout of each alternative: alternatives are tried in turn."""
 _IGNORING_CASE: Final = Value(value=True)
 _LISTS: Final = frozenset({"combobox", "listbox"})
 
@@ -61,10 +61,9 @@ class Checks:
 
     notes: Notes
     recorded: tuple[Target, ...] = ()
-    negations: dict[str, str] = field(default_factory=dict)
 
     def statements(self, predicate: Predicate, place: str, default_ms: int | None = None) -> list[Statement]:
-        """The predicate as statements; `default_ms` is how long it may take unless it says so itself."""
+        """Write the predicate as statements; `default_ms` is its timeout unless it has its own."""
         if isinstance(predicate, OfStep):
             return []
         within = predicate.within_ms if predicate.within_ms is not None else default_ms
@@ -76,7 +75,7 @@ class Checks:
         return [] if found == Both(()) else [Expect(found)]
 
     def condition(self, predicate: Predicate, place: str, within_ms: int | None = None) -> Condition | Comment:
-        """The predicate as a condition, or a comment that says why it cannot be one."""
+        """Write the predicate as a condition, or as a comment that says why it cannot be one."""
         found = self._condition(predicate, place, negated=False)
         if isinstance(found, Comment) or within_ms is None:
             return found
@@ -154,13 +153,13 @@ class Checks:
     # ------------------------------------------------------------------------------------- elements
 
     def found(self, query: ElementQuery, place: str) -> Found:
-        """The locator of a query, in the frame that its element was recorded in."""
+        """Return the locator of a query, in the frame that its element was recorded in."""
         seen = self.seen(query)
         where, _ = in_frames(() if seen is None else seen.frame)
         return of_query(query, where, seen, self.notes, place)
 
     def seen(self, query: ElementQuery) -> Target | None:
-        """The recorded element that the query names; None if none was recorded, or several that differ."""
+        """Return the recorded element that the query names; None if none was recorded, or several that differ."""
         alike = [target for target in self.recorded if _answers(target, query)]
         kinds = {(target.tag, target.frame) for target in alike}
         return alike[0] if len(kinds) == 1 else None
@@ -195,7 +194,7 @@ class Checks:
         return expect(located, "to_have_count", Value(0)) if negated else expect(first(located), "to_be_visible")
 
     def _has_value(self, words: str, query: ElementQuery, place: str, no: str) -> Call:
-        """A list's value is what it shows; of one that nobody has seen it is not known how it shows it."""
+        """Compare a field's value; a list shows the chosen option's label, which only a recording tells."""
         located, seen = self.found(query, f"{place}.of").locator, self.seen(query)
         role, tag = query.role or "", "" if seen is None else seen.tag
         if tag == "select" or (not tag and role in _LISTS):
@@ -213,7 +212,7 @@ class Checks:
 
 
 def _timed(condition: Condition, within_ms: int) -> Condition:
-    """The condition with the time that each assertion in it has; what is tried in turn has its own."""
+    """Set the timeout of each assertion in the condition; alternatives keep their own."""
     match condition:
         case Check(call=one):
             return Check(replace(one, options=(*one.options, ("timeout", Value(within_ms)))))
@@ -224,7 +223,7 @@ def _timed(condition: Condition, within_ms: int) -> Condition:
 
 
 def _answers(target: Target, query: ElementQuery) -> bool:
-    """Whether a recorded element is one that the query names, as far as its words tell."""
+    """Return True if the query's words match the recorded element."""
     tests: tuple[tuple[str | None, Callable[[str], bool]], ...] = (
         (query.role, lambda role: target.role == role),
         (query.name, lambda name: normalise(target.name) == normalise(name)),

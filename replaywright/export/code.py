@@ -20,7 +20,7 @@ class Text:
 
     @property
     def literal(self) -> str | None:
-        """The text itself if nothing has to be put into it."""
+        """The text itself if it has no placeholder."""
         return "".join(map(str, self.parts)) if all(isinstance(part, str) for part in self.parts) else None
 
 
@@ -120,23 +120,23 @@ class CloseTab:
 
 @dataclass(frozen=True)
 class During:
-    """What is done meanwhile leads to an event, which has a name then: a tab, a file, an answer, a file chooser."""
+    """An event that the body causes: a tab, a file, a response or a file chooser."""
 
     event: Literal["popup", "download", "response", "file_chooser"]
     body: "tuple[Statement, ...]"
     url_contains: Text = Text(())
-    """Of answers: contained in the address."""
+    """Part of the response's address."""
     http_method: str = ""
-    """Of answers; empty with no `url_contains` means those to documents and to requests that may change something."""
+    """Method of the response's request; empty with no `url_contains` means documents and unsafe requests."""
 
 
 @dataclass(frozen=True)
 class Dialogs:
-    """What is done meanwhile may ask something, which is answered in turn; the rest is dismissed."""
+    """Answers, in order, to the dialogs that the body opens; other dialogs are dismissed."""
 
     answers: tuple[bool, ...]
     every: bool
-    """Whether the one answer is for all."""
+    """One answer for all dialogs."""
     text: Text | None
     """For prompts."""
     body: "tuple[Statement, ...]"
@@ -227,9 +227,9 @@ class ForEach:
     where: tuple[CellIs, ...]
     limit: int
     stops: bool
-    """Whether only the first ones are done where there are more; otherwise none is."""
+    """Take the first `limit` items of a longer list; otherwise take none."""
     skips: bool
-    """Whether an item that fails is left."""
+    """Skip an item that fails."""
     body: "tuple[Statement, ...]"
 
 
@@ -243,7 +243,7 @@ class Read:
     attribute: str = ""
     kind: Literal["string", "number", "integer", "boolean"] = "string"
     item: str = ""
-    """Of the list whose item it belongs to; empty outside of lists."""
+    """Variable of the list's item; empty outside of lists."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Person:
 
     asks: Literal["approval", "hands", "code"]
     text: str
-    """What they are to do."""
+    """Request to the person."""
 
 
 Statement: TypeAlias = (
@@ -275,7 +275,7 @@ Statement: TypeAlias = (
 
 PAGE: Final = Name("page")
 CODE: Final = Name("code")
-"""What a person answered last."""
+"""A person's last answer."""
 
 
 @dataclass(frozen=True)
@@ -286,15 +286,15 @@ class Script:
     parameters: tuple[str, ...]
     secrets: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    """What is not quite said in the script; each is a comment in it, too."""
+    """Gaps of the script; each is a comment in it, too."""
     needs_person: bool = False
     reads: bool = False
-    """Whether it gives values back."""
+    """It returns values."""
 
 
 @dataclass
 class Notes:
-    """What comes up while a script is made."""
+    """Warnings and refusals collected while a script is written."""
 
     warnings: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
@@ -306,33 +306,33 @@ class Notes:
 
 
 def text(template: str) -> Text:
-    """A template of the task as a text."""
+    """Parse a template of the task into a text."""
     return Text(split(template))
 
 
 def call(on: Expression | None, method: str, *arguments: Expression, **options: Expression | None) -> Call:
-    """A call; options that are None are left out."""
+    """Make a call; options that are None are left out."""
     given = tuple((name, value) for name, value in options.items() if value is not None)
     return Call(on, method, arguments, given)
 
 
 def expect(subject: Expression, assertion: str, *arguments: Expression, **options: Expression | None) -> Call:
-    """An assertion of Playwright's."""
+    """Make an assertion of Playwright's `expect`."""
     return call(call(None, "expect", subject), assertion, *arguments, **options)
 
 
 def several(texts: Iterable[str]) -> Several:
-    """A list of templates."""
+    """Make a list of templates."""
     return Several(tuple(map(text, texts)))
 
 
 def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
-    """The statements with those inside of them."""
+    """Yield the statements and everything inside them."""
     for statement in statements:
         yield statement
         yield from all_of(getattr(statement, "body", ()))
 
 
 def uses(statements: Sequence[Statement], parameter: str) -> bool:
-    """Whether a parameter or an item as a whole stands anywhere in the statements."""
+    """Return True if the statements use the parameter or item."""
     return repr(Placeholder("parameter", parameter)) in repr(statements)

@@ -15,7 +15,6 @@ from replaywright.domain.common.templates import fill, parameters_in, texts_of
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import TEST_IDS, looks_generated
 from replaywright.domain.page.targets import ElementQuery, Target
-from replaywright.domain.plan.loops import parameters_of
 from replaywright.domain.predicate.predicates import (
     AllOf,
     AnyOf,
@@ -72,7 +71,7 @@ _OTHERWISE: Final = "; export to python, or take the step out"
 
 
 def devtools_recording(skill: Skill, recordings: Recordings, values: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """The recording as JSON, and what is not in it.
+    """Write the recording as JSON; return it with its gaps.
 
     Raises:
         InputInvalid: steps that the format cannot do, each with its place and the remedy.
@@ -99,7 +98,7 @@ class _Writer:
         """Selectors of the element that has the focus, as far as the steps tell."""
 
     def lines(self) -> list[_Line]:
-        """All steps."""
+        """Write all steps."""
         skill, steps = self._skill, self._skill.task.steps
         width, height = _VIEWPORT
         if match := re.fullmatch(r"(\d+)x(\d+)", skill.context.viewport):
@@ -204,7 +203,7 @@ class _Writer:
                 return []
 
     def _click(self, at: _Line, seen: Target | None) -> _Line:
-        """A click on the middle of the element as it was recorded: the format counts from its corner."""
+        """Click the middle of the recorded element: the format counts from its corner."""
         box = None if seen is None else seen.box
         x, y = (2.0, 2.0) if box is None else (round(box.width / 2, 1), round(box.height / 2, 1))
         return {"type": "click", **at, "offsetX": x, "offsetY": y}
@@ -236,7 +235,7 @@ class _Writer:
     # ---------------------------------------------------------------------------------------- elements
 
     def _selectors(self, step: Step, place: str, entry: ActionCacheEntry | None) -> _Line | None:
-        """Where to find the step's element; None where refused."""
+        """Return the selectors of the step's element; None if refused."""
         declared: ElementQuery | None = getattr(step, "target", None)
         seen = None if entry is None else entry.target
         told = () if declared is None else texts_of(declared.model_dump(exclude_none=True))
@@ -364,7 +363,7 @@ class _Writer:
     def _expression(  # noqa: PLR0911 - one case for each kind
         self, predicate: Predicate
     ) -> str | None:
-        """The condition as an expression of the page."""
+        """Write the condition as an expression of the page."""
         match predicate:
             case UrlContains(url_contains=part):
                 return f"location.href.includes({self._literal(part)})"
@@ -405,27 +404,20 @@ class _Writer:
         return _javascript(self._filled(template))
 
 
-def needed_parameters(skill: Skill) -> tuple[str, ...]:
-    """The parameters whose values stand in a recording, in the task's order."""
-    data = [skill.task.url, [one.model_dump(mode="json") for one in (*skill.task.verify, *skill.precondition)]]
-    used = parameters_of(skill.task.steps) | frozenset().union(*map(parameters_in, texts_of(data)))
-    return tuple(name for name in skill.task.parameters if name in used)
-
-
 def _aria(role: str, name: str) -> list[list[str]]:
-    """By name and role; nothing where the name would be read as something else."""
+    """Return a selector by name and role; none if the name would be misread."""
     if not name or re.search(r"[\[\]\\]", name) or normalise(name) != normalise(plain(name)):
         return []
     return [[f'aria/{name}[role="{role}"]' if role in ROLES else f"aria/{name}"]]
 
 
 def _javascript(text: str) -> str:
-    """A literal of JavaScript, in ASCII: nothing in it ends it."""
+    """Write a literal of JavaScript, in ASCII: nothing in it ends it."""
     return json.dumps(text)
 
 
 def _xpath_text(text: str) -> str:
-    """A literal of XPath 1.0, which has no escapes."""
+    """Write a literal of XPath 1.0, which has no escapes."""
     if '"' not in text:
         return f'"{text}"'
     parts = ", '\"', ".join(f'"{part}"' for part in text.split('"'))

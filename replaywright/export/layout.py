@@ -20,11 +20,11 @@ class Piece:
     """The atom itself; of a call what stands before its parts, as in `re.compile(`."""
     parts: "tuple[Piece, ...]" = ()
     tail: str = ""
-    """What ends a call: `)` or `]`."""
+    """The closing bracket of a call: `)` or `]`."""
 
     @property
     def flat(self) -> str:
-        """In one line."""
+        """The piece in one line."""
         match self.kind:
             case "atom":
                 return self.head
@@ -34,7 +34,7 @@ class Piece:
                 return f"{self.head}{', '.join(part.flat for part in self.parts)}{self.tail}"
 
     def written(self, indent: int, before: int = 0, after: int = 0) -> str:
-        """In as many lines as it takes.
+        """Write it in as many lines as it needs.
 
         Args:
             indent: columns before the line that it begins in.
@@ -53,7 +53,7 @@ class Piece:
 
 
 def columns(text: str) -> int:
-    """How wide a text is shown: characters of East Asia take two columns, marks on others none."""
+    """Count the columns of a text: East Asian characters take two, combining marks none."""
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 
@@ -64,20 +64,20 @@ def _columns_of(character: str) -> int:
 
 
 def atom(text: str) -> Piece:
-    """What is never broken."""
+    """Make a piece that is never broken."""
     return Piece("atom", text)
 
 
 def call(function: str, parts: Sequence[Piece], opens: str = "(", closes: str = ")") -> Piece:
-    """A call, a list or a tuple."""
+    """Make a call, a list or a tuple."""
     return Piece("call", f"{function}{opens}", tuple(parts), closes)
 
 
 def total(parts: Sequence[Piece]) -> Piece:
-    """A sum; of one part that part."""
+    """Make a sum; of one part, that part."""
     return parts[0] if len(parts) == 1 else Piece("sum", "", tuple(parts))
 
 
 def after(prefix: str, piece: Piece) -> Piece:
-    """The piece with a prefix, such as a keyword's name."""
+    """Put a prefix before the piece, such as a keyword's name."""
     return Piece(piece.kind, prefix + piece.head, piece.parts, piece.tail)

@@ -46,7 +46,7 @@ class Found:
 
 
 def in_frames(frames: Sequence[FrameStep]) -> tuple[Expression, Comment | None]:
-    """Where to look: the page, or the frame at the end of this path."""
+    """Return the page, or the frame at the end of this path."""
     where: Expression = PAGE
     by_place = False
     for frame in frames:
@@ -62,7 +62,7 @@ def in_frames(frames: Sequence[FrameStep]) -> tuple[Expression, Comment | None]:
 
 
 def is_placed(css: str) -> bool:
-    """Whether a selector counts elements: it says where one stands, not which one it is."""
+    """Return True if a selector counts elements: it gives a position, not an identity."""
     return _PLACED.search(css) is not None
 
 
@@ -76,7 +76,7 @@ def css_attribute(name: str, value: str, compared: str = "=") -> str:
 
 
 def of_target(target: Target, named: frozenset[str]) -> Found | None:
-    """The locator of a recorded element; None if nothing says which one it is.
+    """Return the locator of a recorded element; None if nothing says which one it is.
 
     `named` are the parameters that say which element is meant: they must be in the locator if the recording has them.
     """
@@ -90,7 +90,7 @@ def of_target(target: Target, named: frozenset[str]) -> Found | None:
 def _by_itself(  # noqa: C901, PLR0911 - one after the other
     where: Expression, target: Target, named: frozenset[str]
 ) -> Found | None:
-    """By what it is called or identified by, if that was its alone."""
+    """Locate it by its name or identifier, if that was unique."""
     wanted = named & _parameters_of_row(target)
     role_name = _role_and_name(where, target)
     if role_name is not None and target.namesakes <= 1 and wanted <= parameters_in(target.name):
@@ -156,7 +156,7 @@ def _container(where: Expression, target: Target) -> Expression | None:
 
 
 def _by_place(where: Expression, target: Target) -> Found | None:
-    """By its place, which another element may have tomorrow."""
+    """Locate it by its position, which another element may have tomorrow."""
     said = Comment("By its place on the page: nothing else told it from its like.")
     if target.css and not parameters_in(target.css):
         return Found(_of_css(where, target.css), said)
@@ -166,7 +166,7 @@ def _by_place(where: Expression, target: Target) -> Found | None:
 
 
 def _role_and_name(where: Expression, target: Target) -> Expression | None:
-    """By role and accessible name; None for an element that has none, or that browsers do not agree on."""
+    """Locate it by role and accessible name; None if it has none, or browsers disagree on it."""
     name = " ".join(target.name.split())
     if target.role not in ROLES or not name or target.attributes.get("type") == "file":
         return None
@@ -185,12 +185,12 @@ def _css(where: Expression, key: str, value: str) -> Expression:
 
 
 def _of_css(where: Expression, css: str) -> Expression:
-    """A recorded selector; its hops into shadow roots are locators of their own."""
+    """Locate it by a recorded selector; each shadow root on its path is a locator of its own."""
     return reduce(lambda so_far, part: call(so_far, "locator", text(part)), css.split(" >>> "), where)
 
 
 def _stands_in(xpath: str, tag: str) -> bool:
-    """Whether this tag is the nearest row or list item around the element."""
+    """Return True if this tag is the nearest row or list item around the element."""
     rows = re.findall(r"/(tr|li)(?=[\[/]|$)", xpath)
     return bool(rows) and rows[-1] == tag
 
@@ -203,7 +203,7 @@ def _parameters_of_row(target: Target) -> frozenset[str]:
 
 
 def of_query(query: ElementQuery, where: Expression, seen: Target | None, notes: Notes, place: str) -> Found:
-    """The locator of a query.
+    """Return the locator of a query.
 
     Args:
         query: as written; its texts are templates.
@@ -223,7 +223,7 @@ def of_query(query: ElementQuery, where: Expression, seen: Target | None, notes:
 
 
 def _parts(query: ElementQuery, base: Expression, seen: Target | None, notes: Notes, place: str) -> list[Expression]:
-    """What must all be so of the element; at least one."""
+    """Conditions on the element, all required; at least one."""
     parts: list[Expression] = []
     role = query.role or ("" if seen is None or seen.role not in ROLES else seen.role)
     if role == "overlay":
@@ -289,10 +289,10 @@ def _one_of(words: Sequence[str], *, whole: bool) -> Pattern:
 
 
 def seen_only(found: Found) -> Expression:
-    """The locator without elements that are not to be seen; roles leave those out by themselves."""
+    """Leave hidden elements out; locators by role do so themselves."""
     return found.locator if found.only_visible else call(found.locator, "filter", visible=_EXACTLY)
 
 
 def first(locator: Expression) -> Part:
-    """The first of those that match: for conditions on any of them."""
+    """Take the first match: for conditions on any of them."""
     return Part(locator, "first")

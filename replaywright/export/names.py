@@ -31,7 +31,7 @@ TYPESCRIPT_RESERVED: Final = frozenset(_TYPESCRIPT_WORDS.split())
 
 
 def identifiers(names: Iterable[str], written: Callable[[str], str], reserved: Iterable[str]) -> dict[str, str]:
-    """An identifier for each name, all different; `written` makes one of letters, digits and underscores."""
+    """Choose a distinct identifier for each name; `written` makes one of letters, digits and underscores."""
     taken = set(reserved)
     found: dict[str, str] = {}
     for name in names:
@@ -47,18 +47,18 @@ def identifiers(names: Iterable[str], written: Callable[[str], str], reserved: I
 
 
 def snake(name: str) -> str:
-    """In Python's way: `Invoice no.` as `invoice_no`."""
+    """Convert to Python's style: `Invoice no.` to `invoice_no`."""
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "value"
     return f"_{plain}" if plain[0].isdigit() else plain
 
 
 def camel(name: str) -> str:
-    """In JavaScript's way: `base_url` as `baseUrl`."""
+    """Convert to JavaScript's style: `base_url` to `baseUrl`."""
     first, *rest = [word for word in snake(name).split("_") if word] or ["value"]
     joined = first + "".join(word[:1].upper() + word[1:] for word in rest)
     return f"_{joined}" if joined[0].isdigit() else joined
 
 
 def environment_name(task: str, parameter: str) -> str:
-    """The environment variable that gives a parameter to a test: `SEND_MAIL_BASE_URL`."""
+    """Return the environment variable that gives a parameter to a test: `SEND_MAIL_BASE_URL`."""
     return f"{snake(task)}_{parameter}".upper()

@@ -17,7 +17,7 @@ _PLAIN_ESCAPES: Final = frozenset("fnrtvdwDWbB")
 
 
 def contained(template: str, *, ignore_case: bool = False) -> Pattern:
-    """That the template's text is contained."""
+    """Return a pattern that finds the template's text."""
     return Pattern((Text(split(template)),), ignore_case)
 
 

@@ -19,7 +19,7 @@ _TIMEOUT_MS: Final = "10_000"
 
 
 def python_program(skill: Skill, script: Script) -> str:
-    """A program with a function for the task, and its parameters as arguments of the command line."""
+    """Write a program with a function for the task; parameters are arguments of the command line."""
     names = identifiers(script.parameters, snake, PYTHON_RESERVED)
     function = identifiers([skill.name], snake, {*PYTHON_RESERVED, *names.values()})[skill.name]
     body = _body(script, names)
@@ -46,7 +46,7 @@ def python_program(skill: Skill, script: Script) -> str:
 
 
 def pytest_module(skill: Skill, script: Script) -> str:
-    """A module with one test; its parameters come from the environment."""
+    """Write a module with one test; parameters come from the environment."""
     names = identifiers(script.parameters, snake, PYTHON_RESERVED)
     function = snake(skill.name).strip("_")
     body = _body(script, names)
@@ -78,7 +78,7 @@ def _body(script: Script, names: Mapping[str, str]) -> PythonCode:
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """The lines as a file, without blank ones where the formatter has none."""
+    """Join the lines to a file, without blank lines where the formatter has none."""
     text = "\n".join(line.rstrip() for line in lines)
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
 
@@ -89,7 +89,7 @@ def _sentence(skill: Skill) -> str:
 
 
 def _docstring(skill: Skill, script: Script, usage: str) -> list[str]:
-    """What it is, where it comes from, how it is run, and what it does not do."""
+    """Write the header: purpose, origin, usage and gaps."""
     secrets = ", ".join(f"REPLAYWRIGHT_SECRET_{name}" for name in script.secrets)
     lines = [
         f'"""{_sentence(skill)}',
@@ -133,7 +133,7 @@ def _imports(
 
 
 def _with_others(helpers: Iterable[str]) -> list[str]:
-    """The helpers with those that they use, in the order of the catalogue."""
+    """Add the helpers that the helpers use, in the order of the catalogue."""
     wanted = set(helpers)
     for name in list(wanted):
         wanted |= set(HELPERS[name].others)
@@ -175,7 +175,7 @@ def _context(skill: Skill) -> str:
 
 
 def _exploded(before: str, arguments: Sequence[str | Piece], indent: str, after: str = "") -> list[str]:
-    """A call with these arguments, over several lines if it has to be."""
+    """Write a call with these arguments, over several lines if needed."""
     parts = [atom(one) if isinstance(one, str) else one for one in arguments]
     return [f"{indent}{layout.call(before, parts).written(len(indent), 0, len(after))}{after}"]
 

@@ -120,7 +120,7 @@ class PythonCode:
             self._indent -= 1
 
     def _raising(self, condition: Condition) -> Piece:
-        """The condition as an expression that raises `AssertionError` unless it holds."""
+        """Write the condition as an expression that raises `AssertionError` unless it holds."""
         match condition:
             case code.Check(call=call):
                 return self._fitting(call, 40)
@@ -304,11 +304,11 @@ class PythonCode:
         self.lines.append("    " * self._indent + line)
 
     def _piece(self, before: str, piece: Piece, after: str = "") -> None:
-        """One statement, over several lines if it has to be."""
+        """Write one statement, over several lines if needed."""
         self._plain(before + piece.written(4 * self._indent, columns(before), columns(after)) + after)
 
     def _line(self, before: str, call: Call, after: str = "") -> None:
-        """One statement around a call, over several lines if it has to be."""
+        """Write one statement around a call, over several lines if needed."""
         taken = columns(before) + columns(after) + 4 * self._indent
         piece = self._fitting(call, taken)
         if columns(piece.flat) + taken > WIDTH and call.on is not None:
@@ -316,7 +316,7 @@ class PythonCode:
         self._piece(before, piece, after)
 
     def _fitting(self, expression: Expression, taken: int) -> Piece:
-        """The expression; if it does not fit into a line, its beginning gets a name in a line before."""
+        """Write the expression; if it is too long for a line, its beginning gets a name in the line before."""
         piece = self.piece(expression)
         if columns(piece.flat) + taken <= WIDTH or not isinstance(expression, Call | Part):
             return piece
@@ -335,7 +335,7 @@ class PythonCode:
         return self.piece(_replaced(expression, chosen, self._named(chosen)))
 
     def _named(self, expression: Expression) -> Expression:
-        """A name for what an element is, given in a line of its own."""
+        """Give the expression a name, in a line of its own."""
         if not isinstance(expression, Call | Part):
             return expression
         name = _name_for(expression)
@@ -347,7 +347,7 @@ class PythonCode:
         return Name(name)
 
     def _short(self, expression: Expression) -> str:
-        """What a call that is too long is made on: a name, if it is more than that."""
+        """Name the receiver of a call that is too long, unless it is a name already."""
         if isinstance(expression, Call) and expression.method == "expect" and expression.on is None:
             subject = expression.arguments[0]
             named = subject if isinstance(subject, Name) else self._named(subject)
@@ -364,11 +364,11 @@ class PythonCode:
         return Call(None, name, arguments)
 
     def expression(self, expression: Expression) -> str:
-        """The expression in one line."""
+        """Write the expression in one line."""
         return self.piece(expression).flat
 
     def piece(self, expression: Expression) -> Piece:
-        """The expression, to be written in one line or more."""
+        """Write the expression in one line or more."""
         match expression:
             case Text():
                 return self._text(expression)
@@ -392,7 +392,7 @@ class PythonCode:
                 return layout.after(where, self._own(expression))
 
     def _own(self, call: Call) -> Piece:
-        """A call without what it is made on."""
+        """Write a call without its receiver."""
         told = [self.piece(one) for one in call.arguments]
         told += [layout.after(f"{name}=", self.piece(one)) for name, one in call.options]
         if call.on is None and call.method in HELPERS:
@@ -402,7 +402,7 @@ class PythonCode:
         return layout.call(call.method, told)
 
     def _text(self, text: Text) -> Piece:
-        """A literal, a name, an f-string, or a sum where secrets are in it."""
+        """Write a literal, a name, an f-string, or a sum if secrets are in it."""
         pieces: list[Piece] = []
         run: list[str | Placeholder] = []
         for part in text.parts:
@@ -433,7 +433,7 @@ class PythonCode:
         return f"f{quote}{body}{quote}"
 
     def _regex(self, parts: Sequence[str | Text]) -> Piece:
-        """A regular expression's text; of a `Text` the letters themselves."""
+        """Write a regular expression's text; a `Text` in it is matched literally."""
         pieces: list[Piece] = []
         run = ""
         for part in parts:
@@ -456,7 +456,7 @@ def _number(value: float) -> str:
 
 
 def _beginnings(expression: Expression) -> list[Call | Part]:
-    """What of a chain may have a name of its own: what something is looked for in, shortest first, then the others."""
+    """List the beginnings of a chain that may get a name: locators first, shortest first."""
     chain: list[Call | Part] = []
     others: list[Call | Part] = []
     inner, looks = _subject(expression), True
@@ -469,7 +469,7 @@ def _beginnings(expression: Expression) -> list[Call | Part]:
 
 
 def _subject(expression: Expression) -> Expression | None:
-    """What a call is made on; of an assertion what it is about."""
+    """Return the receiver of a call; of an assertion, its subject."""
     if isinstance(expression, Part):
         return expression.on
     if not isinstance(expression, Call):
@@ -481,7 +481,7 @@ def _subject(expression: Expression) -> Expression | None:
 
 
 def _replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """The expression with something else in the place of its beginning."""
+    """Replace the beginning of an expression."""
     if expression is old:
         return new
     if isinstance(expression, Part):
@@ -494,7 +494,7 @@ def _replaced(expression: Expression, old: Expression, new: Expression) -> Expre
 
 
 def _name_for(expression: Call | Part) -> str:
-    """What to call it: a frame, a row, or an element."""
+    """Return a variable's name for it: frame, row or element."""
     method = expression.method if isinstance(expression, Call) else ""
     if method == "frame_locator" or (method == "nth" and _is_frame(expression)):
         return "frame"
@@ -510,5 +510,5 @@ def _is_frame(expression: Expression) -> bool:
 
 
 def _acts(body: Sequence[Statement]) -> bool:
-    """Whether it has something else than comments."""
+    """Return True if the body has anything but comments."""
     return any(not isinstance(statement, code.Comment | code.Blank) for statement in body)

@@ -11,9 +11,9 @@ class Helper:
 
     text: str
     modules: tuple[str, ...] = ()
-    """Of the standard library, as import lines."""
+    """Import lines of the standard library."""
     types: tuple[str, ...] = ()
-    """Of Playwright."""
+    """Names to import from Playwright."""
     others: tuple[str, ...] = ()
     """Other functions of these."""
 
@@ -60,7 +60,7 @@ def totp(name: str) -> str:
     "holds": Helper(
         '''
 def holds(check: Callable[[], object]) -> bool:
-    """Whether an assertion holds."""
+    """Return True if an assertion holds."""
     try:
         check()
     except AssertionError:
@@ -130,7 +130,7 @@ def keep(download: Download, name: str = "*") -> None:
     "answering": Helper(
         '''
 def answering(part: str, method: str) -> Callable[[Response], bool]:
-    """Which answers are meant: by address and method, else those that count."""
+    """Match responses by address and method, else those that count."""
 
     def is_meant(response: Response) -> bool:
         request = response.request

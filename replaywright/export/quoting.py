@@ -8,18 +8,18 @@ from typing import Final
 _DIRECTIVES: Final = re.compile(
     r"(?i)(@ts|no(?=qa)|no(?=sec)|(?:type|fmt|ruff|flake8|isort|mypy|pyright|pyre|pylint|yapf|pragma)(?=:))(?:-|\w*:?)"
 )
-"""What would tell a compiler, formatter or linter what to overlook."""
+"""Comments that would suppress a compiler, formatter or linter."""
 _PYTHON_SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def python_string(text: str) -> str:
-    """A literal of Python, in the quotes that need fewer backslashes."""
+    """Write a Python literal, in the quotes that need fewer backslashes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + python_body(text, quote) + quote
 
 
 def python_body(text: str, quote: str, *, formatted: bool = False) -> str:
-    """What stands between the quotes; in an f-string with doubled braces."""
+    """Escape a text for between quotes; in an f-string, double its braces."""
     return "".join(_python_character(character, quote, formatted=formatted) for character in text)
 
 
@@ -37,19 +37,19 @@ def _python_character(character: str, quote: str, *, formatted: bool) -> str:
 
 
 def python_raw(text: str) -> str:
-    """A literal for a regular expression: raw where that can hold it."""
+    """Write a literal for a regular expression, raw if possible."""
     is_plain = text.isprintable() and '"' not in text and not text.endswith("\\")
     return f'r"{text}"' if "\\" in text and is_plain else python_string(text)
 
 
 def typescript_string(text: str) -> str:
-    """A literal of TypeScript, in the quotes that need fewer backslashes."""
+    """Write a TypeScript literal, in the quotes that need fewer backslashes."""
     quote = '"' if text.count("'") > text.count('"') else "'"
     return quote + typescript_body(text, quote) + quote
 
 
 def typescript_body(text: str, quote: str) -> str:
-    """What stands between the quotes; between backticks without anything that begins an expression."""
+    """Escape a text for between quotes; between backticks, without anything that begins an expression."""
     return "".join(_typescript_character(character, quote) for character in text)
 
 
@@ -65,22 +65,22 @@ def _typescript_character(character: str, quote: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text for a comment: one line of characters that can be seen, in the order in which they stand."""
+    """Clean a text for a comment: one line of visible characters, in their order."""
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def comment_lines(text: str, mark: str, width: int) -> Iterator[str]:
-    """A text as comments that begin with `mark`, at most `width` characters in a line where words allow."""
+    """Wrap a text into comments that begin with `mark`, of at most `width` characters where words allow."""
     told = _DIRECTIVES.sub(lambda found: found[0].replace(found[1], f"{found[1]} "), plain(text))
     lines = textwrap.wrap(told, max(width, 30), break_long_words=False, break_on_hyphens=False)
     yield from (f"{mark} {line}" for line in lines or [""])
 
 
 def docstring_text(text: str) -> str:
-    """A text for a docstring, which neither ends it nor has escapes in it."""
+    """Clean a text for a docstring: nothing in it ends it or is an escape."""
     return plain(text).replace("\\", "/").replace('"', "'")
 
 
 def regex_escaped(text: str) -> str:
-    """A text that is searched for as it is, in the syntax that Python and JavaScript share."""
+    """Escape a text for a literal match, in the syntax that Python and JavaScript share."""
     return re.sub(r"[.^$*+?{}\[\]\\|()]", r"\\\g<0>", text)

@@ -1,4 +1,4 @@
-"""Which recording of the action cache belongs to which step of a skill."""
+"""The recordings of the action cache by the steps of a skill."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Recordings:
     device: str = "desktop"
 
     def of(self, step: Step) -> ActionCacheEntry | None:
-        """How this step was done last; None if that was never recorded.
+        """Return the latest recording of the step; None if there is none.
 
         A recording has the step's meaning on a page in its key, so it is the step's own if the step has that key there.
         """
@@ -38,7 +38,7 @@ class Recordings:
         return max(own, key=self._rank, default=None)
 
     def of_all(self, steps: Iterable[Step]) -> list[ActionCacheEntry]:
-        """The recordings of these steps and of those of their lists."""
+        """Return the recordings of these steps and of those of their lists."""
         found = []
         for step in steps:
             inner = step.steps if isinstance(step, ForEach) else ()

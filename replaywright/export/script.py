@@ -13,7 +13,7 @@ from replaywright.export.steps import Steps
 
 
 def script_of(skill: Skill, recordings: Recordings) -> Script:
-    """The skill's steps with its recordings, its precondition and its final verification.
+    """Write the skill's steps with its recordings, precondition and final verification.
 
     Raises:
         InputInvalid: steps that a script cannot do, each with its place and the remedy.
@@ -61,7 +61,7 @@ def _conditions(skill: Skill, checks: Checks) -> list[Statement]:
 
 
 def _used(skill: Skill) -> tuple[str, ...]:
-    """The parameters that steps or verification use, in the task's order."""
+    """Return the parameters that steps or verification use, in the task's order."""
     task = skill.task
     data = task.model_dump(mode="json", include={"url", "steps", "verify"})
     precondition = [predicate.model_dump(mode="json") for predicate in skill.precondition]

@@ -51,7 +51,7 @@ _CONSEQUENCES: Final = {
 _SLIDES: Final = frozenset({"slider", "spinbutton"})
 _Source: TypeAlias = Literal["values", "texts", "rows"]
 _AT_ONCE_MS: Final = 1_000
-"""How long a condition of a step may take to show: a script does not know when a page is at rest."""
+"""Timeout of a step's condition: a script does not know when a page is at rest."""
 _PERSON_STEPS: Final = (task.Approve, task.VerificationCode, task.SolveCaptcha, task.TakeOver)
 
 
@@ -68,7 +68,7 @@ class Steps:
     def written(
         self, steps: Sequence[Step], *, within: str = "", numbered: str = "", loop: str = ""
     ) -> tuple[Statement, ...]:
-        """All of them; `within` and `loop` say in which list."""
+        """Write all steps; `within` and `loop` name the list that they stand in."""
         statements: list[Statement] = []
         opened = False  # whether the step before has opened a tab, which is the current one from then on
         for index, step in enumerate(steps):
@@ -130,7 +130,7 @@ class Steps:
     def _led_to(
         self, step: Step, place: str, entry: ActionCacheEntry | None, body: list[Statement], *, opens: bool
     ) -> list[Statement]:
-        """The action in what it sets off, and then what must hold."""
+        """Put the action into its consequences, and add the expectations."""
         # Those of a list are waited for before its items are read.
         expect_after = () if isinstance(step, task.ForEach) else step.expect
         expected = [(f"{place}.expect[{index}]", predicate) for index, predicate in enumerate(expect_after)]
@@ -166,7 +166,7 @@ class Steps:
     # ------------------------------------------------------------------------------------- the element
 
     def _element(self, step: Step, place: str, entry: ActionCacheEntry | None) -> tuple[Found | None, Target | None]:
-        """The locator of the step's element and the element as it was recorded; the former None where refused."""
+        """Return the locator of the step's element, None if refused, and the recorded element."""
         declared = getattr(step, "target", None)
         seen = None if entry is None else entry.target
         told = () if declared is None else texts_of(declared.model_dump(exclude_none=True))
@@ -381,7 +381,7 @@ class Steps:
 
 
 def derived_of(step: Step, place: str, entry: ActionCacheEntry | None) -> list[tuple[str, Predicate]]:
-    """What was seen to come of the step while it was learned, where it says nothing itself; each with its place.
+    """Return the expectations learned for a step that declares none, each with its place.
 
     The address counts. What appeared is one piece of evidence among others for a replay; a script has no others, so it
     asserts that of a step with consequences.
@@ -400,7 +400,7 @@ _PLACES: Final = re.compile(r"\{\{\s*(?:\w+:\s*)?([^{}]*?)\s*\}\}")
 
 
 def _title(step: Step) -> str:
-    """What the step does, as a line above it."""
+    """Return the comment above the step."""
     match step:
         case task.Goto():
             said = f"Open {step.url}"

@@ -21,7 +21,7 @@ _OWN_NAMES: Final = {"to_have_url": "toHaveURL"}
 
 
 def typescript_test(skill: Skill, script: Script) -> str:
-    """A file with one test; its parameters come from the environment."""
+    """Write a file with one test; parameters come from the environment."""
     names = identifiers(script.parameters, camel, TYPESCRIPT_RESERVED)
     body = TypeScriptCode(names)
     body.write(script.statements)
@@ -53,7 +53,7 @@ def typescript_test(skill: Skill, script: Script) -> str:
 
 
 def _with_lists(lines: Sequence[str], script: Script) -> list[str]:
-    """The body after the lists of what is read for each item."""
+    """Put the declarations of result lists around the body."""
     items = dict.fromkeys(one.item for one in code.all_of(script.statements) if isinstance(one, code.Read) and one.item)
     begin = [f"  const {camel(item)}Entries: Record<string, unknown>[] = [];" for item in items]
     end = [f"  result[{typescript_string(item)}] = {camel(item)}Entries;" for item in items]
@@ -61,7 +61,7 @@ def _with_lists(lines: Sequence[str], script: Script) -> list[str]:
 
 
 def _header(skill: Skill, script: Script) -> list[str]:
-    """What it is, where it comes from, how it is run, and what it does not do."""
+    """Write the header: purpose, origin, usage and gaps."""
     given = " ".join(
         f"{environment_name(skill.name, name)}=…"
         for name in script.parameters
@@ -194,7 +194,7 @@ class TypeScriptCode:
                 self._line(");")
 
     def _check(self, condition: Condition) -> str:
-        """A function whose promise is refused unless the condition holds."""
+        """Write a function whose promise rejects unless the condition holds."""
         match condition:
             case code.Check(call=call):
                 return f"() => {self.expression(call)}"
@@ -353,13 +353,13 @@ class TypeScriptCode:
         self.lines.append("  " * self._indent + line)
 
     def _fresh(self, name: str) -> str:
-        """A name that no constant has yet."""
+        """Return a name that no constant has yet."""
         self._count += 1
         known = any(re.search(rf"\b{name}\b", line) for line in self.lines)
         return f"{name}{self._count}" if known else name
 
     def _call(self, before: str, call: Call, after: str) -> None:
-        """A call in one line, or with its chain below each other."""
+        """Write a call in one line, or one link of its chain a line."""
         flat = f"{before}{self.expression(call)}{after}"
         if len(flat) + 2 * self._indent <= _WIDTH:
             self._line(flat)
@@ -381,7 +381,7 @@ class TypeScriptCode:
             self._line(f"  {hop}" + (after if number == len(hops) else ""))
 
     def _hops(self, expression: Expression) -> list[str]:
-        """The root of a chain and its calls."""
+        """Return the root of a chain and its calls."""
         if isinstance(expression, Part):
             return [*self._hops(expression.on), self._part(expression)]
         if isinstance(expression, Call) and expression.on is not None:
@@ -397,7 +397,7 @@ class TypeScriptCode:
     def expression(  # noqa: PLR0911 - one case for each kind
         self, expression: Expression
     ) -> str:
-        """The expression in one line."""
+        """Write the expression in one line."""
         match expression:
             case Text():
                 return self._text(expression)
@@ -437,7 +437,7 @@ class TypeScriptCode:
         return f"{'.not' if is_not else ''}.{name}({', '.join(told)})"
 
     def _text(self, text: Text) -> str:
-        """A literal, a name, or a template."""
+        """Write a literal, a name, or a template literal."""
         if text.literal is not None:
             return typescript_string(text.literal)
         if len(text.parts) == 1:

@@ -11,9 +11,9 @@ class Helper:
 
     text: str
     types: tuple[str, ...] = ()
-    """Of @playwright/test."""
+    """Types to import from @playwright/test."""
     imports: tuple[str, ...] = ()
-    """Of Node."""
+    """Imports from Node."""
     others: tuple[str, ...] = ()
     """Other functions of these."""
 
@@ -133,7 +133,7 @@ async function keep(download: Download, name = '*'): Promise<void> {
     ),
     "answering": Helper(
         """
-/** Which answers are meant: by address and method, else those that count. */
+/** Match responses by address and method, else those that count. */
 function answering(part: string, method: string): (response: Response) => boolean {
   return (response) => {
     const request = response.request();

@@ -58,7 +58,7 @@ class Actor:
     _always: dict[str, Any] = field(default_factory=dict)
 
     def listens(self, call: ast.Call, event: Value, method: str) -> None:
-        """The answer to dialogs: a handler that does nothing but accept or dismiss."""
+        """Take over the answer to dialogs: a handler that only accepts or dismisses."""
         handler = call.args[1] if len(call.args) > 1 else None
         body = unawaited(handler.body) if isinstance(handler, ast.Lambda) else None
         if event != "dialog" or not isinstance(body, ast.Call) or not isinstance(body.func, ast.Attribute):
@@ -82,12 +82,12 @@ class Actor:
             self._always = answer
 
     def answers(self) -> dict[str, Any]:
-        """How the next step's dialogs are answered."""
+        """Return the answers to the next step's dialogs."""
         answer, self._once = self._once or self._always, {}
         return answer
 
     def on_locator(self, call: ast.Call, locator: Locator, method: str, arguments: Sequence[ast.expr]) -> None:
-        """One action on a locator, or a note on why it is no step."""
+        """Take over one action on a locator, or note why it is no step."""
         where, named = line_of(call), self.names.named(call)
         if method not in METHODS:
             self.draft.left_out(where, method, ELSEWHERE.get(method, "no step does this; write it by hand"))
@@ -144,7 +144,7 @@ class Actor:
         self.draft.act(where, method, action, element, **fields, **time_of(named), **self.answers())
 
     def _typed(self, node: ast.expr | None) -> Typed:
-        """What is entered: a text, something from outside, or a value that only the script's run would know."""
+        """Return the entered value: a text, an outside value, or one known only when the script runs."""
         if node is None:
             return Typed("")
         match self.names.meaning(node):
@@ -190,7 +190,7 @@ class Actor:
         self.draft.upload(line_of(call), "set_input_files", element, files)
 
     def chosen_files(self, call: ast.Call) -> None:
-        """The click that opened the chooser and the files that it was given are one step."""
+        """Join the click that opened the chooser and its files to one step."""
         element = self.draft.take_back()
         if element is None:
             self.draft.left_out(line_of(call), "set_files", "no click before it opens a file chooser")
@@ -233,12 +233,12 @@ class Actor:
 
 
 def line_of(node: ast.AST) -> str:
-    """The place of a statement."""
+    """Return the place of a statement."""
     return f"line {getattr(node, 'lineno', 0)}"
 
 
 def time_of(named: Mapping[str, Value]) -> dict[str, Any]:
-    """The step's time from the call's own `timeout`, in milliseconds."""
+    """Return the step's time from the call's own `timeout`, in milliseconds."""
     timeout = named.get("timeout")
     if isinstance(timeout, bool) or not isinstance(timeout, int) or timeout <= 0:
         return {}

@@ -56,7 +56,7 @@ class _Moment:
 
 
 def read_browser_use(data: Mapping[str, Any], name: str) -> Imported:
-    """The history as a task.
+    """Convert the history to a task.
 
     Raises:
         InputInvalid: no action of it can be taken over.
@@ -203,7 +203,7 @@ def _stable(name: str) -> str:
 
 
 def _query(tag: str, role: str, name: str, attributes: Mapping[str, str], path: str) -> ElementQuery | None:
-    """The most telling description: test id, role and name, placeholder, stable id or name, the place."""
+    """Return the most telling description: test id, role and name, placeholder, stable id or name, the place."""
     test_id = next((attributes[key] for key in _TEST_IDS if attributes.get(key)), "")
     identity = _stable(attributes.get("id", ""))
     form_name = _stable(attributes.get("name", ""))

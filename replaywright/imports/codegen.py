@@ -37,7 +37,7 @@ _BLOCKS: Final = {"For": "for loop", "AsyncFor": "for loop", "While": "while loo
 
 
 def read_codegen(text: str, name: str) -> Imported:
-    """The script as a task.
+    """Convert the script to a task.
 
     Raises:
         InputInvalid: it is no Python, drives no page, or has nothing that can be taken over.
@@ -51,7 +51,7 @@ def read_codegen(text: str, name: str) -> Imported:
 
 
 def parse_python(text: str) -> ast.Module:
-    """The script's syntax tree.
+    """Parse the script.
 
     Raises:
         InputInvalid: with the line that is no Python.
@@ -67,7 +67,7 @@ def parse_python(text: str) -> ast.Module:
 
 
 def drives_a_page(tree: ast.AST) -> bool:
-    """Whether a script, or a part of it, calls something that only a page or locator has."""
+    """Return True if a script, or a part of it, calls a method that only pages or locators have."""
     telling = {"goto", "new_page", *METHODS - {"type", "clear", "press", "check", "wait_for"}}
     return any(isinstance(node, ast.Attribute) and node.attr in telling for node in ast.walk(tree))
 
@@ -91,7 +91,7 @@ class _Reader:
     # --------------------------------------------------------------------------------------------- the script
 
     def choose(self, tree: ast.Module) -> Sequence[ast.stmt]:
-        """The statements of the one function that drives a page, or the module's own; others have a note."""
+        """Choose the one function that drives a page, or the module itself; note the others."""
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         driving = [node for node in functions if drives_a_page(node) and not _is_fixture(node)]
         for fixture in filter(_is_fixture, functions):

@@ -15,7 +15,7 @@ _LOOKS_AT = 60
 
 
 def parse_json(text: str) -> Any:
-    """The data in `text`.
+    """Parse JSON.
 
     Raises:
         InputInvalid: not JSON, with line and column; or nested deeper than can be read.
@@ -71,7 +71,7 @@ def number(value: Any) -> float | None:
 
 
 def scalar(value: Any) -> str:
-    """A text, number or truth value as text; empty for anything else."""
+    """Convert a text, number or truth value to text; anything else to an empty one."""
     match value:
         case str():
             return clean(value)
@@ -84,7 +84,7 @@ def scalar(value: Any) -> str:
 
 
 def found(value: Any) -> str:
-    """What stands there, in few words, for an error."""
+    """Describe the value in few words, for an error."""
     match value:
         case dict():
             keys = ", ".join(repr(string(key))[:_LOOKS_AT] for key in list(value)[:6])

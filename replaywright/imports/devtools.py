@@ -34,7 +34,7 @@ _CLICKABLE: Final = {"button": "button", "a": "link", "summary": ""}
 
 
 def read_devtools(data: Mapping[str, Any], name: str) -> Imported:
-    """The recording as a task.
+    """Convert the recording to a task.
 
     Raises:
         InputInvalid: no step of it can be taken over.
@@ -96,7 +96,7 @@ class _Reader:
             self._asserted(step)
 
     def told_places(self) -> None:
-        """One note for all clicks' offsets: every click has some, and few mean anything."""
+        """Add one note for the offsets of all clicks: every click has them, and few matter."""
         if self._positions:
             advice = (
                 "clicks go to the middle of their elements; write `position` where the place matters (maps, canvas)"
@@ -230,7 +230,7 @@ def _time(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _element(step: Mapping[str, Any], *, takes_value: bool = False) -> Element:
-    """The element that the selectors lead to, by the one that says best what it is."""
+    """Return the element that the selectors lead to, by the one that says best what it is."""
     chains = [chain for raw in items(step.get("selectors")) if (chain := _chain(raw))]
     css = [chain[-1] for chain in chains if len(chain) == 1 and is_css(chain[-1]) and not _prefix(chain[-1])]
     hints = " ".join(selector for chain in chains for selector in chain if _prefix(selector) not in {"aria", "text"})
@@ -252,7 +252,7 @@ def _element(step: Mapping[str, Any], *, takes_value: bool = False) -> Element:
 
 
 def _chain(raw: Any) -> list[str]:
-    """The selectors of one alternative, from the outside in."""
+    """Return the selectors of one alternative, from the outside in."""
     parts = [string(raw)] if isinstance(raw, str) else [string(part) for part in items(raw)]
     return parts if parts and all(parts) else []
 
@@ -281,7 +281,7 @@ def _queries(chains: Sequence[Sequence[str]], css: Sequence[str], *, takes_value
 def _aria_query(
     chain: Sequence[str], places: Sequence[str], texts: Sequence[str], *, takes_value: bool
 ) -> ElementQuery | None:
-    """The query for `aria/Name[role="…"]`; of a nameless part of something pressed, the pressed thing itself.
+    """Return the query for `aria/Name[role="…"]`; for a nameless part of a control, the control's own.
 
     A name alone is also that of what labels the element and of what stands in it. Without a role, the role is that of
     the tag that another selector ends with; else the name has to be that of the element at the recorded place.

@@ -78,7 +78,7 @@ class Draft:
 
     @property
     def focused(self) -> Element | None:
-        """The element that has the focus after the last step, as far as the recording tells; else None."""
+        """Return the element that has the focus after the last step, as far as the recording tells; else None."""
         if not self.entries or self.entries[-1].url:
             return None
         entry = self.entries[-1]
@@ -88,7 +88,7 @@ class Draft:
         return entry.element if keeps else None
 
     def goto(self, where: str, what: str, url: str, **fields: Any) -> bool:
-        """A navigation; of an address that is no page's (`about:blank`) there is only a note."""
+        """Add a navigation; an address of no page (`about:blank`) gets a note only."""
         if not host_of(url):
             shown = re.sub(r"//[^/@]*@", "//", url)
             self.left_out(where, what, f"{shown!r} is no http or https address")
@@ -103,11 +103,11 @@ class Draft:
         return self._add(where, what, {"action": "goto", "url": url, **fields})
 
     def act(self, where: str, what: str, action: str, element: Element, **fields: Any) -> bool:
-        """A step on an element that enters nothing: click, hover, check and so on."""
+        """Add a step on an element that enters nothing: click, hover, check and so on."""
         return self._add(where, what, {"action": action, **fields}, element)
 
     def enter(self, where: str, what: str, action: Literal["fill", "type"], element: Element, typed: Typed) -> bool:
-        """A step that enters a text."""
+        """Add a step that enters a text."""
         self._absorb_click(where, element)
         value = self.values.template(typed, element, at=len(self.entries))
         if typed.text is None and not typed.called:
@@ -125,13 +125,13 @@ class Draft:
         placeholder: re.Pattern[str],
         secret: bool,
     ) -> bool:
-        """A step that enters a text with the recording's own placeholders in it; group 1 of the pattern is a name."""
+        """Add a step that enters a text with the recording's placeholders; group 1 of the pattern is the name."""
         self._absorb_click(where, element)
         value = self.values.filled(text, placeholder, secret=secret, element=element, at=len(self.entries))
         return self._add(where, what, {"action": action}, element, {"value": value})
 
     def choose(self, where: str, what: str, element: Element, chosen: Sequence[Typed]) -> bool:
-        """A step that chooses from a list."""
+        """Add a step that chooses from a list."""
         self._absorb_click(where, element)
         at = len(self.entries)
         values = [self.values.template(typed, element, at=at, chosen=True) for typed in chosen]
@@ -142,7 +142,7 @@ class Draft:
         return self._add(where, what, {"action": "select_option"}, element, written)
 
     def upload(self, where: str, what: str, element: Element, files: Sequence[str]) -> bool:
-        """A step that gives files to the page."""
+        """Add a step that gives files to the page."""
         self._absorb_click(where, element)
         written = [self.values.file(path, at=len(self.entries)) for path in files]
         if added := self._add(where, what, {"action": "upload"}, element, {"files": written}):
@@ -152,11 +152,11 @@ class Draft:
         return added
 
     def press(self, where: str, what: str, keys: str, element: Element | None) -> bool:
-        """A key press, on an element or on what has the focus."""
+        """Add a key press, on an element or on the focused one."""
         return self._add(where, what, {"action": "press", "keys": keys}, element)
 
     def page(self, where: str, what: str, action: str, **fields: Any) -> bool:
-        """A step on the page as a whole."""
+        """Add a step on the page as a whole."""
         return self._add(where, what, {"action": action, **fields})
 
     def take_back(self) -> Element | None:
@@ -166,7 +166,7 @@ class Draft:
         return None
 
     def expect(self, where: str, what: str, predicate: Predicate) -> None:
-        """Something that held after the last step."""
+        """Add a condition that held after the last step."""
         if not self.entries:
             self.left_out(where, what, "nothing was done before it; add it to a step's `expect`")
         elif _braces_in(predicate.model_dump(mode="json", exclude_none=True)):
@@ -175,7 +175,7 @@ class Draft:
             self.entries[-1].expect.append(predicate)
 
     def reached(self, url: str, *, expected: bool = True) -> None:
-        """The last step led to this address: its stable part is expected from then on, unless only remembered."""
+        """Set the address that the last step led to; its stable part is expected unless `expected` is False."""
         stable = _stable_path(url)
         if not self.entries or not stable:
             return
@@ -192,7 +192,7 @@ class Draft:
         element: Element | None = None,
         written: dict[str, Any] | None = None,
     ) -> bool:
-        """Whether the step is one; else there is a note. `written` has templates, `data` only what was recorded."""
+        """Add a step and return True, or add a note. `written` has templates, `data` only recorded texts."""
         if len(self.entries) >= MOST_STEPS:
             raise InputInvalid(f"the recording has more than {MOST_STEPS} steps; record its parts one by one")
         if _braces_in({key: value for key, value in data.items() if key != "dialog_text"}):
@@ -226,7 +226,7 @@ class Draft:
             self.changed(where, what, advice)
 
     def _absorb_click(self, where: str, element: Element) -> None:
-        """A click that only put the caret into the field is part of entering something."""
+        """Drop a click that only focused the field: entering a value does that."""
         if not self.entries:
             return
         entry = self.entries[-1]
@@ -239,7 +239,7 @@ class Draft:
     # ------------------------------------------------------------------------------------------------- the task
 
     def finish(self, name: str, goal: str = "", start_url: str = "", final_url: str = "") -> Imported:
-        """The task.
+        """Make the task.
 
         Raises:
             InputInvalid: no step is left, or the steps make no task.
@@ -281,7 +281,7 @@ class Draft:
         return self.values.start()
 
     def _verify(self, final_url: str) -> list[dict[str, Any]]:
-        """What held at the end: what the last steps expected of the page, else the address that they led to."""
+        """Return the final conditions: expectations of the last steps, else the address they led to."""
         told: list[dict[str, Any]] = []
         for entry in reversed(self.entries):
             told = [
@@ -299,7 +299,7 @@ class Draft:
         return told
 
     def _written(self, number: int, entry: _Entry) -> dict[str, Any]:
-        """The step's data without secrets' values, and with the values of earlier steps as parameters."""
+        """Write the step without values of secrets, and with parameters for values of earlier steps."""
         data = dict(entry.data)
         if "instruction" in data:
             data["instruction"] = self._short(self._plain(data["instruction"]), LONGEST)
@@ -340,7 +340,7 @@ class Draft:
                 return value
 
     def _plain(self, text: str) -> str:
-        """A text of people, in which braces would be read as parameters."""
+        """Clean a person's text of braces, which would be parameters."""
         return self.values.scrubbed(re.sub(r"\{\{|\}\}", " ", text))
 
     def _told_notes(self) -> tuple[Note, ...]:
@@ -367,7 +367,7 @@ def _is_same(one: Element, other: Element) -> bool:
 
 
 def host_of(url: str) -> str:
-    """The host of an http or https address; empty for anything else."""
+    """Return the host of an http or https address; empty for anything else."""
     try:
         parts = urlsplit(url)
         return (parts.hostname or "") if parts.scheme in {"http", "https"} else ""
@@ -376,7 +376,7 @@ def host_of(url: str) -> str:
 
 
 def _stable_path(url: str) -> str:
-    """The path of an address up to its first part that varies; empty when nothing telling is left of it."""
+    """Return the path of an address up to its first part that varies; empty when nothing telling is left of it."""
     if not host_of(url) or "{{" in url:
         return ""
     path = "/" + site_scope(url).partition("://")[2].partition("/")[2]
@@ -385,7 +385,7 @@ def _stable_path(url: str) -> str:
 
 
 def _place(where: str) -> list[float]:
-    """Where it stands in the recording, as something to sort by."""
+    """Return the place in the recording as a sort key."""
     if where == "start":
         return [-1]
     return [float(number) for number in re.findall(r"\d+", where)] or [math.inf]
@@ -396,10 +396,10 @@ def _data_of(predicate: Predicate) -> dict[str, Any]:
 
 
 def _is_of_a_step(predicate: Predicate) -> bool:
-    """Whether it tells of what a step did, and so has no place in `verify`."""
+    """Return True if the predicate is about a step, which `verify` cannot have."""
     return any(isinstance(part, OfStep | Focused) for part in flattened(predicate))
 
 
 def _braces_in(data: Any) -> bool:
-    """Whether a text would be read as naming a parameter or secret."""
+    """Return True if a text would be read as a parameter or secret."""
     return any(parameters_in(text) or secrets_in(text) or malformed_in(text) for text in texts_of(data))

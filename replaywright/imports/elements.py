@@ -1,4 +1,4 @@
-"""How a recorded element is described in a task: the query, the words of the instruction, and what names its value."""
+"""Description of a recorded element: query, words of the instruction, and a name for its value."""
 
 import re
 from dataclasses import dataclass, replace
@@ -23,26 +23,26 @@ class Element:
     words: str
     """The instruction: which element, in plain words."""
     field: str = ""
-    """What the element is called, where a value is entered: label, name, placeholder."""
+    """The field's name: label, name or placeholder."""
     hints: str = ""
     """Ids, types and selectors that may tell what kind of value it takes."""
     by_place: bool = False
     """The query says where the element stands, and not what it is."""
     is_list: bool = False
-    """It is a list to choose from."""
+    """The element is a list of options."""
     identity: str = ""
     """All that the recording says of where it is: equal for two steps on one element, even if their queries differ."""
     in_frame: bool = False
-    """It stands in a frame, which a query cannot say."""
+    """The element is in a frame, which a query cannot express."""
     why: str = ""
 
     def without_query(self, why: str) -> "Element":
-        """The same element, left to be found by its instruction."""
+        """Drop the query: the instruction finds the element."""
         return replace(self, query=None, why=why, by_place=False)
 
 
 def query_of(**fields: Any) -> ElementQuery | None:
-    """The query with these fields, empty ones left out; None if it would say nothing, or not in a query's terms."""
+    """Return the query with these fields, empty ones left out; None if it would be empty or invalid."""
     given = {name: value for name, value in fields.items() if value}
     texts = [value for value in given.values() if isinstance(value, str)]
     if any("{{" in text or len(text) > (2_100 if text == given.get("css") else LONGEST) for text in texts):
@@ -54,7 +54,7 @@ def query_of(**fields: Any) -> ElementQuery | None:
 
 
 def words_for(query: ElementQuery | None, otherwise: str = "") -> str:
-    """Which element, in plain words, such as `the "Send" button`; braces would be read as parameters and go."""
+    """Describe the element in plain words, such as `the "Send" button`; braces would be parameters and are removed."""
     said = _words(query) if query is not None else ""
     text = said or otherwise or "the recorded element"
     return " ".join(text.replace("{", "(").replace("}", ")").split())
@@ -82,7 +82,7 @@ def _own_words(query: ElementQuery, name: str) -> str:
 
 
 def aria_role(role: str) -> str:
-    """A role of Chrome's accessibility tree as one of ARIA; empty for those that only Chrome has, and for none."""
+    """Map a role of Chrome's accessibility tree to ARIA; empty if there is no such role."""
     if not re.fullmatch(r"[a-z]{3,30}", role) or role in {"generic", "none", "presentation"}:
         return ""
     return "img" if role == "image" else role

@@ -42,7 +42,7 @@ _PLAIN: Final[Mapping[str, Callable[[ElementQuery], Predicate]]] = {
 def predicate_of(
     subject: Locator, assertion: str, arguments: Sequence[Value], named: Mapping[str, Value]
 ) -> tuple[Predicate | None, str]:
-    """The predicate that says the same, or None and why there is none."""
+    """Return the predicate that says the same, or None and why there is none."""
     negated = assertion.startswith("not_")
     positive = assertion.removeprefix("not_")
     first = arguments[0] if arguments else next((named[key] for key in ("value", "expected") if key in named), None)
@@ -91,7 +91,7 @@ def _of_page(assertion: str, first: Value) -> tuple[Predicate | None, str]:
 
 
 def address(wanted: str | Pattern) -> tuple[Predicate | None, str]:
-    """What a script expects of an address: a text, a glob, or a pattern."""
+    """Return the predicate for an expected address: a text, a glob or a pattern."""
     if isinstance(wanted, Pattern):
         flags = "(?i)" if re.search(r"\bI(?:GNORECASE)?\b", wanted.flags) else ""
         return UrlMatches(url_matches=flags + wanted.pattern), ""

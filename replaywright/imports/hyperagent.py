@@ -44,7 +44,7 @@ _ELSEWHERE: Final = {
 
 
 def read_hyperagent(data: Mapping[str, Any], name: str) -> Imported:
-    """The cache as a task.
+    """Convert the cache to a task.
 
     Raises:
         InputInvalid: no step of it can be taken over.
@@ -114,7 +114,7 @@ def _enter(draft: Draft, where: str, method: str, element: Element, text: str) -
 
 
 def _element(entry: Mapping[str, Any], arguments: list[str]) -> Element:
-    """The element by its path; what it is, the instruction says, without the value that it may quote."""
+    """Describe the element by its path and the instruction, without the value that it may quote."""
     instruction = string(entry.get("instruction"))
     for value in sorted(filter(None, arguments), key=len, reverse=True):
         instruction = instruction.replace(value, "…")

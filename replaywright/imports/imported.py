@@ -1,4 +1,4 @@
-"""What an import yields: a task, and what a person should know about it."""
+"""Result of an import: a task, and notes for a person."""
 
 from enum import StrEnum
 from typing import Literal

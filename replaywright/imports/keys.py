@@ -47,12 +47,12 @@ _CODES: Final = {
 
 
 def modifier(key: str) -> str:
-    """The modifier that a key is; empty for any other."""
+    """Return the modifier that a key is; empty for any other."""
     return _MODIFIERS.get(key, "")
 
 
 def key_name(key: str) -> str:
-    """The key's name in a task; empty for one that a task cannot press."""
+    """Return the key's name in a task; empty for one that a task cannot press."""
     if found := _CODES.get(key):
         return found
     if match := re.fullmatch(r"(?:Digit|Numpad)(\d)|Key([A-Z])", key):
@@ -63,7 +63,7 @@ def key_name(key: str) -> str:
 
 
 def combination(keys: str) -> str:
-    """A combination such as `Control+a`, with each key as a task names it; empty if one is not known."""
+    """Return a combination such as `Control+a`, with each key as a task names it; empty if one is not known."""
     parts = keys.split("+")
     if parts[-2:] == ["", ""]:  # the key is + itself
         parts[-2:] = ["+"]

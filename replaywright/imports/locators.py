@@ -14,21 +14,21 @@ from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_css, is_
 
 @dataclass(frozen=True)
 class Locator:
-    """What a chain of locator calls on one page means."""
+    """Meaning of a chain of locator calls on one page."""
 
     page: int
     """Number of the page, in the order of their opening."""
     query: ElementQuery | None = None
     """None for the page or frame itself, and for what no query can say."""
     why: str = ""
-    """What no query can say; empty if everything was taken over."""
+    """The part that no query can express; empty if there is none."""
     said: str = ""
     """The chain's last part as it stands in the script."""
     in_frame: bool = False
     hints: str = ""
 
     def element(self) -> Element:
-        """The element of the locator."""
+        """Return the element of the locator."""
         query = self.query if not self.why else None
         css = self.query.css if self.query is not None else None
         told = self.query
@@ -54,7 +54,7 @@ class Pattern:
 
     @property
     def literal(self) -> tuple[str, bool] | None:
-        """The text that it looks for, and whether that must be all there is; None if it is more than a text."""
+        """Return the text to look for, and True if it must be the whole text; None for a real pattern."""
         body = self.pattern
         whole = body.startswith("^") and body.endswith("$") and not body.endswith("\\$")
         body = body[1:-1] if whole else body.removeprefix("^")
@@ -76,7 +76,7 @@ _STATES: Final = frozenset({"checked", "disabled", "expanded", "include_hidden",
 
 
 def found_by(origin: Locator, method: str, arguments: list[Value], named: Mapping[str, Value], said: str) -> Locator:
-    """The locator that `method` leads to from `origin`; with `why` where a query cannot say it."""
+    """Return the locator that `method` leads to from `origin`; with `why` where a query cannot say it."""
     base = replace(origin, said=said)
     first = arguments[0] if arguments else None
     match method:
@@ -95,7 +95,7 @@ def found_by(origin: Locator, method: str, arguments: list[Value], named: Mappin
 
 
 def by_selector(page: int, selector: str, said: str) -> Locator:
-    """The locator of a selector that is given to the page itself, as in `page.click("#send")`."""
+    """Return the locator of a selector that is given to the page itself, as in `page.click("#send")`."""
     return _by_selector(Locator(page), Locator(page, said=said), selector, {})
 
 
@@ -118,7 +118,7 @@ def _filtered(base: Locator, named: Mapping[str, Value]) -> Locator:
 
 
 def _text(value: Value) -> tuple[str, bool] | None:
-    """A text to look for, and whether it is all there is."""
+    """Return the text to look for, and True if it must be the whole text."""
     if isinstance(value, Pattern):
         return value.literal
     return (clean(value), False) if isinstance(value, str) and value.strip() else None
@@ -180,7 +180,7 @@ def _by_selector(origin: Locator, base: Locator, first: Value, named: Mapping[st
 
 
 def _selected(selector: str) -> tuple[ElementQuery | None, str]:
-    """The query of one selector, and why there is none."""
+    """Return the query of one selector, or why there is none."""
     engine, equals, body = selector.partition("=")
     if selector.startswith(("//", "..", "xpath=")):
         css = css_of_xpath(selector)
@@ -204,5 +204,5 @@ def _selected(selector: str) -> tuple[ElementQuery | None, str]:
 
 
 def said(node: ast.AST) -> str:
-    """A part of the script as it is written, in one line."""
+    """Return a part of the script as written, in one line."""
     return " ".join(clean(ast.unparse(node)).split())

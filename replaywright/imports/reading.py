@@ -15,14 +15,14 @@ from replaywright.imports.hyperagent import read_hyperagent
 from replaywright.imports.imported import KINDS_SAID, Imported, Kind
 
 MOST_OF_SCRIPT: Final = 1024 * 1024
-"""Of a script."""
+"""Characters of a script at most."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _JAVASCRIPT: Final = re.compile(r"@playwright/test|require\(['\"](?:playwright|puppeteer)")
 _CALLED_IN_JAVASCRIPT: Final = re.compile(r"await page\.[a-z]+[A-Z]\w*\(")
 
 
 def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
-    """The recording as a task called `name`, with notes on everything that the task does not do as the recording did.
+    """Convert a recording to a task called `name`, with notes on every difference.
 
     `kind` is one of `Kind`; without it the content tells. Every action of the recording is a step of the task or has a
     note. Values that were entered are parameters of the task, passwords are secrets and appear nowhere.
@@ -49,7 +49,7 @@ def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
 
 
 def task_name(text: str) -> str:
-    """A task's name made of a title or the name of a file."""
+    """Make a task's name of a title or file name."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-") or "imported"
 
 
@@ -101,7 +101,7 @@ def _read_json(data: Any, name: str, kind: Kind | None) -> Imported:
 
 
 def _inner(data: Any) -> Mapping[str, Any]:
-    """The recording itself: the result of a HyperAgent task has its cache inside."""
+    """Return the recording inside: the result of a HyperAgent task contains its cache."""
     outer = mapping(data)
     return mapping(outer.get("actionCache")) or outer
 

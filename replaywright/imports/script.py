@@ -1,4 +1,4 @@
-"""What names and expressions of a script mean, as far as a recorder writes them. Nothing of it is run."""
+"""Names and expressions of a recorded script, as far as a recorder writes them. Nothing is executed."""
 
 import ast
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ class Plumbing:
 
 @dataclass(frozen=True)
 class Popup:
-    """What `expect_popup` gave its name to."""
+    """Result of `expect_popup`."""
 
     page: int
 
 
 @dataclass(frozen=True)
 class Download:
-    """What `expect_download` gave its name to."""
+    """Result of `expect_download`."""
 
 
 @dataclass(frozen=True)
 class Chooser:
-    """What `expect_file_chooser` gave its name to."""
+    """Result of `expect_file_chooser`."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ class Names:
 
     known: dict[str, Meaning] = field(default_factory=dict)
     pages: int = 0
-    """How many pages were opened so far."""
+    """Number of pages opened so far."""
 
     def new_page(self) -> Locator:
-        """A page that has just been opened."""
+        """Add a page that has just been opened."""
         self.pages += 1
         return Locator(self.pages - 1)
 
     def meaning(self, node: ast.AST) -> Meaning | None:
-        """What an expression means; None for one that is not known."""
+        """Return the meaning of an expression; None if unknown."""
         match node:
             case ast.Await(value=value):
                 return self.meaning(value)
@@ -86,7 +86,7 @@ class Names:
                 return None
 
     def _joined(self, node: ast.AST) -> str | None:
-        """A text put together of texts that are all known."""
+        """Join a text of parts that are all known."""
         match node:
             case ast.BinOp(left=left, right=right):
                 parts = [self.meaning(left), self.meaning(right)]
@@ -154,7 +154,7 @@ class Names:
                 return None
 
     def constant(self, node: ast.AST) -> Value:
-        """A text, pattern, number or truth value; None for anything else."""
+        """Return a text, pattern, number or truth value; None for anything else."""
         match node:
             case ast.Constant(value=bool() | int() as value):
                 return value
@@ -163,7 +163,7 @@ class Names:
                 return found if isinstance(found, str | Pattern) else None
 
     def named(self, call: ast.Call) -> Mapping[str, Value]:
-        """The call's keywords with their values, None where they are no constants."""
+        """Return the call's keywords with their values, None where they are no constants."""
         return {word.arg: self.constant(word.value) for word in call.keywords if word.arg}
 
 
@@ -177,7 +177,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def called(node: ast.AST) -> str:
-    """What an expression calls, for a note: without its arguments, of which one may be a secret."""
+    """Name the called function for a note, without arguments: one may be a secret."""
     match node:
         case ast.Call(func=function):
             return f"{called(function)}(…)"
@@ -190,5 +190,5 @@ def called(node: ast.AST) -> str:
 
 
 def unawaited(node: ast.expr) -> ast.expr:
-    """The expression without `await`."""
+    """Return the expression without `await`."""
     return node.value if isinstance(node, ast.Await) else node

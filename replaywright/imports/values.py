@@ -1,4 +1,4 @@
-"""What was entered becomes parameters and secrets: their names, their types, and where else their values stand."""
+"""Parameters and secrets of the entered values: names, types, and further uses of the values."""
 
 import re
 import unicodedata
@@ -29,7 +29,7 @@ _MASK: Final = "•••"
 
 @dataclass(frozen=True)
 class Typed:
-    """What was entered, as far as the recording says it."""
+    """An entered value, as far as the recording has it."""
 
     text: str | None
     """None when the recording does not have it, because a script computed it for instance."""
@@ -44,16 +44,16 @@ class Values:
     """The parameters and secrets of one task in the making."""
 
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """As in a task file."""
+    """Declarations as in a task file."""
     recorded: dict[str, str] = field(default_factory=dict)
-    """What was entered, by parameter."""
+    """Entered values by parameter."""
     secrets: dict[str, str] = field(default_factory=dict)
-    """What was entered, by secret; empty where the recording has only the name."""
+    """Entered values by secret; empty if the recording has only the name."""
     since: dict[str, int] = field(default_factory=dict)
     """The number of the step that entered it first, by parameter."""
 
     def template(self, typed: Typed, element: Element, *, at: int, chosen: bool = False) -> str:
-        """What to write in place of the value, which step number `at` enters.
+        """Return the template for a value that step `at` enters.
 
         A value that was chosen from a list becomes the parameter's default; one that was typed only its example, so
         that a run with other values can never enter it unnoticed.
@@ -83,7 +83,7 @@ class Values:
         return pattern.sub(ours, text)
 
     def file(self, path: str, *, at: int) -> str:
-        """What to write in place of the path of a file to upload."""
+        """Return the template for the path of a file to upload."""
         known = next((name for name, value in self.recorded.items() if value == path and name.startswith("file")), None)
         if known is None:
             known = _free("file", self.parameters)
@@ -92,7 +92,7 @@ class Values:
         return "{{" + known + "}}"
 
     def start(self) -> str:
-        """The parameter for a start address that the recording does not have."""
+        """Return the parameter for a start address that the recording does not have."""
         name = _free("start_url", self.parameters)
         self.parameters[name] = {"description": "Address of the page that the recording began on"}
         return "{{" + name + "}}"
@@ -137,7 +137,7 @@ class Values:
         return name
 
     def _known(self, typed: Typed, element: Element) -> str | None:
-        """The parameter that the same field was given before, with the same value."""
+        """Return the parameter that the same field was given before, with the same value."""
         base = (typed.called and _name(typed.called)) or self._name_for(element)
         for name in self.parameters:
             if re.fullmatch(rf"{re.escape(base)}(?:_\d+)?", name) and self.recorded.get(name) == typed.text:
@@ -183,7 +183,7 @@ _TAGS: Final = frozenset(
 
 
 def is_secret(words: str) -> bool:
-    """Whether what a field is called says that its value is for nobody's eyes."""
+    """Return True if the field's name says that its value is confidential."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFKC", words))
     return bool(_SECRET.search(re.sub(r"[-_.\s]+", " ", spaced).lower()))
 

@@ -44,7 +44,7 @@ _TAG_ROLES: Final = {
 
 
 def css_of_xpath(xpath: str) -> str | None:
-    """The same element as CSS: paths of tags with positions, and attributes compared with `=`; None for any other."""
+    """Convert a path of tags, positions and `=` comparisons to CSS; None for any other."""
     path = _TEXT_NODE.sub("", xpath.strip())
     path = path.removeprefix("xpath=")
     if path.startswith("//"):
@@ -68,7 +68,7 @@ def css_of_xpath(xpath: str) -> str | None:
 
 
 def _split(path: str) -> list[str]:
-    """The segments; a slash in quotes belongs to its segment."""
+    """Split a path into segments; a slash in quotes belongs to its segment."""
     return re.findall(r"(?:[^/\"']|\"[^\"]*\"|'[^']*')+|(?<=/)(?=/)", path)
 
 
@@ -89,37 +89,37 @@ def attribute_css(name: str, value: str) -> str:
 
 
 def is_css(selector: str) -> bool:
-    """Whether a selector is CSS that every browser knows, as far as can be seen: no extension of a tool."""
+    """Return True if a selector is standard CSS, as far as can be seen."""
     return bool(selector.strip()) and not _NOT_CSS.search(selector) and "{{" not in selector
 
 
 def is_positional(css: str) -> bool:
-    """Whether a selector says where the element stands, not what it is."""
+    """Return True if a selector gives the element's position, not its identity."""
     if re.search(r"[#.\[]", _subject(css)):
         return False
     return bool(_POSITIONAL.search(css)) or re.fullmatch(r"[\w\s>*-]+", css) is not None
 
 
 def _subject(css: str) -> str:
-    """The last compound of a selector: what it says about the element itself."""
+    """Return the last compound of a selector: what it says about the element itself."""
     plain = re.sub(r"\[[^\]]*\]|\([^)]*\)", lambda inside: "[" + "_" * (len(inside[0]) - 2) + "]", css)
     at = max((match.end() for match in re.finditer(r"[\s>+~]+", plain)), default=0)
     return css[at:]
 
 
 def tag_of(css: str) -> str:
-    """The tag that the selector's last part names; empty if it names none."""
+    """Return the tag that the selector's last part names; empty if it names none."""
     match = re.match(r"[A-Za-z][\w-]*", _subject(css))
     return match[0].lower() if match else ""
 
 
 def role_of(tag: str, kind: str = "") -> str:
-    """The role that an element of this tag (and, of inputs, `type`) has by itself; empty where it is not certain."""
+    """Return the implicit role of a tag (of an input: with this `type`); empty if it is not certain."""
     return _INPUT_ROLES.get(kind.lower(), "") if tag.lower() == "input" else _TAG_ROLES.get(tag.lower(), "")
 
 
 def role_of_css(css: str) -> str:
-    """The role that a selector's last part tells; of an `input` only if its type is in it."""
+    """Return the role that a selector's last part tells; of an `input` only if its type is in it."""
     tag, subject = tag_of(css), _subject(css)
     kind = re.search(r"\[type=[\"']?([a-z-]+)", subject)
     if tag == "input":
@@ -128,7 +128,7 @@ def role_of_css(css: str) -> str:
 
 
 def looks_generated(text: str) -> bool:
-    """Whether an id or name is one that a framework made up, which is another in the next build."""
+    """Return True if a framework generated an id or name: the next build has another."""
     return bool(
         re.search(r"\d{3}|:\w*:|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{6,}|^(?:ember|ext-|mui-|radix)", text)
     )

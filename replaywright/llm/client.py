@@ -1,4 +1,4 @@
-"""What every use of a model has in common: the model itself, one question, what it cost, and why it failed.
+"""The model client: one question, its cost, and its errors.
 
 Requests are not repeated here, neither by us nor by the provider's SDK: Temporal repeats the activity, by the kind of
 the error. The one exception is an answer that cannot be used: the model is told so once, in the same conversation.
@@ -38,7 +38,7 @@ from replaywright.llm import prompts
 from replaywright.observing import observer
 
 STAND_IN = "stand-in"
-"""How the demo's stand-in names itself in its answers; a real model never does."""
+"""Model name in answers of the demo's stand-in; no real model has it."""
 
 _Deps = TypeVar("_Deps")
 _Output = TypeVar("_Output")
@@ -104,7 +104,7 @@ class ModelClient:
     async def ask(
         self, agent: Agent[_Deps, _Output], message: str | Sequence[UserContent], deps: _Deps
     ) -> tuple[_Output, Usage]:
-        """The agent's answer, and what it cost.
+        """Return the agent's answer, and what it cost.
 
         Raises:
             ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
@@ -194,12 +194,12 @@ class ModelClient:
 
 
 class Role:
-    """What every role that a model plays has: the model, what it has spent, and an end."""
+    """Base of every model role: client, spending, and closing."""
 
     SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"
     """The variable that names the role's model, for messages."""
     ROLE: ClassVar[str] = "executor"
-    """What it is asked for, for whoever measures."""
+    """The role's name in metrics."""
     TIMEOUT_S: ClassVar[float] = 60.0
 
     def __init__(
@@ -230,7 +230,7 @@ class Role:
 
     @property
     def spent(self) -> Usage:
-        """All that was asked so far, failed and refused requests included."""
+        """Return all that was asked so far, failed and refused requests included."""
         return self._client.spent
 
     async def close(self) -> None:

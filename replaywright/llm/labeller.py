@@ -23,7 +23,7 @@ class LabelledParameter(BaseModel):
 
 
 class LabelAnswer(BaseModel):
-    """What a goal is about."""
+    """Subject of a goal."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -75,7 +75,7 @@ class PlanAnswer(BaseModel):
 
 
 class GoalAnswer(BaseModel):
-    """What to do next for the goal, or why it cannot be reached."""
+    """Next steps for the goal, or why it cannot be reached."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -98,7 +98,7 @@ class _CheckedGoal:
 class _Checked:
     check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
     sees: bool = False
-    """Whether the page comes with a picture."""
+    """The page comes with a picture."""
     steps: tuple[Step, ...] = ()
     refused: str = ""
 
@@ -157,7 +157,7 @@ class ModelPlanner(Role):
 
 
 def _loosely(answer: type[_Answer]) -> ToolOutput[_Answer]:
-    """An answer whose schema is not enforced letter by letter while it is written.
+    """Declare the answer without strict decoding of its schema.
 
     Predicates and queries are objects of many forms. A provider's strict mode knows no such object: it is left with no
     fields at all, and a plan without `expect`, `when`, `verify` and `where`. What comes is checked here in any case.
@@ -173,12 +173,12 @@ def _message(question: PlanQuestion) -> str | list[UserContent]:
 
 
 def _of_picture(ctx: RunContext[_Checked | _CheckedGoal]) -> str:
-    """What is said of the picture, only where there is one."""
+    """Return the prompt's part about the picture, if there is one."""
     return prompts.PICTURE if ctx.deps.sees else ""
 
 
 def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
-    """A plan that breaks a rule goes back once; after that there is none."""
+    """Send a plan that breaks a rule back once; refuse the second one."""
     checked = ctx.deps
     if (answer.gave_up or answer.question) and not answer.steps:
         return answer
@@ -192,7 +192,7 @@ def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
 
 
 def _must_serve(ctx: RunContext[_CheckedGoal], answer: GoalAnswer) -> GoalAnswer:
-    """The same for a goal."""
+    """Send a goal's plan that breaks a rule back once; refuse the second one."""
     checked = ctx.deps
     if (answer.gave_up or answer.question) and not answer.steps:
         return answer

@@ -51,7 +51,7 @@ steps lead away from the list, the first of them leads to it. No for_each stands
 [{{"exists": {{"role": "dialog", "name": "Cookies"}}}}]."""
 
 UNKNOWN_ID = "There is no such id in the list. Answer with an id that stands in <page>, or with null when none fits."
-"""What a model is told that named an element which is not there. The answer is not repeated: it may be page text."""
+"""Correction for a model that named a missing element. The answer is not repeated: it may be page text."""
 
 _ASKING = """\
 - If only the user can say what is wanted, as which of several accounts is meant, answer with no steps and ask in \
@@ -199,11 +199,11 @@ _FENCE = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e01ef]")
-"""What turns letters round, and what is never shown at all: no goal, reason or address needs it."""
+"""Bidirectional controls and invisible characters: no goal, reason or address needs them."""
 
 
 def executor_message(*, instruction: str, action: str, page: str) -> str:
-    """The user message for one choice; nothing inside a section can end it."""
+    """Write the message for one choice; nothing inside a section can end it."""
     sections = {"instruction": instruction, "action": action, "page": page}
     return "\n".join(f"<{tag}>\n{fenced(text)}\n</{tag}>" for tag, text in sections.items())
 
@@ -214,7 +214,7 @@ def fenced(text: str) -> str:
 
 
 def planner_message(question: PlanQuestion) -> str:
-    """The user message for one revision; nothing inside a section can end it."""
+    """Write the message for one revision; nothing inside a section can end it."""
     sections = {
         "goal": question.goal,
         "parameters": "\n".join(f"{name} = {value}" for name, value in question.parameters.items()),
@@ -234,7 +234,7 @@ def _told(told: UserAnswer) -> str:
 
 
 def prober_message(question: ProbeQuestion) -> str:
-    """The user message for one probe; nothing inside a section can end it."""
+    """Write the message for one probe; nothing inside a section can end it."""
     sections = {
         "goal": question.goal,
         "step": question.step,
@@ -268,5 +268,5 @@ def labeller_message(goal: str, languages: Sequence[str]) -> str:
 
 
 def refused_plan(why: str) -> str:
-    """What a model is told whose plan breaks a rule."""
+    """Correction for a model whose plan breaks a rule."""
     return f"This plan is not carried out: {fenced(why)}. Answer with one that keeps the rules, or give up."

@@ -1,1 +1,1 @@
-"""What is told of runs to those who watch many: traces, metrics and logs, by OpenTelemetry and Prometheus."""
+"""Telemetry of runs for operators: traces, metrics and logs, by OpenTelemetry and Prometheus."""

@@ -13,13 +13,13 @@ from replaywright.domain.step.outcomes import Status
 from replaywright.domain.task.actions import Action
 
 OTHER = "other"
-"""What a label says whose value is not in its set."""
+"""Label value for one outside its set."""
 PREFIX = "replaywright."
-"""Of every metric, and of every attribute of a span that is ours."""
+"""Prefix of every metric, and of every span attribute of ours."""
 
 
 class Kind(StrEnum):
-    """How the values of a metric add up."""
+    """Aggregation of a metric's values."""
 
     COUNTER = "counter"
     HISTOGRAM = "histogram"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 
 class Counted(StrEnum):
-    """What a repetition after a loss does to a metric."""
+    """Effect of a repetition after a loss on a metric."""
 
     ONCE = "once"
     """Only the first try of an activity counts; of a worker that is lost during it, not even that."""
@@ -48,7 +48,7 @@ class Label:
 
     @property
     def is_closed(self) -> bool:
-        """Whether its values are known beforehand."""
+        """Return True if its values are known beforehand."""
         return bool(self.values)
 
 
@@ -57,10 +57,10 @@ class Metric:
     """One instrument."""
 
     name: str
-    """In OpenTelemetry."""
+    """Name in OpenTelemetry."""
     kind: Kind
     unit: str
-    """In UCUM's notation: `s`, or an annotation such as `{step}`."""
+    """Unit in UCUM: `s`, or an annotation such as `{step}`."""
     description: str
     labels: tuple[Label, ...] = ()
     counted: Counted = Counted.EACH
@@ -521,7 +521,7 @@ SPANS: tuple[SpanKind, ...] = (
 
 
 def metric(name: str) -> Metric:
-    """The metric of that name.
+    """Return the metric of that name.
 
     Raises:
         KeyError: there is none.

@@ -1,4 +1,4 @@
-"""How Temporal's clients and workers pass a trace on, and where runs and activities are measured.
+"""Interceptors that pass traces through Temporal and measure runs and activities.
 
 Temporal's own interceptors (`temporalio.contrib.opentelemetry`) were not taken. `TracingInterceptor` writes the spans
 of a workflow without a duration, and one for every command. `OpenTelemetryPlugin` holds a workflow's spans open in the
@@ -36,9 +36,9 @@ from replaywright.telemetry.spans import Spans
 Headers = Mapping[str, temporalio.api.common.v1.Payload]
 
 HEADER = "_tracer-data"
-"""Of Temporal's own interceptors as well."""
+"""The same header as that of Temporal's own interceptors."""
 CHAIN = "replaywright-chain"
-"""What an execution that continues as new hands on: where the run's trace came from, and when the run began."""
+"""Header of a run that continues as new: the origin of its trace, and its start time."""
 WORKFLOW = "BrowserTask"
 _BEGIN, _ENDED = "replaywright_begin", "replaywright_ended"
 _BROWSER_SUFFIX, _HOST_PART, _MODEL_SUFFIX = "-browser", "-host-", "-model"
@@ -47,7 +47,7 @@ _PLAIN = PayloadConverter.default
 
 @dataclass(frozen=True)
 class Beginning:
-    """What is known of a run when one of its executions begins."""
+    """State of a run when one of its executions begins."""
 
     given: str
     """`traceparent` of whoever started the run; empty for none."""
@@ -87,7 +87,7 @@ class TelemetryInterceptor(temporalio.client.Interceptor, temporalio.worker.Inte
         self,
         next: temporalio.worker.ActivityInboundInterceptor,  # noqa: A002 - Temporal's name
     ) -> temporalio.worker.ActivityInboundInterceptor:
-        """Every attempt at an activity is a span, and is counted."""
+        """Open a span for every attempt at an activity, and count it."""
         return _Activity(next, self._spans, self._metrics)
 
     def workflow_interceptor_class(
@@ -201,7 +201,7 @@ class _Activity(temporalio.worker.ActivityInboundInterceptor):
             return result
 
     async def _measured(self, input: temporalio.worker.ExecuteActivityInput, attempt: int) -> Any:  # noqa: A002
-        """The activity's result, counted."""
+        """Measure the activity and return its result."""
         if self._metrics is None:
             return await super().execute_activity(input)
         request, result, begun = _first(input.args), None, time.perf_counter()
@@ -222,17 +222,17 @@ def _first(arguments: Any) -> object:
 
 
 def is_benign(exc: BaseException) -> bool:
-    """Whether it is no fault, such as a host that has no place for a browser at the moment."""
+    """Return True if the error is no fault, such as a host without a free browser."""
     return isinstance(exc, ApplicationError) and exc.category == ApplicationErrorCategory.BENIGN
 
 
 def kind_of(exc: BaseException) -> str:
-    """What an error is called; never what it says."""
+    """Return the name of an error, never its message."""
     return (exc.type if isinstance(exc, ApplicationError) else "") or type(exc).__name__
 
 
 def queue_kind(name: str) -> str:
-    """Which of a tenant's queues it is, by how `workflows.policies` and the worker name them."""
+    """Return the kind of a tenant's queue, by the names in `workflows.policies` and the worker."""
     if name.endswith(_BROWSER_SUFFIX):
         return "browser"
     if name.endswith(_MODEL_SUFFIX):
@@ -323,7 +323,7 @@ class _Outbound(temporalio.worker.WorkflowOutboundInterceptor):
 
 
 def _beginning(headers: Headers) -> Beginning:
-    """What the run's first execution was given."""
+    """Return the state that the first execution handed on, or began with."""
     info = workflow.info()
     ids = (info.namespace, info.workflow_id, info.first_execution_run_id)
     if (payload := headers.get(CHAIN)) is not None:
@@ -341,7 +341,7 @@ def _header(traceparent: str) -> dict[str, temporalio.api.common.v1.Payload]:
 
 
 def traceparent_in(headers: Headers) -> str:
-    """The `traceparent` that came along; empty where none did."""
+    """Return the `traceparent` that came along; empty where none did."""
     payload = headers.get(HEADER)
     carrier = None if payload is None else _PLAIN.from_payload(payload)
     found = carrier.get("traceparent", "") if isinstance(carrier, dict) else ""
@@ -372,7 +372,7 @@ def _told(told: Told) -> dict[str, Value]:
 
 
 def _site_of(run: RunInput) -> str:
-    """The host that the task itself begins at."""
+    """Return the host that the task itself begins at."""
     first = run.task.steps[0] if run.task.steps else None
     url = run.task.url or (first.url if isinstance(first, Goto) else "")
     return host_of(fill(url, run.values)) if parameters_in(url) <= run.values.keys() else ""

@@ -11,7 +11,7 @@ from temporalio import activity
 
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _STEP = re.compile(r"^(\d{4,})-")
-"""How the ids of a step's activities begin (`workflows.step.attempts`)."""
+"""Prefix of the ids of step activities (`workflows.step.attempts`)."""
 
 
 class JsonFormatter(logging.Formatter):
@@ -22,7 +22,7 @@ class JsonFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Format a record as one line."""
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         told: dict[str, Any] = {
             "time": f"{at}.{int(record.msecs):03d}Z",
@@ -42,7 +42,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def _where() -> dict[str, Any]:
-    """What this task is about."""
+    """Return the ids of the run, step and span that this task works for."""
     told: dict[str, Any] = {}
     if activity.in_activity():
         info = activity.info()

@@ -1,4 +1,4 @@
-"""What one attempt at an activity says of runs: measurements for the metrics, attributes for its span.
+"""Measurements and span attributes of one attempt at an activity.
 
 Pure functions over what the activity was asked and what it answered.
 """
@@ -22,7 +22,7 @@ from replaywright.telemetry import catalogue
 from replaywright.telemetry.catalogue import PREFIX, Metric
 
 Value = str | bool | int | float
-"""Of a span's attribute."""
+"""Value of a span's attribute."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,16 @@ class Ran:
     """One attempt at an activity that came to an end."""
 
     request: object
-    """What it was asked; None for one that is not asked anything."""
+    """Input of the activity; None if it has none."""
     result: object
-    """What it answered; None if it failed."""
+    """Result of the activity; None if it failed."""
     seconds: float
     attempt: int = 1
     """Temporal's count."""
 
 
 def measured(ran: Ran) -> Iterator[Measured]:
-    """What the attempt adds to the metrics."""
+    """Yield the measurements of the attempt."""
     match ran.request, ran.result:
         case ActionRequest() as request, StepOutcome() as outcome:
             yield from _retried(request, ran.attempt)
@@ -112,7 +112,7 @@ def _asserted(results: tuple[PredicateResult, ...]) -> Iterator[Measured]:
 
 
 def attributes(ran: Ran) -> dict[str, Value]:
-    """What the attempt's span says; nothing that a page, a task's author or a model has written."""
+    """Return the attributes of the attempt's span; no text of a page, an author or a model."""
     told: dict[str, Value] = {}
     match ran.request, ran.result:
         case ActionRequest() as request, StepOutcome() as outcome:

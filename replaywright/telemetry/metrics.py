@@ -101,7 +101,7 @@ class Metrics:
     # ----------------------------------------------------------------------------------- what workflows tell
 
     def told(self, what: Told) -> None:
-        """Something that a workflow was busy with is over."""
+        """Count an operation of a workflow that is over."""
         match what:
             case StepTold():
                 self.add(catalogue.STEPS, 1, action=what.action, outcome=what.outcome, how=what.how)
@@ -110,7 +110,7 @@ class Metrics:
                 self.add(catalogue.RECOVERY_DURATION, seconds, kind=what.kind)
 
     def run_ended(self, *, status: str, mode: str, seconds: float) -> None:
-        """A run is over."""
+        """Count a run that is over."""
         self.add(catalogue.RUNS, 1, status=status, mode=mode)
         self.add(catalogue.RUN_DURATION, seconds, status=status, mode=mode)
 

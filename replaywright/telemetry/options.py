@@ -1,4 +1,4 @@
-"""What telemetry needs to know; without OpenTelemetry, so that a process without telemetry does not load it."""
+"""Options of telemetry; without OpenTelemetry, so that a process without telemetry does not load it."""
 
 from dataclasses import dataclass
 
@@ -8,20 +8,20 @@ TRACES, METRICS = "/v1/traces", "/v1/metrics"
 
 @dataclass(frozen=True)
 class TelemetryOptions:
-    """Where telemetry goes."""
+    """Destinations of telemetry."""
 
     traces_endpoint: str = ""
-    """Where spans are sent, by OTLP over HTTP; empty for nowhere."""
+    """OTLP endpoint for spans, over HTTP; empty for none."""
     metrics_endpoint: str = ""
-    """Where metrics are sent."""
+    """OTLP endpoint for metrics."""
     metrics_address: tuple[str, int] | None = None
-    """Where Prometheus is answered; None for nowhere."""
+    """Address for Prometheus; None for none."""
     instance: str = ""
-    """What tells this process from others of the same service."""
+    """Instance id of this process within the service."""
 
     @property
     def is_wanted(self) -> bool:
-        """Whether there is anything to do."""
+        """Return True if any destination is set."""
         return bool(self.traces_endpoint or self.metrics_endpoint) or self.metrics_address is not None
 
 

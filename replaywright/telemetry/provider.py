@@ -44,9 +44,9 @@ from replaywright.telemetry.temporal import TemporalMetrics
 _log = logging.getLogger("replaywright.telemetry")
 
 FLUSH_S = 2.0
-"""How long what is left may take to leave when a process ends."""
+"""Limit for the last export when a process ends."""
 TELL_EVERY_S = 60.0
-"""How often it is told again that the collector takes nothing."""
+"""Interval between warnings that the collector accepts nothing."""
 _EXPORTERS = "opentelemetry"
 """The logger of all of OpenTelemetry."""
 
@@ -67,7 +67,7 @@ class Telemetry:
         self._server: Any = None
         self._is_measuring = False
         self.metrics_url = ""
-        """Where Prometheus finds the metrics; empty for nowhere."""
+        """Address of the metrics for Prometheus; empty for none."""
         self.spans = self._traced(options, resource, redact)
         self.metrics = self._counted(options, resource) if is_worker else None
         self.temporal = None if self.metrics is None else TemporalMetrics(self.metrics)
@@ -161,7 +161,7 @@ class Telemetry:
 
 
 def _resource(options: TelemetryOptions) -> Resource:
-    """Who this process is; what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say of it wins."""
+    """Return the resource of this process; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
     own = {SERVICE_NAME: "replaywright", SERVICE_VERSION: __version__}
     if options.instance:
         own[SERVICE_INSTANCE_ID] = options.instance

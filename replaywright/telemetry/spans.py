@@ -30,7 +30,7 @@ from replaywright.observing import child_of
 from replaywright.telemetry.measuring import Value
 
 SCOPE = "replaywright"
-"""Who measures, in OpenTelemetry's words."""
+"""Instrumentation scope of OpenTelemetry."""
 
 _chosen: ContextVar[tuple[int, int] | None] = ContextVar("chosen", default=None)
 
@@ -39,12 +39,12 @@ class ChosenIds(RandomIdGenerator):
     """Gives the span that is begun now the ids that it has to have."""
 
     def generate_span_id(self) -> int:
-        """The chosen one, else any."""
+        """Return the chosen id, else a random one."""
         chosen = _chosen.get()
         return super().generate_span_id() if chosen is None else chosen[1]
 
     def generate_trace_id(self) -> int:
-        """The chosen one, else any; asked only for a span without a parent."""
+        """Return the chosen id, else a random one; asked only for a span without a parent."""
         chosen = _chosen.get()
         return super().generate_trace_id() if chosen is None else chosen[0]
 
@@ -58,7 +58,7 @@ class Spans:
         self._redact = redact
 
     def run_of(self, given: str, *ids: str) -> str:
-        """The `traceparent` of a run that was started with the `traceparent` given; with none, of a trace of its own.
+        """Return the `traceparent` of a run that was started with the given one; without, of a trace of its own.
 
         The same for the same arguments, in every process.
         """
@@ -98,7 +98,7 @@ class Spans:
     def open(
         self, name: str, *, parent: str = "", attributes: Mapping[str, Value], kind: SpanKind
     ) -> Iterator["OpenSpan"]:
-        """A span for the time of the block; without a `parent` it is part of what this task is in."""
+        """Open a span for the block; without a `parent` it is a child of the current one."""
         context = within(parent) if parent else None
         with self._tracer.start_as_current_span(
             name, context, kind, self._clean(attributes), record_exception=False, set_status_on_exception=False
@@ -118,7 +118,7 @@ class OpenSpan:
 
     @property
     def traceparent(self) -> str:
-        """What makes others a part of it."""
+        """Return the `traceparent` for child spans."""
         return traceparent_of(self._span.get_span_context())
 
     def say(self, attributes: Mapping[str, Value]) -> None:
@@ -127,24 +127,24 @@ class OpenSpan:
             self._span.set_attribute(name, self._redact(value) if isinstance(value, str) else value)
 
     def fail(self, what: str) -> None:
-        """It failed; `what` is a name, not a message: messages may hold what a page or a person wrote."""
+        """Mark the span as failed; `what` is a name, as messages may hold texts of pages or persons."""
         self._span.set_status(Status(StatusCode.ERROR, what))
         self._span.set_attribute("error.type", what)
 
 
 def within(traceparent: str) -> Context:
-    """The context in which what is begun becomes part of that span; an empty one where it is none."""
+    """Return the context in which what is begun becomes part of that span; an empty one where it is none."""
     context = context_of(traceparent)
     return Context() if context is None else set_span_in_context(NonRecordingSpan(context), Context())
 
 
 def traceparent_of(context: SpanContext) -> str:
-    """As W3C's Trace Context writes it."""
+    """Format it as W3C Trace Context."""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
 
 
 def context_of(traceparent: str) -> SpanContext | None:
-    """What a `traceparent` says; None if it is none, whoever sent it."""
+    """Parse a `traceparent`; None if it is malformed."""
     parts = traceparent.split("-")
     lengths = (2, 32, 16, 2)
     if len(parts) != len(lengths) or any(len(part) != size for part, size in zip(parts, lengths, strict=True)):

@@ -1,4 +1,4 @@
-"""What Temporal's client measures by itself, as far as it is in the catalogue."""
+"""Metrics of Temporal's own client, as far as they are in the catalogue."""
 
 import asyncio
 

@@ -67,11 +67,11 @@ class FakePage:
     """A scripted page."""
 
     elements: dict[str, FakeElement] = field(default_factory=dict)
-    """By id, as it stands in snapshots."""
+    """Elements by their id in snapshots."""
     title: str = ""
     texts: tuple[str, ...] = ()
     extracts: dict[str, Any] = field(default_factory=dict)
-    """What `extract` finds, by the name of the field."""
+    """Extracted values by field."""
 
 
 @dataclass(frozen=True)
@@ -96,28 +96,28 @@ class FakeSite:
     fail_restore: list[ReplaywrightError | None] = field(default_factory=list)
     """For each restoring to come, an error to raise; None for none."""
     answers: list[SiteAnswer | ReplaywrightError] = field(default_factory=list)
-    """What `ask_site` answers the next times."""
+    """Next answers of `ask_site`."""
     asked: int = 0
-    """How often the site was asked."""
+    """Number of questions to the site."""
     captures: list[Capture] = field(default_factory=list)
-    """What `capture` returns the next times."""
+    """Next results of `capture`."""
     no_picture: str = ""
     """Why `look` has no picture; empty while it has one."""
     downloads: list[Download] = field(default_factory=list)
-    """What reports tell of, until it is released."""
+    """Downloads in reports, until their release."""
     late: list[UnsafeRequest] = field(default_factory=list)
-    """What its pages send once a step has ended, as soon as that is waited for."""
+    """Requests that pages send after a step, as soon as they are waited for."""
     leaving: list[UnsafeRequest] = field(default_factory=list)
-    """What they send when they are left."""
+    """Requests that pages send when they are left."""
     pressed: dict[str, Pressed] = field(default_factory=dict)
-    """What presses have sent by the end of their run, by the fingerprint of their step."""
+    """Late requests of presses by the fingerprint of their step."""
     idled: list[float] = field(default_factory=list)
     """Seconds for which its pages were only listened to."""
     gate: FakeGate | None = None
-    """What the requests of its pages have to pass."""
+    """The gate that requests of its pages pass."""
 
     def page(self, url: str) -> FakePage:
-        """The page at `url`, with or without its query; an empty one when none is scripted."""
+        """Return the page at `url`, with or without its query; an empty one when none is scripted."""
         return self.pages.get(url) or self.pages.get(url.partition("?")[0]) or FakePage()
 
 
@@ -129,16 +129,16 @@ class FakeBrowserSession:
         self.is_lost = False
         """While set, everything raises `SessionLost`."""
         self.detached = 0
-        """How often it was let go of."""
+        """Number of detachments."""
         self.works: list[Work] = []
-        """What it was asked to do, oldest first."""
+        """Performed work, oldest first."""
         self.stored: list[dict[str, Any]] = []
-        """What its origins have stored."""
+        """Storage of its origins."""
         self.unanswered: tuple[UnsafeRequest, ...] = ()
-        """What a press has sent, while the gate holds it."""
+        """Requests of a press while the gate holds it."""
         self._opened = 0
         self._last = Evidence()
-        """What was seen of the latest step."""
+        """Evidence of the latest step."""
         self._history = [url]
         self._values: dict[str, str] = {}
         self._shown: list[str] = []
@@ -198,7 +198,7 @@ class FakeBrowserSession:
         )
 
     async def late(self, enough: Callable[[Evidence], bool], timeout_ms: int) -> Evidence:
-        """What was seen of the latest step, with the next of what the site's pages send late."""
+        """Return the evidence of the latest step with the next late requests."""
         self._must_live()
         del enough, timeout_ms
         if self.site.late:
@@ -216,7 +216,7 @@ class FakeBrowserSession:
         self.site.idled.append(seconds)
 
     async def look_again(self, report: Report, timeout_ms: int) -> Report:
-        """The report with what was seen by now; nothing changes on a scripted page by waiting."""
+        """Return the report with late evidence; a scripted page does not change by waiting."""
         self._must_live()
         del timeout_ms
         return replace(report, evidence=self._last)
@@ -254,7 +254,7 @@ class FakeBrowserSession:
         return self._evaluate(expect)
 
     async def ask_site(self, works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
-        """The next of the site's scripted answers; else what the page says that the last goto leads to."""
+        """Return the next of the site's scripted answers; else what the page says that the last goto leads to."""
         self._must_live()
         self.site.asked += 1
         if self.site.answers:
@@ -276,12 +276,12 @@ class FakeBrowserSession:
         return tuple(rule for rule, verdict in zip(asked, verdicts, strict=True) if verdict.passed)
 
     async def snapshot(self) -> Snapshot:
-        """The current page."""
+        """Return the current page."""
         self._must_live()
         return self._read()
 
     async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
-        """The current page, and a picture that names what it marks; none where the site has none."""
+        """Return the current page, and a picture that names what it marks; none where the site has none."""
         self._must_live()
         snapshot = self._read()
         if self.site.no_picture:
@@ -289,14 +289,14 @@ class FakeBrowserSession:
         return Look(snapshot, f"a picture of {','.join(wanted(snapshot))}".encode())
 
     async def picture(self, redact: Callable[[str], str]) -> Shown:
-        """A picture that names the page; none where the site has none."""
+        """Return a picture that names the page; none where the site has none."""
         self._must_live()
         if self.site.no_picture:
             return Shown(missing=redact(self.site.no_picture))
         return Shown(f"a picture of {self.url}".encode(), Box(x=0, y=0, width=1280, height=720))
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
-        """The texts of the page as its document; a picture that is none; or what `captures` says."""
+        """Return the next of `captures`, else the texts of the page with a stand-in picture."""
         self._must_live()
         if self.site.captures:
             return self.site.captures.pop(0)
@@ -305,17 +305,17 @@ class FakeBrowserSession:
 
     @property
     def document(self) -> str:
-        """Another one for each page that was opened."""
+        """An id of the document, new for each page that was opened."""
         return str(self._opened)
 
     async def outline(self) -> Outline:
-        """The elements of the page."""
+        """Return the elements of the page."""
         self._must_live()
         elements = self._read().elements
         return Outline(elements=tuple((e.target.role, e.target.name, e.value) for e in elements if e.visible))
 
     async def state(self) -> tuple[PageState, Outline]:
-        """The page, with what is stored: what `stored` says."""
+        """Return the page with `stored`."""
         self._must_live()
         return PageState(url=self.url, storage={"cookies": [], "origins": list(self.stored)}), await self.outline()
 
@@ -327,7 +327,7 @@ class FakeBrowserSession:
         self._open(state.url)
 
     async def detach(self) -> None:
-        """The page stays as it is."""
+        """Count the detachment; the page stays as it is."""
         self.detached += 1
 
     @property
@@ -515,7 +515,7 @@ class FakeBrowserSession:
 
 
 def _tier(recorded: Target, seen: Target) -> str:
-    """The first tier that would lead from the recording to `seen`; `similarity` when none does."""
+    """Return the first tier that would lead from the recording to `seen`; `similarity` when none does."""
     identity = ("data-testid", "id", "name", "aria-label", "placeholder")
     if recorded.xpath and recorded.xpath == seen.xpath:
         return "xpath"
@@ -529,7 +529,7 @@ def _tier(recorded: Target, seen: Target) -> str:
 
 
 def _stands_in(query: ElementQuery, target: Target) -> bool:
-    """Whether the container of a scripted element is meant: these are told by role and name alone."""
+    """Return True if the query names the container of a scripted element, which has role and name only."""
     given = query.model_dump(exclude_none=True)
     if not given.keys() <= {"role", "name"}:
         raise ValueError(f"a scripted page tells containers by role and name, not by {', '.join(given)}")
@@ -543,10 +543,10 @@ class FakeBrowsers:
     def __init__(self, site: FakeSite | None = None) -> None:
         self.site = FakeSite() if site is None else site
         self.sessions: dict[str, FakeBrowserSession] = {}
-        """By endpoint."""
+        """Browsers by endpoint."""
 
     async def attach(self, endpoint: str, directory: str = "") -> FakeBrowserSession:
-        """The session at `endpoint`, made when there is none."""
+        """Return the session at `endpoint`, made when there is none."""
         del directory
         session = self.sessions.setdefault(endpoint, FakeBrowserSession(self.site))
         if session.is_lost:

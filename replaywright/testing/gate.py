@@ -12,21 +12,21 @@ class FakeGate:
     """The gate of one session, for all epochs."""
 
     operations: dict[tuple[str, int], GateSeen] = field(default_factory=dict)
-    """By operation and epoch."""
+    """Operations by name and epoch."""
     epoch: int = 0
     """Lower ones are refused."""
     loads_stopped: int = 0
-    """How often the pages were stopped."""
+    """Number of times that pages stopped loading."""
     current: GateSeen | None = None
     passed: int = 0
-    """How often what was held was let pass."""
+    """Number of releases of held requests."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     refuses_repeats: bool = False
-    """Whether the current operation was armed with `once`."""
+    """The current operation was armed with `once`."""
 
     async def passes(self, size: int = 1, url: str = "http://site.example/", status: int = 200) -> bool:
-        """A page posts something: whether it left, once that is decided. A `status` of 0: it is not answered."""
+        """Return True if a request of the page left, once that is decided; `status` 0: it gets no answer."""
         async with self.changed:
             if self.current is None:
                 return True
@@ -111,11 +111,11 @@ class FakeCommitGate:
         return seen
 
     async def pending(self) -> GateSeen | None:
-        """What is not disarmed yet."""
+        """Return the operation that is still armed."""
         return self._gate.current
 
     async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
-        """What became of an operation."""
+        """Return the state of an operation."""
         return self._gate.operations.get((op_id, epoch))
 
     async def close(self) -> None:

@@ -30,24 +30,24 @@ class FakeKeepers:
         self.unrecorded: set[str] = set()
         """Sessions of which nobody can tell what left, once they are dead."""
         self.worn = Wear()
-        """What is told of every browser."""
+        """Wear reported for every browser."""
         self.full = ""
         """Why there is no place for another browser; empty while there is."""
         self.policies: dict[str, NetworkPolicy] = {}
-        """What each session may reach."""
+        """Policy of each session."""
         self.refused: tuple[RefusedHost, ...] = ()
-        """What every session's keeper says that it has refused."""
+        """Refusals reported for every session."""
         self.launched: list[tuple[str, str]] = []
         """Each session that was started, and instead of which."""
         self.gates: defaultdict[str, FakeGate] = defaultdict(FakeGate)
-        """By session."""
+        """Gates by session."""
         self.lent: dict[str, str] = {}
-        """Which session a person has had, by the name of the lending."""
+        """Lent sessions by the name of the lending."""
         self.left: tuple[str, ...] = ()
-        """What left a browser meanwhile."""
+        """Requests that left a lent browser."""
 
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
-        """A session of this host, unless it is full, or starts others and this one was not to wait for them."""
+        """Start a session of this host, unless it is full."""
         if self.full:
             raise NoPlace(self.full)
         self.launched.append((session_id, instead_of))
@@ -57,25 +57,25 @@ class FakeKeepers:
         return SessionRef(session_id=session_id, queue=queue, host_queue=queue, host=self.host, boot_id="fake-boot")
 
     async def attach(self, session: SessionRef, epoch: int) -> str:
-        """The endpoint, unless a higher epoch has attached."""
+        """Return the endpoint, unless a higher epoch has attached."""
         self._must_own(session, epoch)
         self.epochs[session.session_id] = epoch
         self.attached.append((session.session_id, epoch))
         return f"fake://{session.session_id}"
 
     async def gate(self, session: SessionRef, epoch: int) -> FakeCommitGate:
-        """The session's gate."""
+        """Return the session's gate."""
         self._must_own(session, epoch)
         return FakeCommitGate(self.gates[session.session_id], epoch)
 
     async def wear(self, session: SessionRef) -> Wear:
-        """What `worn` says."""
+        """Return `worn`."""
         if session.session_id in self.dead:
             raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
         return self.worn.model_copy(update={"session_id": session.session_id})
 
     async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
-        """The policy that it was started with, and what `refused` says."""
+        """Return the session's policy and `refused`."""
         del since_monotonic_s
         if session.session_id in self.dead:
             raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
@@ -93,13 +93,13 @@ class FakeKeepers:
         return Lent(host=self.host, boot_id="fake-boot", file=f"/{lending}", until=lasts_s)
 
     async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
-        """What `left` says, if it was lent."""
+        """Return `left` if the browser was lent."""
         self._must_own(session, epoch)
         known = self.lent.get(lending) == session.session_id
         return HandedBack(known=known, requests=self.left if known else ())
 
     async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
-        """What the gate of a dead session knows, unless its record is lost."""
+        """Return the gate's record of a dead session, unless it is lost."""
         if session_id not in self.dead or session_id in self.unrecorded:
             return LeftBehind()
         seen = self.gates[session_id].operations.get((op_id, epoch))
@@ -108,14 +108,14 @@ class FakeKeepers:
         return LeftBehind(known=True, seen=seen)
 
     async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
-        """The session is gone from now on, unless a newer epoch owns it."""
+        """End the session, unless a newer epoch owns it."""
         if session.epoch >= self.epochs.get(session.session_id, 0):
             self.dead.add(session.session_id)
             if is_over:
                 self.unrecorded.add(session.session_id)
 
     def is_local(self, session: SessionRef) -> bool:
-        """Whether it is a session of this host."""
+        """Return True for a session of this host."""
         return session.host == self.host
 
     def _must_own(self, session: SessionRef, epoch: int) -> None:

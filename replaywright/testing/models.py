@@ -45,7 +45,7 @@ class FakeProposer:
         self._otherwise = otherwise
 
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
-        """The next answer of the script."""
+        """Return the next answer of the script."""
         asked = Asked(instruction, action, page, ids)
         self.asked.append(asked)
         answer = self._script.pop(0) if self._script else self._otherwise(asked)
@@ -65,7 +65,7 @@ class FakeLabeller:
     async def label(
         self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
     ) -> Labelled:
-        """The next answer of the script."""
+        """Return the next answer of the script."""
         self.asked.append(goal)
         self.languages = tuple(languages)
         answer = self._script.pop(0)
@@ -87,7 +87,7 @@ class FakePlanner:
         self._script = list(script)
 
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
-        """The next answer of the script; a plan that is refused is not made again."""
+        """Return the next answer of the script; a plan that is refused is not made again."""
         self.asked.append(question)
         answer = self._script.pop(0)
         usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
@@ -104,7 +104,7 @@ class FakePlanner:
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
     ) -> Revision:
-        """The next answer of the script; a plan that is refused is not made again."""
+        """Return the next answer of the script; a plan that is refused is not made again."""
         self.asked.append(question)
         answer = self._script.pop(0)
         usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
@@ -129,7 +129,7 @@ class FakeProber:
     async def propose(
         self, question: ProbeQuestion, check: Callable[[str, Sequence[str]], SiteProbe]
     ) -> tuple[SiteProbe | None, str, Usage]:
-        """The next answer of the script."""
+        """Return the next answer of the script."""
         self.asked.append(question)
         answer = self._script.pop(0)
         usage = Usage(calls=1, input_tokens=150, output_tokens=10, model="fake")

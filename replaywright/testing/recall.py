@@ -30,7 +30,7 @@ class FakeRecalls:
         ]
 
     async def recent(self, tenant: str) -> Sequence[RecallRecord]:
-        """All that is kept; see the port."""
+        """Return all that is kept; see the port."""
         return list(self.records.get(tenant, []))
 
 

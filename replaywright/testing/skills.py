@@ -34,7 +34,7 @@ class _Known:
     history: list[SkillChange] = field(default_factory=list)
     runs: Rate = field(default_factory=Rate)
     steps: dict[tuple[int, int], Rate] = field(default_factory=dict)
-    """By version and index."""
+    """Success rates by version and step."""
     last_success: float = 0.0
     last_failure: float = 0.0
     seen: set[str] = field(default_factory=set)
@@ -50,7 +50,7 @@ class FakeSkills:
     """The `Skills` of `replaywright.ports`."""
 
     def __init__(self, *skills: Skill, tenant: str = "default") -> None:
-        """With these skills of a tenant, each as its first version and with the status that it says."""
+        """Store these skills of a tenant, each as its first version with its own status."""
         self.now = 0.0
         """Seconds; a claim that began earlier than its time to live before this has ended."""
         self.calls: list[str] = []
@@ -69,13 +69,13 @@ class FakeSkills:
         return self._add(tenant, skill, who=who, reason=reason)
 
     async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
-        """One version; see the port."""
+        """Return one version; see the port."""
         self._called("get")
         known = self._of(tenant, name)
         return known.chosen if version is None else known.versions.get(version)
 
     async def record(self, tenant: str, name: str) -> SkillRecord | None:
-        """All that is known of a skill; see the port."""
+        """Return all that is known of a skill; see the port."""
         self._called("record")
         known = self._of(tenant, name)
         if known.chosen is None:
@@ -88,7 +88,7 @@ class FakeSkills:
         )
 
     async def all(self, tenant: str, site: str | None = None) -> Sequence[Skill]:
-        """One version of each skill; see the port."""
+        """Return one version of each skill; see the port."""
         self._called("all")
         return self._all(tenant, site)
 
@@ -98,7 +98,7 @@ class FakeSkills:
         return str(self._changes.get((tenant, site), ""))
 
     async def statistics(self, tenant: str, skills: Sequence[Skill]) -> Mapping[str, SkillStatistics]:
-        """How these versions went; see the port."""
+        """Return the statistics of these versions; see the port."""
         self._called("statistics")
         return {skill.name: _statistics(self._of(tenant, skill.name), skill.version) for skill in skills}
 
@@ -154,7 +154,7 @@ class FakeSkills:
         return True
 
     async def claim(self, tenant: str, key: str, run_id: str, ttl_s: float) -> str:
-        """Who learns what `key` stands for; see the port."""
+        """Return the learner of `key`; see the port."""
         self._called("claim")
         holder, until = self._claims.get((tenant, key), (run_id, 0.0))
         if holder != run_id and until > self.now:

@@ -47,7 +47,7 @@ class FakeStepStore:
         self.is_away = False
         """While set, every method raises `StoreUnavailable`."""
         self.fails: dict[str, list[ReplaywrightError | None]] = {}
-        """By method, for each call to come: an error to raise with nothing done; None for none."""
+        """Errors by method for the next calls: raised with nothing done; None for none."""
         self.calls: list[str] = []
         """Names of the methods called, one for each round trip."""
         self.audit: list[tuple[str, str, str]] = []
@@ -56,7 +56,7 @@ class FakeStepStore:
         self._acts: dict[tuple[str, str, str], str] = {}
         self._entries: dict[tuple[str, str], list[ActionCacheEntry]] = {}
         self._recent: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
-        """Of each entry, the last performances of its step, and which of them was the last."""
+        """The latest results of each entry's step, and the performance of the last one."""
         self._traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._written: set[str] = set()
         """Ids of the steps' lines in the traces."""
@@ -90,7 +90,7 @@ class FakeStepStore:
         return Known(state="INTENT", epoch=epoch)
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
-        """Who has each act of the lineage."""
+        """Return the owner step of each action of the lineage."""
         self._called("acts")
         return {act: mark for (owner, line, act), mark in self._acts.items() if (owner, line) == (tenant, lineage)}
 
@@ -138,7 +138,7 @@ class FakeStepStore:
         self._keep(tenant, run_id, entry)
 
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
-        """Whether nothing can have been lost since the witness was given."""
+        """Return True if nothing can have been lost since the witness was given."""
         self._called("is_whole")
         process, _, place = witness.partition("/")
         position, _, line = place.partition("/")
@@ -182,7 +182,7 @@ class FakeStepStore:
         self._append(tenant, lineage, line)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
-        """All lines, oldest first."""
+        """Return all lines, oldest first."""
         self._called("trace")
         return [flat(line) for line in self._traces.get((tenant, lineage), ())]
 
@@ -193,7 +193,7 @@ class FakeStepStore:
         return sum(promoted for promoted, _ in pairs), sum(held for _, held in pairs)
 
     async def entries(self, *, tenant: str) -> list[EntryInfo]:
-        """The current version of every entry: the active one, else the newest."""
+        """Return the current version of every entry: the active one, else the newest."""
         self._called("entries")
         found = []
         for (owner, key), versions in sorted(self._entries.items()):
@@ -203,7 +203,7 @@ class FakeStepStore:
         return found
 
     async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
-        """All versions of one entry, oldest first; `InputInvalid` when several entries begin with `content_key`."""
+        """Return all versions of one entry, oldest first; `InputInvalid` if several begin with `content_key`."""
         self._called("versions")
         keys = self._keys(tenant, content_key)
         if len(keys) > 1:
@@ -250,7 +250,7 @@ class FakeStepStore:
         return next(reversed(active or own), None)
 
     def _commit(self, recording: Recording) -> bool:
-        """Whether the step is this epoch's; else its outcome is kept as late evidence."""
+        """Commit the step and return True if this epoch owns it; else keep its outcome as late evidence."""
         outcome, epoch = recording.outcome, recording.epoch
         step = self._step(recording.tenant, recording.lineage, outcome.fingerprint)
         if step.state == "DAMAGED":

@@ -53,7 +53,7 @@ class FakeArtifacts:
             raise ArtifactsUnavailable(f"{path} cannot be read: {exc}") from exc
 
     async def get(self, digest: str) -> bytes:
-        """The value, if it is there and unaltered."""
+        """Return the value, if it is there and unaltered."""
         self._must_answer()
         data = self.values.get(digest)
         if data is None or hashlib.sha256(data).hexdigest() != digest:
@@ -70,7 +70,7 @@ class FakeCodes:
 
     def __init__(self) -> None:
         self.keys: dict[tuple[str, str, str], float] = {}
-        """By tenant, run and question: for how many seconds."""
+        """Lifetimes in seconds by tenant, run and question."""
 
     async def offer(self, *, tenant: str, run_id: str, question: str, ttl_s: float) -> str:
         """Keep a key."""
@@ -78,7 +78,7 @@ class FakeCodes:
         return f"key of {question}"
 
     async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
-        """What was sealed, while the key is kept."""
+        """Unseal a code while its key is kept."""
         if (tenant, run_id, question) not in self.keys:
             raise CodeLost(f"the key of question {question} is gone")
         return sealed
@@ -95,7 +95,7 @@ class FakeStarts:
         self.fault = fault
 
     async def of(self, run_id: str, execution: str) -> Admission:
-        """The same of each."""
+        """Admit the execution, unless there is a fault."""
         return Admission(fault=self.fault, admitted="" if self.fault else f"{run_id}/{execution}")
 
 
@@ -106,7 +106,7 @@ class FakeFirstStarts:
         self._known: dict[tuple[str, str], str] = {}
 
     async def first(self, tenant: str, run_id: str, execution: str) -> str:
-        """The first execution of the id."""
+        """Return the first execution of the id."""
         return self._known.setdefault((tenant, run_id), execution)
 
 
@@ -125,7 +125,7 @@ class FakeSecrets:
         return self._bound.get(name, ())
 
     def resolve(self, name: str) -> str:
-        """The value."""
+        """Return the value."""
         if not self._values.get(name):
             raise SecretMissing(f"secret {name!r} has no value here; set REPLAYWRIGHT_SECRET_{name}")
         return self._values[name]
