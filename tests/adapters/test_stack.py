@@ -30,9 +30,10 @@ from replaywright.stack import (
     stop_worker,
 )
 from replaywright.stack.doctor import Health, diagnose
-from replaywright.stack.redis import ask_redis, redis_answers, socket_in
+from replaywright.stack.redis import redis_answers, socket_in
 from replaywright.stack.state import RunningService, state_file, write_running
 from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
+from tests.raw_redis import ask_redis
 from tests.telemetry.collector import collecting
 
 
