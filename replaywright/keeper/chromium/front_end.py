@@ -33,7 +33,7 @@ class FrontEnd:
         self._context = ""
         self._session = ""
 
-    async def file(self, name: str) -> tuple[bytes, bytes] | None:
+    async def file(self, name: str) -> tuple[str, bytes] | None:
         """Return content type and content of a file; None when there is none of this name.
 
         Raises:
@@ -49,7 +49,7 @@ class FrontEnd:
         if "exceptionDetails" in told:
             return None
         kind, _, content = str(told["result"]["value"]).removeprefix("data:").partition(";base64,")
-        return kind.encode("latin-1"), base64.b64decode(content)
+        return kind, base64.b64decode(content)
 
     def close(self) -> None:
         """Close the page."""
