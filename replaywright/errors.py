@@ -36,7 +36,7 @@ class ReplaywrightError(Exception):
 
 
 class InputInvalid(ReplaywrightError):
-    """What the user wrote is wrong; the message names place, value and remedy."""
+    """Input of the user is wrong; the message names place, value and remedy."""
 
 
 class RunExists(InputInvalid):
@@ -48,7 +48,7 @@ class SettingsInvalid(ReplaywrightError):
 
 
 class SealBroken(ReplaywrightError):
-    """What is encrypted cannot be read here: its key is not known, or it was altered."""
+    """Encrypted data cannot be read here: its key is not known, or it was altered."""
 
 
 class SecretMissing(ReplaywrightError):

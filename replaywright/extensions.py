@@ -1,4 +1,4 @@
-"""What other installed distributions add: predicates of the user's own, as entry points."""
+"""Extensions by other installed distributions: predicates of the user's own, as entry points."""
 
 from importlib.metadata import EntryPoint, entry_points
 

@@ -42,7 +42,7 @@ _sequence: ContextVar[int] = ContextVar("sequence", default=-1)
 
 
 def enter(sequence: int) -> None:
-    """From now on this task is about that step: points below know no steps."""
+    """Make this the step of the current task: points below know no steps."""
     _sequence.set(sequence)
 
 

@@ -1,4 +1,4 @@
-"""Telling people that a run waits for them, by a command of the operator's."""
+"""Notices to people that a run waits for them, by a command of the operator's."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Values that a variable does not hold but names a file for, as Docker, Podman and Kubernetes hand secrets over.
+"""Values in files that variables name, as Docker, Podman and Kubernetes hand secrets over.
 
 `REPLAYWRIGHT_REDIS_URL_FILE=/run/secrets/redis_url` stands for `REPLAYWRIGHT_REDIS_URL`, and so for every setting; the
 keys of model providers keep their names (`OPENAI_API_KEY_FILE`). Messages name variable and file, never a value.
@@ -23,7 +23,7 @@ _LIMIT = 65_536
 
 
 def values_in_files(variables: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Variable → content of the file that `<variable>_FILE` names, without one line break at the end.
+    """Return variable → content of the file that `<variable>_FILE` names, without one line break at the end.
 
     Raises:
         SettingsInvalid: the file cannot be read, or is empty; or the variable itself is set, too, to something else.

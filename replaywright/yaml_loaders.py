@@ -62,7 +62,7 @@ class _TextLoader(_Bounded):
 
 
 def loaded(text: str, source: str, *, as_texts: bool) -> Any:
-    """What `yaml_files.parse_yaml` returns and raises."""
+    """Load YAML; returns and raises as `yaml_files.parse_yaml` does."""
     loader: type[_Bounded] = _TextLoader if as_texts else _StrictLoader
     try:
         return yaml.load(text, Loader=loader)  # noqa: S506  both loaders build plain data only

@@ -1,4 +1,4 @@
-"""How long artifacts are kept: by age, total size and count, the longest unused first.
+"""Retention of artifacts by age, total size and count; the longest unused go first.
 
 A value counts as used when it is put (again) or read. Only a store on local files is kept within limits here: object
 stores have rules of their own for that, which also work while nothing of ours runs.
@@ -22,7 +22,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be kept."""
+    """Limits of the store."""
 
     age_s: float
     """Since the last use."""
@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Pruned:
-    """What one round found and deleted."""
+    """Result of one round."""
 
     count: int = 0
     size_bytes: int = 0

@@ -22,7 +22,7 @@ from replaywright.keeper.chromium.relay import MAX_RELAYS, RelaySocket
 from replaywright.keeper.chromium.remote import RemoteChromium
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.departures import Begun, DepartureLog, departures_path
-from replaywright.keeper.gate.gate import Dispatcher, Gate, RequestRefused
+from replaywright.keeper.gate.gate import Gate, RequestRefused
 from replaywright.keeper.gate.guard import Guard
 from replaywright.keeper.gate.proxy import ForwardProxy
 from replaywright.keeper.gate.told_requests import ToldRequests
@@ -43,8 +43,6 @@ from replaywright.keeper.protocol import (
     BlackBoxReport,
     BlackBoxRequest,
     CloseRequest,
-    CutRequest,
-    DisarmRequest,
     Done,
     ErrorCode,
     FenceRequest,
@@ -52,12 +50,10 @@ from replaywright.keeper.protocol import (
     KeeperOptions,
     LeaseReport,
     LendRequest,
-    LetPassRequest,
     Message,
     NetworkReport,
     NetworkRequest,
     OperationRecord,
-    PermitRequest,
     RemoteBrowser,
     RenewRequest,
     Reply,
@@ -65,6 +61,7 @@ from replaywright.keeper.protocol import (
     Request,
     SessionRecord,
     SessionState,
+    SettleRequest,
     StatusReport,
     StatusRequest,
     TakeBackRequest,
@@ -94,15 +91,9 @@ def write_record(directory: Path, record: SessionRecord) -> None:
 
 
 class Keeper:
-    """One session: its browser, its network, and the word on who may use them."""
+    """One session: its browser, its network, and its epoch and lease."""
 
-    def __init__(
-        self,
-        directory: Path,
-        options: KeeperOptions,
-        *,
-        dispatcher: Dispatcher | None = None,
-    ) -> None:
+    def __init__(self, directory: Path, options: KeeperOptions) -> None:
         self._directory = directory.absolute()
         self._options = options
         self._profile = self._directory / PROFILE_NAME
@@ -119,7 +110,7 @@ class Keeper:
 
         self._departures = DepartureLog(departures_path(self._directory.parent, options.session_id))
         self._black_box = BlackBox(departures=self._departures)
-        self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
+        self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed)
         self._guard = Guard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
         self._entry: Path | None = None
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
@@ -166,7 +157,7 @@ class Keeper:
             await self._stop()
 
     async def _started(self) -> bool:
-        """Start all of it; False when the keeper is to end before that is done."""
+        """Start all parts; return False when the keeper is told to end before that is done."""
         starting, ending = asyncio.create_task(self._start()), asyncio.create_task(self._end.wait())
         await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
         ending.cancel()
@@ -213,23 +204,13 @@ class Keeper:
         """Start a browser of this session's own."""
         proxy_port = await self._proxy.start()
         _log.info("proxy listens after %.0f ms", (time.monotonic() - self._started_s) * 1000)
-        arguments = command_line(
-            self._options.executable,
-            profile=str(self._profile),
-            proxy_port=proxy_port,
-            headless=self._options.headless,
-            no_sandbox=self._options.no_sandbox,
-            window_width=self._options.window_width,
-            window_height=self._options.window_height,
-            lang=self._options.lang,
-            extra_arguments=self._options.extra_arguments,
-        )
+        arguments = command_line(self._options, profile=self._profile, proxy_port=proxy_port)
         self._profile.mkdir(mode=0o700, exist_ok=True)
         prepare_profile(self._profile, self._directory / DOWNLOADS_NAME)
         return await ChromiumProcess.start(arguments, environment=os.environ)
 
     async def _context_of(self, remote: RemoteBrowser) -> RemoteChromium:
-        """Make a context of this session's own in a browser that runs already, and see that it keeps to the proxy.
+        """Make a context of this session's own in a browser that runs already, and check that it uses the proxy.
 
         Raises:
             StackFailed: the browser cannot be had, or does not come to the proxy: then there would be no gate.
@@ -276,7 +257,7 @@ class Keeper:
 
     @property
     def _ends_at_s(self) -> float:
-        """On the lease clock."""
+        """End of the session unless the lease is renewed, on the lease clock."""
         if self._is_spare:
             return self._lease_until_s if self._browser_died_s is None else self._browser_died_s
         if self._browser_died_s is not None:
@@ -284,7 +265,7 @@ class Keeper:
         return max(self._renewed_s + self._options.orphan_ttl_s, self._lease_until_s)
 
     async def _stop(self) -> None:
-        """Network first, so that nothing leaves while the browser dies."""
+        """Stop all parts, the network first, so that nothing leaves while the browser dies."""
         _log.info("ending")
         self._gate.close()
         await self._proxy.close()
@@ -458,8 +439,9 @@ class Keeper:
             case FenceRequest():
                 self._admit_epoch(request.epoch)
                 return self._lease()
-            case ArmRequest() | PermitRequest() | LetPassRequest() | CutRequest() | DisarmRequest():
-                return self._operate(request)
+            case ArmRequest() | SettleRequest():
+                self._admit_epoch(request.epoch)
+                return self._arm(request) if isinstance(request, ArmRequest) else self._settle(request)
             case CloseRequest():
                 if request.only_spare and not self._is_spare:
                     raise RequestRefused(ErrorCode.REFUSED, "this browser is a session's: it is no spare any more")
@@ -468,30 +450,28 @@ class Keeper:
                 self._is_over |= request.is_over
                 return Done()
 
-    def _operate(
-        self, request: ArmRequest | PermitRequest | LetPassRequest | CutRequest | DisarmRequest
-    ) -> OperationRecord:
-        self._admit_epoch(request.epoch)
-        match request:
-            case ArmRequest():
-                if self._state is not SessionState.READY:
-                    raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
-                self._deadlines_changed.set()
-                return self._gate.arm(
-                    request.op_id,
-                    request.epoch,
-                    request.dispatch_by_ms,
-                    hold_safe=request.hold_safe,
-                    note=request.note,
-                    once=request.once,
-                )
-            case LetPassRequest():
-                return self._gate.let_pass(request.op_id)
-            case PermitRequest():
+    def _arm(self, request: ArmRequest) -> OperationRecord:
+        if self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
+        self._deadlines_changed.set()
+        return self._gate.arm(
+            request.op_id,
+            request.epoch,
+            request.dispatch_by_ms,
+            hold_safe=request.hold_safe,
+            note=request.note,
+            once=request.once,
+        )
+
+    def _settle(self, request: SettleRequest) -> OperationRecord:
+        match request.op:
+            case "permit":
                 return self._gate.permit(request.op_id)
-            case CutRequest():
+            case "let_pass":
+                return self._gate.let_pass(request.op_id)
+            case "cut":
                 return self._gate.cut(request.op_id)
-            case DisarmRequest():
+            case "disarm":
                 return self._gate.disarm(request.op_id)
 
     def _take(self, request: TakeRequest) -> LeaseReport:

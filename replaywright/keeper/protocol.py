@@ -1,4 +1,4 @@
-"""What is said over a keeper's control socket: JSON lines, one request, one reply with the same id.
+"""Protocol of a keeper's control socket: JSON lines, one request, one reply with the same id.
 
 Requests on one connection may overlap: `wait_held` is a long poll, and a `permit` may overtake it. Unknown fields are
 ignored, so that a worker and a keeper of neighbouring versions understand each other; `version` rises only when they
@@ -33,7 +33,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class Message(BaseModel):
-    """The base of all that crosses the socket or the session record."""
+    """Base of all messages on the socket and of the session record."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,21 +47,18 @@ class RemoteBrowser(Message):
     """What its host calls this one. Empty: the address that the connection to it leaves by."""
 
 
-LEASE_S = 30.0
-"""A session whose worker has not renewed its lease for this long closes its gate."""
-
-
 class KeeperOptions(Message):
-    """How a keeper and its Chromium are started."""
+    """Options of a keeper and its Chromium."""
 
-    session_id: str
+    session_id: str = ""
     executable: str
     """Path of Chromium, or of the script that starts it by `exec`."""
-    network: NetworkPolicy
+    network: NetworkPolicy = Field(default_factory=NetworkPolicy)
     """Where its connections may go; without any rules there are none."""
     epoch: int = Field(default=0, ge=0)
-    lease_s: float = Field(default=LEASE_S, gt=0)
-    """Length of the first lease; it runs from the moment the browser is ready."""
+    lease_s: float = Field(default=30.0, gt=0)
+    """A session whose worker has not renewed its lease for this long closes its gate. The first lease runs from the
+    moment when the browser is ready."""
     orphan_ttl_s: float = Field(default=600.0, gt=0)
     """So long after the last renewal the keeper ends the browser, deletes the profile and exits."""
     headless: bool = True
@@ -83,7 +80,7 @@ class KeeperOptions(Message):
 
 
 class SessionState(StrEnum):
-    """Where a keeper is in its life."""
+    """State of a keeper."""
 
     STARTING = "starting"
     READY = "ready"
@@ -114,7 +111,7 @@ class SessionRecord(Message):
 
 
 class GatePhase(StrEnum):
-    """What happened to an armed operation so far."""
+    """Phase of an armed operation."""
 
     ARMED = "armed"
     """Gated bytes are held."""
@@ -177,7 +174,7 @@ class ConnectionRecord(Message):
 
     @property
     def url(self) -> str:
-        """Where it goes, without a query; of a tunnel only the host."""
+        """Address without a query; of a tunnel only the host."""
         if self.kind == "tunnel":
             return f"https://{bracketed(self.host)}:{self.port}"
         scheme, usual = ("https", _HTTPS_PORT) if self.kind == "inside" else ("http", _HTTP_PORT)
@@ -204,7 +201,7 @@ class OperationRecord(Message):
     """Of the attempt that armed it."""
     phase: GatePhase
     reason: str
-    """Why it was cut: `asked`, `late`, `lease_lapsed`, `refused_by_dispatcher`, …; empty otherwise."""
+    """Why it was cut: `asked`, `late`, `lease_lapsed`, …; empty otherwise."""
     armed_at: Moment
     dispatch_by_monotonic_s: float
     first_held_at: Moment | None
@@ -236,7 +233,7 @@ class OperationRecord(Message):
 
 
 class LeaseReport(Message):
-    """Who may act, and for how long."""
+    """Holder and end of the lease."""
 
     epoch: int
     holder_epoch: int
@@ -327,13 +324,13 @@ class _Request(Message):
 
 
 class StatusRequest(_Request):
-    """How are you? Changes nothing."""
+    """Report the state of keeper, browser, lease and gate; changes nothing."""
 
     op: Literal["status"] = "status"
 
 
 class AttachRequest(_Request):
-    """Let me drive the browser; whoever had a lower epoch no longer may. Also renews the lease."""
+    """Attach to the browser; whoever had a lower epoch loses it. Also renews the lease."""
 
     op: Literal["attach"] = "attach"
     epoch: int
@@ -351,7 +348,7 @@ class TakeRequest(_Request):
 
 
 class RenewRequest(_Request):
-    """I am still there, and have just proven it to Temporal or Redis."""
+    """Renew the lease, by a worker that has just reached Temporal or Redis."""
 
     op: Literal["renew"] = "renew"
     epoch: int
@@ -393,43 +390,23 @@ class WaitHeldRequest(_Request):
     timeout_ms: int = Field(ge=0)
 
 
-class PermitRequest(_Request):
-    """Let held bytes go. Refused after a cut and after `dispatch_by`."""
+class SettleRequest(_Request):
+    """Decide about what is held for the current operation, or end the operation.
 
-    op: Literal["permit"] = "permit"
-    op_id: str
-    epoch: int
-
-
-class LetPassRequest(_Request):
-    """Let go what is held now, and go on holding what follows. Refused after a cut and after `dispatch_by`."""
-
-    op: Literal["let_pass"] = "let_pass"
-    op_id: str
-    epoch: int
-
-
-class CutRequest(_Request):
-    """Throw held bytes away and keep the gate closed until `disarm`."""
-
-    op: Literal["cut"] = "cut"
-    op_id: str
-    epoch: int
-
-
-class DisarmRequest(_Request):
-    """Open the gate again. Refused while bytes are held: they are permitted or cut first.
-
-    After a cut, stop the page's pending loads before: Chromium repeats a cut request by itself.
+    - `permit`: let held bytes go. Refused after a cut and after `dispatch_by`.
+    - `let_pass`: let go what is held now, and go on holding what follows. Refused like `permit`.
+    - `cut`: throw held bytes away and keep the gate closed until `disarm`.
+    - `disarm`: open the gate again. Refused while bytes are held: they are permitted or cut first. After a cut, stop
+      the page's pending loads before: Chromium repeats a cut request by itself.
     """
 
-    op: Literal["disarm"] = "disarm"
+    op: Literal["permit", "let_pass", "cut", "disarm"]
     op_id: str
     epoch: int
 
 
 class BlackBoxRequest(_Request):
-    """What left, and when? Changes nothing."""
+    """Report what left, and when; changes nothing."""
 
     op: Literal["black_box"] = "black_box"
     op_id: str | None = None
@@ -439,7 +416,7 @@ class BlackBoxRequest(_Request):
 
 
 class NetworkRequest(_Request):
-    """Which policy holds, and what did it refuse? Changes nothing."""
+    """Report the policy in force and its refusals; changes nothing."""
 
     op: Literal["network"] = "network"
     since_monotonic_s: float | None = None
@@ -486,10 +463,7 @@ Request = Annotated[
     | FenceRequest
     | ArmRequest
     | WaitHeldRequest
-    | PermitRequest
-    | LetPassRequest
-    | CutRequest
-    | DisarmRequest
+    | SettleRequest
     | BlackBoxRequest
     | NetworkRequest
     | LendRequest

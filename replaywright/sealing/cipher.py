@@ -30,12 +30,12 @@ class Cipher:
         """Of the key that encrypts."""
 
     def encrypt(self, data: bytes, bound_to: bytes = b"") -> bytes:
-        """Nonce, ciphertext and tag; `bound_to` has to be given again to decrypt it."""
+        """Return nonce, ciphertext and tag; `bound_to` has to be given again to decrypt it."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce + self._ciphers[self.key_id].encrypt(nonce, data, self._bound(self.key_id, bound_to))
 
     def decrypt(self, sealed: bytes, key_id: str, bound_to: bytes = b"") -> bytes:
-        """What was encrypted.
+        """Return the clear text.
 
         Raises:
             SealBroken: the key is not known here, or this is not what it encrypted.

@@ -31,11 +31,11 @@ class SealedPayloads(PayloadCodec):
         self._cipher = Cipher(keys, "temporal payload")
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Each payload as a whole, its metadata too."""
+        """Encrypt each payload as a whole, its metadata too."""
         return [self._sealed(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """What was encoded.
+        """Return the payloads in clear.
 
         Raises:
             SealBroken: a key is not known here, or a payload was altered.
@@ -60,7 +60,7 @@ class SealedPayloads(PayloadCodec):
             raise SealBroken("a payload in Temporal is no payload inside") from exc
 
     def opened_events(self, events: Any) -> Any:
-        """Events of a history, as JSON, with every payload and failure in them readable.
+        """Return the events of a history, as JSON, with every payload and failure in them readable.
 
         Raises:
             SealBroken: a key is not known here, or a payload was altered.
@@ -83,12 +83,12 @@ class SealedPayloads(PayloadCodec):
 
 
 def converter_of(keys: Sequence[Key]) -> DataConverter:
-    """How our payloads are written; encrypted if there are keys."""
+    """Return the converter of our payloads; it encrypts if there are keys."""
     return sealed(pydantic_data_converter, keys)
 
 
 def sealed(converter: DataConverter, keys: Sequence[Key]) -> DataConverter:
-    """The same converter with our codec, if there are keys and it has none of its own."""
+    """Return the same converter with our codec, if there are keys and it has none of its own."""
     if not keys or converter.payload_codec is not None:
         return converter
     return dataclasses.replace(
@@ -103,7 +103,7 @@ def _is_sealed(encoding: str) -> bool:
 
 
 def _with_attributes(value: dict[str, Any]) -> dict[str, Any]:
-    """A failure with its message and stack trace where they were before they were encoded."""
+    """Return a failure with its message and stack trace where they were before they were encoded."""
     attributes = value.get("encodedAttributes")
     if not isinstance(attributes, dict) or "data" not in attributes:
         return value

@@ -25,13 +25,13 @@ class NotSealed(Exception):
 
 
 def new_key() -> tuple[bytes, str]:
-    """A private key, and the public one as text."""
+    """Make a private key, and return it with the public one as text."""
     private = X25519PrivateKey.generate()
     return private.private_bytes_raw(), _told(private.public_key().public_bytes_raw())
 
 
 def sealed(text: str, key: str, about: str) -> str:
-    """`text` for whoever has the private part of `key`.
+    """Seal `text` for the holder of the private part of `key`.
 
     Raises:
         NotSealed: `key` is none.
@@ -50,7 +50,7 @@ def sealed(text: str, key: str, about: str) -> str:
 
 
 def opened(told: str, private: bytes, about: str) -> str:
-    """The text that was sealed.
+    """Return the text that was sealed.
 
     Raises:
         NotSealed: it was sealed for another key or purpose, or was changed.

@@ -34,7 +34,7 @@ _INSTALL_TIMEOUT_S = 600
 
 
 class Attempt(BaseModel):
-    """One place that was looked at, and what came of it."""
+    """One place that was tried, and the result."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -145,7 +145,7 @@ def _playwright_roots(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _revision(path: Path) -> int:
-    """The build number in `chromium-1255/…`: the newest build comes first."""
+    """Return the build number in `chromium-1255/…`: the newest build comes first."""
     found = re.findall(r"-(\d+)(?=/)", path.as_posix())  # folders above may have numbers, too
     return int(found[-1]) if found else 0
 
@@ -174,7 +174,7 @@ def _installations() -> Iterator[tuple[str, list[str]]]:
 
 
 def _root_prefix() -> list[str] | None:
-    """What makes a command run as root without asking anybody; None when nothing does."""
+    """Return the prefix that makes a command run as root without a question; None when there is none."""
     if os.geteuid() == 0:
         return []
     sudo = shutil.which("sudo")

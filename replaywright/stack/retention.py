@@ -1,4 +1,4 @@
-"""Keeping the artifact store within its limits: what is still referred to is found out first, and stays."""
+"""Retention of artifacts: the store is kept within its limits, except for what is still referred to."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ _RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The limits of the artifact store."""
+    """Return the limits of the artifact store."""
     return Limits(
         age_s=settings.artifacts_max_days * DAY_S,
         size_bytes=settings.artifacts_max_mb * 1024 * 1024,
@@ -72,7 +72,7 @@ async def _pruned(folder: Path, settings: Settings, keep: frozenset[str], *, dry
 
 
 async def _under_way(client: TemporalClient, tenant: str) -> list[tuple[str, str]]:
-    """Tenant and lineage of every run that has not ended."""
+    """Return tenant and lineage of every run that has not ended."""
     found = []
     async for run in client.list_workflows(_RUNNING):
         owner = await run.memo_value("tenant", default=tenant)
@@ -82,7 +82,7 @@ async def _under_way(client: TemporalClient, tenant: str) -> list[tuple[str, str
 
 
 async def _rows_under_way(client: TemporalClient) -> list[str]:
-    """Digests of the indexes of the rows of every batch that has not ended."""
+    """Return the digests of the row indexes of every batch that has not ended."""
     found = []
     async for batch in client.list_workflows(_BATCHES):
         found += [str(await batch.memo_value(name, default="")) for name in (ROWS, ROWS_AGAIN)]
@@ -90,7 +90,7 @@ async def _rows_under_way(client: TemporalClient) -> list[str]:
 
 
 async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[str]:
-    """The digests of these indexes, and of the rows that they tell of."""
+    """Return the digests of these indexes and of their rows."""
     store, kept = ArtifactStore(settings.artifacts, artifact_keys_of(settings)), set(indexes)
     for digest in tuple(kept):
         try:
@@ -101,7 +101,7 @@ async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[st
 
 
 async def keep_within_limits(settings: Settings, client: TemporalClient, redis: Client) -> None:
-    """Enforce the limits from time to time, for ever; what fails is tried again the next time.
+    """Enforce the limits periodically, for ever; a failed round is repeated at the next time.
 
     Begins at once, unless this or another worker of the same store did so lately: many short runs must not each look
     through a large store.
@@ -123,7 +123,7 @@ async def keep_within_limits(settings: Settings, client: TemporalClient, redis: 
 
 
 def _due_in_s(folder: Path) -> float:
-    """Seconds until it is time again; 0 when it is, which is noted as done then."""
+    """Return the seconds until the next round; 0 when it is due, which is noted as done then."""
     stamp = folder / _STAMP
     try:
         left = stamp.stat().st_mtime + EVERY_S - time.time()

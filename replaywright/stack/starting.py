@@ -50,7 +50,7 @@ async def only_one_starts(home: Path, tell: Tell | None = None) -> AsyncIterator
 
 
 def is_starting(home: Path) -> bool:
-    """Whether another command is starting a stack in this home."""
+    """Return whether another command is starting a stack in this home."""
     try:
         lock = os.open(home / _STARTING, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -107,7 +107,7 @@ async def only_servers(home: Path, tell: Tell | None = None) -> AsyncIterator[in
 
 
 class _Waits:
-    """A wait for another command's start, which is said once and has an end."""
+    """A wait for another command's start, which is announced once and limited."""
 
     def __init__(self, home: Path, tell: Tell | None) -> None:
         self._home = home
@@ -152,7 +152,7 @@ def _open(path: Path) -> int:
 
 
 def _is_taken(lock: int, kind: int = fcntl.LOCK_EX) -> bool:
-    """Whether the lock is ours now."""
+    """Try to take the lock; return whether it is ours now."""
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Where the value of one secret comes from: a variable, a file that a variable names, or a command that it names."""
+"""Sources of a secret: a variable, or a file or command that a variable names."""
 
 import os
 import shlex
@@ -28,7 +28,7 @@ OUTPUT_LIMIT = 65_536
 
 @dataclass(frozen=True)
 class Source:
-    """One way in which a secret is configured."""
+    """Configuration of one secret."""
 
     name: str
     variable: str
@@ -44,7 +44,7 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """What people are told of it: the file's path, the program without its arguments, which may be secret too."""
+        """Text for people: the file's path, or the program without its arguments, which may be secret too."""
         match self.kind:
             case "environment":
                 return self.variable
@@ -54,7 +54,7 @@ class Source:
                 return Path(_argv(self)[0]).name
 
     def read(self, environ: Mapping[str, str]) -> str:
-        """The value, read now.
+        """Read the value.
 
         Raises:
             SecretMissing: there is none; names the variable, and for a command its exit code, never what it printed.
@@ -114,7 +114,7 @@ class Source:
 
 
 def source_of(name: str, environ: Mapping[str, str]) -> Source:
-    """The one source of the secret `name`.
+    """Return the one source of the secret `name`.
 
     Raises:
         SecretMissing: there is none, or more than one; names the variables.
@@ -138,7 +138,7 @@ def source_of(name: str, environ: Mapping[str, str]) -> Source:
 
 
 def bound_to(name: str, environ: Mapping[str, str], home: Path | None) -> tuple[Site, ...]:
-    """Sites that the secret is bound to, by its variable and by the grants of `home`; none where nobody bound it.
+    """Return the sites that the secret is bound to, by its variable and the grants of `home`; none if unbound.
 
     Raises:
         SecretMissing: the variable holds no list of domains, or the file of grants cannot be used.
@@ -154,13 +154,13 @@ def bound_to(name: str, environ: Mapping[str, str], home: Path | None) -> tuple[
 
 
 def names_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """All secrets that something is said about, in order."""
+    """Return the names of all secrets in the environment, in order."""
     found = (variable.removeprefix(SECRET_PREFIX) for variable in environ if variable.startswith(SECRET_PREFIX))
     return tuple(sorted({_without_suffix(name) for name in found} - {""}))
 
 
 def without_line_break(text: str) -> str:
-    """`text` without the one line break that editors and commands put at its end."""
+    """Return `text` without the one line break that editors and commands put at its end."""
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -179,7 +179,7 @@ def _argv(source: Source) -> list[str]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End it with all that it began."""
+    """Kill the process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

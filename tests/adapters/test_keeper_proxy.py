@@ -28,7 +28,7 @@ from replaywright.keeper.gate.http1 import (
 )
 from replaywright.keeper.gate.proxy import ForwardProxy, resolve
 from replaywright.keeper.host.own_processes import OwnPorts
-from replaywright.keeper.protocol import ConnectionRecord, GatePhase, OperationRecord
+from replaywright.keeper.protocol import ConnectionRecord, GatePhase
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK, network
 
@@ -307,7 +307,6 @@ async def rig(
     *,
     policy: NetworkPolicy = LOOPBACK,
     resolver: Resolver = resolve,
-    dispatcher: Callable[[OperationRecord, ConnectionRecord], object] | None = None,
     own_ports: OwnPorts | None = None,
 ) -> AsyncIterator[Rig]:
     site = site or Site()
@@ -315,11 +314,7 @@ async def rig(
     site.port = server.sockets[0].getsockname()[1]
     black_box = BlackBox()
     made: list[Rig] = []
-    gate = Gate(
-        black_box,
-        lease_lapsed=lambda: bool(made) and made[0].lapsed,
-        dispatcher=dispatcher,  # type: ignore[arg-type]  # tests give coroutine functions that end in any way
-    )
+    gate = Gate(black_box, lease_lapsed=lambda: bool(made) and made[0].lapsed)
     guard = Guard(policy, black_box, own_ports)
     proxy = ForwardProxy(gate, black_box, guard=guard, resolver=resolver, connect_timeout_s=1)
     made.append(Rig(site, black_box, gate, guard, await proxy.start()))
@@ -604,34 +599,6 @@ async def test_without_a_lease_an_unsafe_request_is_refused_and_a_held_one_cut()
 async def test_without_a_lease_nothing_unsafe_leaves_though_nothing_is_armed() -> None:
     async with rig() as it:
         it.lapsed = True
-        answer = await it.ask(it.post())
-
-    assert answer.startswith(b"HTTP/1.1 503 ")
-    assert it.site.got == []
-
-
-@pytest.mark.parametrize(("verdict", "status"), [(True, b"200"), (False, b"503")])
-async def test_a_dispatcher_is_asked_at_the_first_held_byte_and_decides(verdict: bool, status: bytes) -> None:
-    asked: list[str] = []
-
-    async def dispatcher(operation: OperationRecord, connection: ConnectionRecord) -> bool:
-        asked.append(f"{operation.op_id} {connection.path}")
-        return verdict
-
-    async with rig(dispatcher=dispatcher) as it:
-        it.gate.arm("op", 1, 5000)
-        answer = await it.ask(it.post())
-
-    assert answer.startswith(b"HTTP/1.1 " + status)
-    assert asked == ["op /send"]
-
-
-async def test_a_dispatcher_that_fails_cuts() -> None:
-    async def dispatcher(_operation: OperationRecord, _connection: ConnectionRecord) -> bool:
-        raise OSError("ledger is down")
-
-    async with rig(dispatcher=dispatcher) as it:
-        it.gate.arm("op", 1, 5000)
         answer = await it.ask(it.post())
 
     assert answer.startswith(b"HTTP/1.1 503 ")

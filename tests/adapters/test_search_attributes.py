@@ -17,7 +17,7 @@ from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.processes import free_port
-from replaywright.stack.temporal import start_temporal
+from replaywright.stack.temporal import DevServer
 from replaywright.stack.temporal_client import known_attributes
 
 
@@ -26,7 +26,7 @@ async def bare(temporal_binary: Path, tmp_path: Path) -> AsyncIterator[Place]:
     """A server with one of them, under another type."""
     log = tmp_path / "temporal.log"
     others = {"BrowserHeals": "Text"}
-    server = await start_temporal(temporal_binary, log=log, ui_port=free_port(), search_attributes=others)
+    server = await DevServer(temporal_binary, log=log, ui_port=free_port(), search_attributes=others).start()
     settings = Settings(home=tmp_path / "home", temporal_address=server.address)
     yield Place(await connect(settings), settings, "configured")
     await server.child.stop()
@@ -49,7 +49,7 @@ async def test_runs_go_without_those_that_a_server_does_not_know_and_a_filter_fo
 
 async def test_the_command_of_doctor_makes_a_server_know_them(temporal_binary: Path, tmp_path: Path) -> None:
     log = tmp_path / "temporal.log"
-    server = await start_temporal(temporal_binary, log=log, ui_port=free_port(), search_attributes={})
+    server = await DevServer(temporal_binary, log=log, ui_port=free_port(), search_attributes={}).start()
     try:
         settings = Settings(home=tmp_path / "home", temporal_address=server.address)
         before = await told(settings)

@@ -161,7 +161,7 @@ class ChromiumProcess:
             self._stderr.close()
 
     def _left(self) -> list[psutil.Process]:
-        """The keeper has no children but Chromium's, and adopts those whose parents died."""
+        """Return the living descendants: all are Chromium's, and the keeper adopts those whose parents died."""
         left = []
         for process in psutil.Process().children(recursive=True):
             try:
@@ -173,7 +173,7 @@ class ChromiumProcess:
 
 
 class _ComplaintLog(asyncio.Protocol):
-    """Chromium's stderr goes to the log, up to a bound, and is thrown away after it."""
+    """Log of Chromium's stderr, up to a bound."""
 
     def __init__(self) -> None:
         self._lines = 0

@@ -91,7 +91,7 @@ class ContextFilter:
     # ---- from the client ----------------------------------------------------------------------------------------
 
     def asked(self, message: bytes) -> bytes:
-        """What the browser is told of this.
+        """Return the command that the browser gets for a client's message.
 
         Raises:
             Refused: nothing.
@@ -123,7 +123,7 @@ class ContextFilter:
     # ---- from the browser ---------------------------------------------------------------------------------------
 
     def told(self, message: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
-        """What the client is told of this, and what the browser is answered."""
+        """Return the message that the client gets, if any, and the commands that the browser gets in reply."""
         tail = _TAIL.search(message[-64:])
         if tail is not None and tail[1] not in self._browsers:
             return (None if tail[1].decode() in self._foreign else message), ()

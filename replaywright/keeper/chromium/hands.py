@@ -1,4 +1,4 @@
-"""Whose hands the browser is in: lending it to a person, and what left it meanwhile."""
+"""Lending of the browser to a person, and the record of what left it meanwhile."""
 
 import asyncio
 import logging
@@ -50,7 +50,7 @@ class Hands:
         return Lent(file=str(self._file), ends_in_s=lasts_s)
 
     def take_back(self, name: str) -> TakenBack:
-        """Close the address, and say what left the browser since it was lent."""
+        """Close the address, and return what left the browser since it was lent."""
         self.close()
         if self._begun is None or self._name != name:
             return TakenBack(lent=False)
@@ -65,7 +65,7 @@ class Hands:
         )
 
     def close(self) -> None:
-        """Nobody but the workers has the browser any more."""
+        """Take the browser back: only the workers have it from now on."""
         if self._lent is None:
             return
         _log.info("the browser is taken back")

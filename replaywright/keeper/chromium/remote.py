@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class RemoteChromium:
-    """What the keeper needs of a `ChromiumProcess`, of a browser that is elsewhere."""
+    """A browser elsewhere, with the interface of `ChromiumProcess`."""
 
     def __init__(self, endpoint: str, on_gone: Callable[[], None]) -> None:
         """`on_gone` is called once when the browser is not there any more."""
@@ -47,7 +47,7 @@ class RemoteChromium:
 
     @property
     def shown(self) -> str:
-        """Its address without what may be secret."""
+        """Address of the browser without the parts that may be secret."""
         return f"{self._endpoint.scheme}://{self._endpoint.hostname}:{self._endpoint.port or ''}".rstrip(":")
 
     async def connect(self) -> str:
@@ -102,7 +102,7 @@ class RemoteChromium:
         await self._call("Target.createTarget", {"url": url, "browserContextId": self._context})
 
     async def refuse_datagrams(self, address: str, host: str) -> None:
-        """See that a page's datagrams do not reach this host past the proxy: they would leave past the gate, too.
+        """Check that a page's datagrams do not reach this host past the proxy: they would leave past the gate, too.
 
         Args:
             address: of this host, to listen at.
@@ -134,7 +134,7 @@ class RemoteChromium:
             await self._call("Target.closeTarget", {"targetId": tab})
 
     def reap(self) -> bool:
-        """Whether it is gone."""
+        """Return whether it is gone."""
         return self.exit_code is not None
 
     async def kill(self) -> None:
@@ -233,7 +233,7 @@ class RemoteChromium:
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    """Whether any came."""
+    """Receiver that notes whether any datagram came."""
 
     def __init__(self) -> None:
         self.any = False
@@ -257,7 +257,7 @@ _ASKS_BY_UDP = """(async () => {
 
 
 async def _up(here: WebSocket, there: WebSocket, looks: ContextFilter) -> None:
-    """From the worker to the browser."""
+    """Carry messages from the worker to the browser."""
     while (message := await here.receive()) is not None:
         try:
             await there.send(looks.asked(message))
@@ -266,7 +266,7 @@ async def _up(here: WebSocket, there: WebSocket, looks: ContextFilter) -> None:
 
 
 async def _down(there: WebSocket, here: WebSocket, looks: ContextFilter) -> None:
-    """From the browser to the worker."""
+    """Carry messages from the browser to the worker."""
     while (message := await there.receive()) is not None:
         passed, replies = looks.told(message)
         for reply in replies:

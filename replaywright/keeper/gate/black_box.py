@@ -1,4 +1,4 @@
-"""What left the browser and when: a bounded ring of connections that a crash of the worker does not erase."""
+"""Record of all that left the browser: a bounded ring of connections that a crash of the worker does not erase."""
 
 import time
 from collections import deque
@@ -55,7 +55,7 @@ class Connection:
 
     @property
     def is_one_request(self) -> bool:
-        """Whether all of its bytes are one request: not those of a tunnel, nor those after an upgrade."""
+        """All of its bytes are one request; false for a tunnel, and after an upgrade."""
         return self.kind == "http" and self.status != SWITCHED
 
     def record(self) -> ConnectionRecord:
@@ -103,7 +103,7 @@ class BlackBox:
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open now."""
+        """Number of connections that are open now."""
         return len(self._open)
 
     def open(

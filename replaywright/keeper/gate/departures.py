@@ -34,7 +34,7 @@ class _Line(Message):
 
 
 class Begun(_Line):
-    """First line: whose file it is; every operation since is in it."""
+    """First line: names the session and its keeper; every operation since is in the file."""
 
     what: Literal["begun"] = "begun"
     session_id: str
@@ -44,17 +44,17 @@ class Begun(_Line):
 
     @property
     def is_live(self) -> bool:
-        """Whether this keeper runs on this host, in this boot."""
+        """The keeper runs on this host, in this boot."""
         return self.host == host_name() and self.boot_id == boot_id() and is_alive(self.keeper)
 
     @property
     def has_ended(self) -> bool:
-        """Whether it certainly runs no more; of another host's keeper nothing is certain."""
+        """The keeper certainly runs no more; never certain for a keeper of another host."""
         return self.host == host_name() and not self.is_live
 
 
 class Armed(_Line):
-    """Lines that follow belong to this operation, up to the next one of this kind."""
+    """An operation was armed: the lines that follow belong to it, up to the next one of this kind."""
 
     what: Literal["armed"] = "armed"
     op_id: str
@@ -94,7 +94,7 @@ class Ended(_Line):
 
 
 class Unseen(_Line):
-    """A page was closed: of what it sent then only the tunnels tell."""
+    """A page was closed: its last requests are seen as tunnels only."""
 
     what: Literal["unseen"] = "unseen"
 

@@ -17,7 +17,7 @@ was frozen lets nothing go when it wakes.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,9 +34,6 @@ REPEATED = "equal to a request that was let go"
 UNRECORDED = "unrecorded"
 """Reason of a cut: what was about to leave could not be recorded."""
 
-Dispatcher = Callable[[OperationRecord, ConnectionRecord], Awaitable[bool | None]]
-"""Asked at the first held byte of an operation: True permits, False cuts, None leaves it to whoever armed."""
-
 
 class Teller(Protocol):
     """Tells of the browser's requests, by `Gate.expect` and `Gate.lose_sight`, while an operation is current."""
@@ -46,7 +43,7 @@ class Teller(Protocol):
         """Unsafe requests since it last began to watch that are about to leave, or have no answer."""
 
     def watch(self, *, is_armed: bool) -> None:
-        """Hear that there is a current operation from now on, or none."""
+        """Report requests while there is a current operation."""
 
 
 class RequestRefused(KeeperRefused):
@@ -107,7 +104,7 @@ class Operation:
     """Since when a tunnel may carry what is not known."""
 
     def begins_with(self, connection: Connection) -> bool:
-        """Whether bytes of this connection are the first that count for this operation."""
+        """Return whether the next bytes of this connection are its first ones for this operation."""
         return connection.counted_for is not self and (connection.gated or self.hold_safe)
 
     def expect(self, connection: Connection) -> None:
@@ -119,7 +116,7 @@ class Operation:
             self.unlisted += self.expected.pop(0).gated
 
     def inside(self, connection: Connection) -> list[Connection]:
-        """Requests inside a tunnel that are about to leave."""
+        """Return the requests inside a tunnel that are about to leave."""
         if connection.kind != "tunnel":
             return []
         there = (connection.host, connection.port)
@@ -130,7 +127,7 @@ class Operation:
         return [*([connection] if self.begins_with(connection) else ()), *self.inside(connection)]
 
     def is_told(self, connection: Connection) -> bool:
-        """Whether a connection is a tunnel of which all requests are known."""
+        """Return whether a connection is a tunnel whose requests are all known."""
         if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:
             return False
         return self.unseen_s is None or (connection.last_up_s or 0.0) < self.unseen_s
@@ -151,13 +148,13 @@ class Operation:
             self.unlisted += self._weight(least) == 2
 
     def _weight(self, sent: _Sent) -> int:
-        """How much depends on it: nothing on safe requests, least is known of those without an answer."""
+        """Return how much depends on it: 0 for safe requests, 1 for those with an answer, 2 for the others."""
         if not sent.connection.gated or self.is_told(sent.connection):
             return 0
         return 1 if sent.connection.answered_s is not None else 2
 
     def is_repeat(self, connection: Connection) -> bool:
-        """Whether an equal request was let go on another connection; if not, this is the one."""
+        """Return whether an equal request was let go on another connection; if not, note this one."""
         digest = connection.digest
         if not self.once or digest is None:
             return False
@@ -179,28 +176,19 @@ class _Held:
 class Gate:
     """Decides for every piece of upstream traffic whether it passes, waits, or is refused."""
 
-    def __init__(
-        self,
-        black_box: BlackBox,
-        *,
-        lease_lapsed: Callable[[], bool] = lambda: False,
-        dispatcher: Dispatcher | None = None,
-    ) -> None:
+    def __init__(self, black_box: BlackBox, *, lease_lapsed: Callable[[], bool] = lambda: False) -> None:
         """Make an open gate.
 
         Args:
             black_box: where bytes are counted, before they are written.
             lease_lapsed: asked for every byte.
-            dispatcher: the seam for the DISPATCH record in the ledger; a failure in it cuts.
         """
         self._black_box = black_box
         self._lease_lapsed = lease_lapsed
-        self._dispatcher = dispatcher
         self._current: Operation | None = None
         self._operations: OrderedDict[tuple[str, int], Operation] = OrderedDict()
         self._held: list[_Held] = []
         self._waiting: set[asyncio.Future[None]] = set()
-        self._asking: asyncio.Task[None] | None = None
         self._teller: Teller | None = None
         self._granted: set[bytes] = set()
         """Digests of requests that were granted once, for the life of the session."""
@@ -244,38 +232,38 @@ class Gate:
             released_by = connection.passed_for
 
     def listen(self, teller: Teller) -> None:
-        """Have requests told of from now on."""
+        """Have requests inside TLS reported by `teller` from now on."""
         self._teller = teller
 
     def expect(self, connection: Connection) -> None:
-        """Hear of a request inside TLS before its first byte comes to the gate."""
+        """Take note of a request inside TLS before its first byte comes to the gate."""
         if self._current is not None:
             self._current.expect(connection)
             self._tell()
 
     def lose_sight(self) -> None:
-        """Hear that a page was closed: what it sends then is not told of."""
+        """Take note that a page was closed: its last requests are not reported."""
         if self._current is not None and self._current.unseen_s is None:
             self._current.unseen_s = time.monotonic()
             self._black_box.departures.write(Unseen())
 
     def compares(self, connection: Connection) -> bool:
-        """Whether this request is to be read as a whole, as an equal one is to be refused."""
+        """Return whether this request has to be read as a whole, to refuse an equal one."""
         is_once = bool(self._granted) or (self._current is not None and self._current.once)
         return connection.gated and connection.is_one_request and is_once
 
     def _is_granted_before(self, connection: Connection) -> bool:
-        """Whether an equal request had its only grant, and no operation is current that may grant another one."""
+        """Return whether an equal request had its only grant, and no current operation may grant another one."""
         is_once = self._current is not None and self._current.once
         return connection.digest in self._granted and not (connection.is_granted or is_once)
 
     def refuses_tunnels(self) -> bool:
-        """Whether a new tunnel is refused outright: after a cut, and without a lease."""
+        """Return whether a new tunnel is refused outright: after a cut, and without a lease."""
         self.check_deadlines()
         return self._lease_lapsed() or (self._current is not None and self._current.phase is GatePhase.CUT)
 
     def forget(self, connection: Connection) -> None:
-        """The browser gave this connection up: what is held of it will not be sent."""
+        """Note that the browser gave this connection up: its held bytes will not be sent."""
         for held in [held for held in self._held if held.connection is connection]:
             self._held.remove(held)
             if not held.refused.done():
@@ -283,7 +271,7 @@ class Gate:
         self._tell()
 
     def _judge(self, connection: Connection) -> GatePhase:
-        """PERMITTED: pass, ARMED: hold, CUT: refuse."""
+        """Return PERMITTED to pass bytes, ARMED to hold them, CUT to refuse them."""
         self.check_deadlines()
         operation = self._current
         if not connection.gated and not (operation is not None and operation.hold_safe):
@@ -296,7 +284,7 @@ class Gate:
         return GatePhase.PERMITTED if has_passed and operation.phase is GatePhase.ARMED else operation.phase
 
     async def _record_departures(self, operation: Operation, departing: list[Connection], size: int) -> None:
-        """Record what is about to send its first bytes for an operation; cut where that is not possible.
+        """Record connections that are about to send their first bytes for an operation; cut where that is not possible.
 
         It is on the disk before they are let go where anything depends on it: if they may change something, or are the
         first of all.
@@ -314,7 +302,7 @@ class Gate:
             self._cut(operation, UNRECORDED)
 
     def _let_go(self, connection: Connection, size: int, counted: Operation | None) -> None:
-        """Note bytes that the caller writes now; those that were `counted` for an operation are no more of it."""
+        """Count bytes that the caller writes now, unless they were `counted` for the operation before."""
         operation = self._current
         if operation is not None and size:
             if connection.counted_for is not operation:
@@ -340,8 +328,6 @@ class Gate:
         self._held.append(held)
         if operation.first_held_s is None:
             operation.first_held_s = now_s
-            if self._dispatcher is not None:
-                self._asking = asyncio.create_task(self._ask(self._dispatcher, operation, connection))
         self._tell()
         try:
             return await held.refused
@@ -349,21 +335,6 @@ class Gate:
             if held in self._held:
                 self._held.remove(held)
                 self._tell()
-
-    async def _ask(self, dispatcher: Dispatcher, operation: Operation, connection: Connection) -> None:
-        try:
-            verdict = await dispatcher(self._record(operation), connection.record())
-        except Exception:  # noqa: BLE001  whatever went wrong in there: no answer, no dispatch
-            verdict, reason = False, "dispatcher_failed"
-        else:
-            reason = "refused_by_dispatcher"
-        self.check_deadlines()
-        if self._current is not operation or operation.phase is not GatePhase.ARMED or verdict is None:
-            return
-        if verdict:
-            self._permit(operation)
-        else:
-            self._cut(operation, reason)
 
     # ---- what the control socket asks ---------------------------------------------------------------------------
 
@@ -513,9 +484,7 @@ class Gate:
             self._cut(operation, "lease_lapsed")
 
     def close(self) -> None:
-        """Refuse what is held and stop asking; the keeper ends."""
-        if self._asking is not None:
-            self._asking.cancel()
+        """Refuse what is held; the keeper ends."""
         self._release(passes=False)
 
     # ---- inside -------------------------------------------------------------------------------------------------
@@ -593,13 +562,13 @@ class Gate:
         )
 
     def _waiting_for(self, operation: Operation) -> tuple[ConnectionRecord, ...]:
-        """What is held; of a tunnel the requests inside, where they are known."""
+        """Return the held connections; in place of a tunnel the requests inside, where they are known."""
         waiting = [one for held in self._held for one in operation.inside(held.connection) or [held.connection]]
         return tuple(connection.record() for connection in dict.fromkeys(waiting))
 
 
 def _leaves(record: ConnectionRecord, size: int) -> Leaves:
-    """The line of a connection that is about to send its first bytes for an operation."""
+    """Return the line of a connection that is about to send its first bytes for an operation."""
     answered_at = record.answered_at
     return Leaves(
         connection=record.number,

@@ -52,7 +52,7 @@ _HOP_BY_HOP = frozenset(
 
 
 class HttpError(Exception):
-    """What came is not a message that can be passed on; `status` is what to answer."""
+    """A message cannot be passed on; `status` is that of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -69,24 +69,24 @@ class RequestHead:
 
     @property
     def is_navigation(self) -> bool:
-        """Whether a page is to come of it, as far as the browser says; of a page without TLS only the second header."""
+        """The browser asks for a page; of a page without TLS it says so in the second header only."""
         told = {name.lower(): value for name, value in self.headers}
         return told.get(b"sec-fetch-mode") == b"navigate" or told.get(b"upgrade-insecure-requests") == b"1"
 
     @property
     def is_safe(self) -> bool:
-        """Whether it promises to change nothing (RFC 9110, section 9.2.1): by its method, and by carrying no data."""
+        """It promises to change nothing (RFC 9110, section 9.2.1): by its method, and by carrying no data."""
         return self.method in SAFE_METHODS and not self.has_body
 
     @property
     def has_body(self) -> bool:
-        """Whether data may follow."""
+        """Data may follow."""
         return bool(values(self.headers, b"transfer-encoding")) or any(
             value.strip(b"0") for value in values(self.headers, b"content-length")
         )
 
     def digest(self, body: bytes) -> bytes:
-        """Return what a request with this beginning of a body has in common with equal ones.
+        """Return a digest that equal requests have in common, given the beginning of the body.
 
         The boundary of form data is random, and told by the head; what else the head says is not compared.
         """
@@ -96,11 +96,6 @@ class RequestHead:
         length = b",".join(values(self.headers, b"content-length"))
         said = (self.method.encode(), self.target.encode(), length, body)
         return hashlib.sha256(b"".join(len(part).to_bytes(8) + part for part in said)).digest()
-
-    @property
-    def wants_upgrade(self) -> bool:
-        """Whether the client offers to change to another protocol on this connection."""
-        return b"upgrade" in tokens(self.headers, b"connection") and bool(values(self.headers, b"upgrade"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +121,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a proxy request wants to go."""
+    """Destination of a proxy request."""
 
     host: str
     port: int
@@ -306,7 +301,7 @@ class ResponseParser:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything of a head is there that is not complete."""
+        """Part of a head has been received."""
         return bool(self._buffer)
 
     def receive(self, data: bytes) -> None:

@@ -108,7 +108,7 @@ def _status_of(error: Exception) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Client:
-    """Where a connection comes from."""
+    """Origin of a connection."""
 
     address: str
     user: int | None
@@ -149,7 +149,7 @@ class _Exchange:
         return give_up
 
     def answer(self, status: int, error: Exception) -> None:
-        """Answer in the site's place.
+        """Answer in place of the site.
 
         A navigation that the commit gate did not let go leads nowhere, so that the page stays that was left: what it
         came to is decided elsewhere, and the step may be done on it once more.
@@ -330,7 +330,7 @@ class ForwardProxy:
             self._black_box.close(connection)
 
     def _hear_knock(self, client: Wire, target: Target) -> bool:
-        """See whether this is the browser that is waited for; what anybody else asks for is not answered."""
+        """Admit the browser that is waited for; nobody else is answered."""
         assert self._knocking is not None
         name, knocked = self._knocking
         if target.host == name and not knocked.done():
