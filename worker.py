@@ -113,13 +113,13 @@ _log = logging.getLogger("replaywright.worker")
 OPENED_AT_ONCE = 4
 """Browsers that one worker starts at the same time; more would only make each of them slower."""
 DISPATCH_WITHIN_S = 15 * 60
-"""How old an intent may be in the ledger when its bytes leave. What lets a step wait no longer than it may is the
+"""Age limit of an intent in the ledger when its bytes leave. The limit of each step's wait is enforced by the
 keeper's gate, which knows the step's own budget."""
 MODEL_ACTIVITIES = 20
 BATCH_ACTIVITIES = 20
 """Activities of batches at the same time: one that watches runs may take ten seconds."""
 PROOF_S = 3.0
-"""How long the store may take to answer for leases to be renewed: one that is late is there. Steps wait for 1 s."""
+"""Limit for the store's answer before leases are renewed: a slow store still counts. Steps wait for 1 s."""
 REAP_EVERY_S = 60.0
 BEAT_FLUSH = timedelta(milliseconds=500)
 """The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""

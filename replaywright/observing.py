@@ -14,11 +14,11 @@ from typing import Final, Literal, Protocol
 from replaywright.domain.run.runs import Usage
 
 RecoveryKind = Literal["adopted", "rebuilt", "failed"]
-"""How a lost browser came back: alive, as a new one that was brought there, or not at all."""
+"""Recovery of a lost browser: adopted alive, rebuilt as a new one, or failed."""
 
 
 StepEnd = Literal["done", "failed", "blocked", "skipped", "replaced", "cancelled"]
-"""How a step of the plan ended, all in all."""
+"""Final outcome of a step of the plan."""
 
 
 class Observer(Protocol):

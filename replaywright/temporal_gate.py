@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "REPLAYWRIGHT_INTERNAL_UI_KEY"
 """Holds the key, in hexadecimal, from which the token for the UI is derived: arguments can be seen by everybody."""
 GRPC_PORT, UI_PORT = 7233, 8233
-"""Of the server, in the namespace."""
+"""Ports of the server in the namespace."""
 
 _LOOPBACK = "127.0.0.1"
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
@@ -50,7 +50,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""What the UI does not say itself."""
+"""Headers that the UI does not send itself."""
 _HOP_BY_HOP = {b"connection", b"keep-alive", b"host", b"te", b"trailer", b"transfer-encoding", b"upgrade"}
 
 

@@ -13,10 +13,10 @@ SUFFIX = "_FILE"
 """Behind the name of a variable: its value is in the file of this name."""
 
 PROVIDER_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-"""Of model providers: their libraries read these variables."""
+"""Keys of model providers: their libraries read these variables."""
 
 CONTAINER_SECRETS = Path("/run/secrets")
-"""Where container runtimes mount secrets, readable by everybody in the container: its only user is the worker's."""
+"""Folder in which container runtimes mount secrets, readable for all in a container that only the worker uses."""
 
 _LIMIT = 65_536
 """Bytes; what is longer is no setting."""

@@ -19,7 +19,7 @@ from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SealBroke
 from replaywright.sealing.files import HEAD_BYTES, SealedFiles, clear_size, is_sealed
 
 PIECE_BYTES = 1024 * 1024
-"""So much of a file is in memory at a time."""
+"""Size of the pieces in which files are read."""
 _HEAD_LIMIT = 64
 """Bytes; the head of an encrypted file is shorter."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")

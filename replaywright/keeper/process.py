@@ -21,11 +21,11 @@ from replaywright.keeper.chromium.profile import DOWNLOADS_NAME, UPLOADS_NAME, d
 from replaywright.keeper.chromium.relay import MAX_RELAYS, RelaySocket
 from replaywright.keeper.chromium.remote import RemoteChromium
 from replaywright.keeper.gate.black_box import BlackBox
-from replaywright.keeper.gate.departures import Begun, DepartureLog, departures_path
+from replaywright.keeper.gate.departures import BeginLine, DepartureLog, departures_path
 from replaywright.keeper.gate.gate import Gate, RequestRefused
-from replaywright.keeper.gate.guard import Guard
+from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.proxy import ForwardProxy
-from replaywright.keeper.gate.told_requests import ToldRequests
+from replaywright.keeper.gate.request_watcher import RequestWatcher
 from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name, identify, is_alive
 from replaywright.keeper.host.own_processes import OwnPorts, enter_process
 from replaywright.keeper.host.peers import is_own
@@ -38,7 +38,7 @@ from replaywright.keeper.protocol import (
     REQUESTS,
     SOCKET_NAME,
     ArmRequest,
-    Attachment,
+    AttachReport,
     AttachRequest,
     BlackBoxReport,
     BlackBoxRequest,
@@ -46,6 +46,7 @@ from replaywright.keeper.protocol import (
     Done,
     ErrorCode,
     FenceRequest,
+    GateRequest,
     KeeperError,
     KeeperOptions,
     LeaseReport,
@@ -61,7 +62,6 @@ from replaywright.keeper.protocol import (
     Request,
     SessionRecord,
     SessionState,
-    SettleRequest,
     StatusReport,
     StatusRequest,
     TakeBackRequest,
@@ -70,10 +70,10 @@ from replaywright.keeper.protocol import (
 )
 
 KNOCK_S = 10.0
-"""What a remote browser is given to come to the proxy."""
+"""Limit for a remote browser to reach the proxy."""
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where a remote browser comes from by way of others; only it is served
 OWNER_LOOK_S = 1.0
-"""How often the keeper looks whether the owner of its stack still lives."""
+"""Interval of the checks that the owner of the stack still lives."""
 LONGEST_NAP_S = 5.0
 """Deadlines are looked at at least so often: a suspended machine does not advance the timers of the event loop."""
 
@@ -111,7 +111,7 @@ class Keeper:
         self._departures = DepartureLog(departures_path(self._directory.parent, options.session_id))
         self._black_box = BlackBox(departures=self._departures)
         self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed)
-        self._guard = Guard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
+        self._guard = NetworkGuard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
         self._entry: Path | None = None
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
         self._chromium: ChromiumProcess | RemoteChromium | None = None
@@ -123,7 +123,7 @@ class Keeper:
         self._deadlines_changed = asyncio.Event()
         self._removes_directory = False
         self._is_over = False
-        """Whether its run has ended."""
+        """Its run has ended."""
         self._is_spare = options.is_spare
 
     # ---- life ---------------------------------------------------------------------------------------------------
@@ -183,7 +183,9 @@ class Keeper:
         self._entry = enter_process(self._directory.parent.parent, self._keeper)
         self._write_record()
         session = self._options.session_id
-        self._departures.begin(Begun(session_id=session, host=self._host, boot_id=self._boot_id, keeper=self._keeper))
+        self._departures.begin(
+            BeginLine(session_id=session, host=self._host, boot_id=self._boot_id, keeper=self._keeper)
+        )
         remote = self._options.remote
         self._chromium = await (self._own_chromium() if remote is None else self._context_of(remote))
         self._write_record()
@@ -192,7 +194,7 @@ class Keeper:
         Path(SOCKET_NAME).chmod(0o600)
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
-            await ToldRequests(self._chromium.devtools, self._gate, self._black_box).start()
+            await RequestWatcher(self._chromium.devtools, self._gate, self._black_box).start()
         await self._relays.start(self._chromium)
         self._state = SessionState.READY
         self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused
@@ -439,7 +441,7 @@ class Keeper:
             case FenceRequest():
                 self._admit_epoch(request.epoch)
                 return self._lease()
-            case ArmRequest() | SettleRequest():
+            case ArmRequest() | GateRequest():
                 self._admit_epoch(request.epoch)
                 return self._arm(request) if isinstance(request, ArmRequest) else self._settle(request)
             case CloseRequest():
@@ -463,7 +465,7 @@ class Keeper:
             once=request.once,
         )
 
-    def _settle(self, request: SettleRequest) -> OperationRecord:
+    def _settle(self, request: GateRequest) -> OperationRecord:
         match request.op:
             case "permit":
                 return self._gate.permit(request.op_id)
@@ -502,7 +504,7 @@ class Keeper:
                     self._renew(request.epoch, self._options.lease_s)
                 return taken
 
-    def _attach(self, request: AttachRequest) -> Attachment:
+    def _attach(self, request: AttachRequest) -> AttachReport:
         self._admit_holder(request.epoch)
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to attach to: {self._state}")
@@ -511,7 +513,7 @@ class Keeper:
         if endpoint_url is None:
             raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
         _log.info("epoch %d attached: %s", request.epoch, request.worker)
-        return Attachment(epoch=request.epoch, endpoint_url=endpoint_url)
+        return AttachReport(epoch=request.epoch, endpoint_url=endpoint_url)
 
     async def _lend(self, request: LendRequest) -> Message:
         self._admit_holder(request.epoch)

@@ -44,7 +44,7 @@ class RemoteBrowser(Message):
     endpoint: str
     """Its DevTools: `http(s)://host:port`, or `ws(s)://host:port/devtools/browser/…`. May hold a secret."""
     proxy_host: str = ""
-    """What its host calls this one. Empty: the address that the connection to it leaves by."""
+    """Name or address of this host on its host. Empty: the address that the connection to it leaves by."""
 
 
 class KeeperOptions(Message):
@@ -54,13 +54,13 @@ class KeeperOptions(Message):
     executable: str
     """Path of Chromium, or of the script that starts it by `exec`."""
     network: NetworkPolicy = Field(default_factory=NetworkPolicy)
-    """Where its connections may go; without any rules there are none."""
+    """Policy for its connections; without any rules none is allowed."""
     epoch: int = Field(default=0, ge=0)
     lease_s: float = Field(default=30.0, gt=0)
     """A session whose worker has not renewed its lease for this long closes its gate. The first lease runs from the
     moment when the browser is ready."""
     orphan_ttl_s: float = Field(default=600.0, gt=0)
-    """So long after the last renewal the keeper ends the browser, deletes the profile and exits."""
+    """Time after the last renewal until the keeper ends the browser, deletes the profile and exits."""
     headless: bool = True
     no_sandbox: bool = False
     """Only where Chromium runs as root in a disposable machine: without it a renderer exploit owns the account."""
@@ -147,12 +147,12 @@ class ConnectionRecord(Message):
     address: str | None
     """The pinned address that was connected to; None before, or when it never was."""
     status: int | None
-    """Of the response to a request; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
+    """Status of the response; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
     messages without TLS."""
     gated: bool
-    """Whether the commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
+    """The commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
     held_at: Moment | None
-    """When bytes of it were first held by the gate."""
+    """Time at which bytes of it were first held by the gate."""
     refused: str | None
     """Why the proxy did not connect it, or stopped it."""
     bytes_up: int
@@ -165,7 +165,7 @@ class ConnectionRecord(Message):
     last_down_at: Moment | None
     closed_at: Moment | None
     answered_at: Moment | None = None
-    """When the site's status was seen; None when it has not answered, or nobody can tell."""
+    """Time of the site's status; None when it has not answered, or the answer cannot be seen."""
 
     @property
     def readable_method(self) -> str:
@@ -187,7 +187,7 @@ class SentRecord(Message):
 
     connection: ConnectionRecord
     sent_at: Moment
-    """When its first bytes were, for this operation."""
+    """Time of its first bytes for this operation."""
 
 
 class OperationRecord(Message):
@@ -198,7 +198,7 @@ class OperationRecord(Message):
 
     op_id: str
     epoch: int
-    """Of the attempt that armed it."""
+    """Epoch of the attempt that armed it."""
     phase: GatePhase
     reason: str
     """Why it was cut: `asked`, `late`, `lease_lapsed`, …; empty otherwise."""
@@ -226,7 +226,7 @@ class OperationRecord(Message):
     repeated: int = 0
     """Requests that were refused because an equal one had been let go."""
     repeated_at: Moment | None = None
-    """When the first of them came."""
+    """Time of the first of them."""
     awaited: int | None = None
     """Unsafe requests, plain ones as well, that Chromium is about to send or awaits the answer to; None where it does
     not tell."""
@@ -267,7 +267,7 @@ class StatusReport(Message):
     """CDP connections of workers."""
 
 
-class Attachment(Message):
+class AttachReport(Message):
     """Answer to `attach`: where this epoch may speak CDP. Gone once a greater epoch attaches or fences."""
 
     epoch: int
@@ -280,7 +280,7 @@ class BlackBoxReport(Message):
 
     now: Moment
     operations: tuple[OperationRecord, ...]
-    """Of the operation asked for, all its epochs, oldest first; without one, all that are remembered."""
+    """All epochs of the operation asked for, oldest first; without one, all that are remembered."""
     connections: tuple[ConnectionRecord, ...]
     """Opened, or with bytes towards the site, since the operation was armed, or since the instant asked for."""
     is_complete: bool
@@ -293,7 +293,7 @@ class NetworkReport(Message):
     seen: NetworkSeen
 
 
-class Lent(Message):
+class LendReport(Message):
     """Answer to `lend`: the address itself is in a file, so that it is told to nobody who cannot read that."""
 
     file: str
@@ -301,7 +301,7 @@ class Lent(Message):
     ends_in_s: float
 
 
-class TakenBack(Message):
+class TakeBackReport(Message):
     """Answer to `take_back`: what the person did, as far as it left the browser."""
 
     lent: bool
@@ -377,7 +377,7 @@ class ArmRequest(_Request):
     hold_safe: bool = False
     """Hold safe methods too: for a commit that is a GET."""
     note: str = ""
-    """Told again with what is remembered of the operation; the keeper does not look into it."""
+    """Returned with the operation's record; the keeper does not read it."""
     once: bool = False
     """Refuse a request that is equal to one that was let go: plain HTTP, of which method, address and body are read."""
 
@@ -390,7 +390,7 @@ class WaitHeldRequest(_Request):
     timeout_ms: int = Field(ge=0)
 
 
-class SettleRequest(_Request):
+class GateRequest(_Request):
     """Decide about what is held for the current operation, or end the operation.
 
     - `permit`: let held bytes go. Refused after a cut and after `dispatch_by`.
@@ -463,7 +463,7 @@ Request = Annotated[
     | FenceRequest
     | ArmRequest
     | WaitHeldRequest
-    | SettleRequest
+    | GateRequest
     | BlackBoxRequest
     | NetworkRequest
     | LendRequest

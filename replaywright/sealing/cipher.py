@@ -27,7 +27,7 @@ class Cipher:
         self._purpose = purpose
         self._ciphers = {key.id: AESGCM(key.derived(purpose)) for key in keys}
         self.key_id = keys[0].id
-        """Of the key that encrypts."""
+        """Id of the key that encrypts."""
 
     def encrypt(self, data: bytes, bound_to: bytes = b"") -> bytes:
         """Return nonce, ciphertext and tag; `bound_to` has to be given again to decrypt it."""

@@ -78,8 +78,8 @@ class SealedPayloads(PayloadCodec):
     def _opened_json(self, metadata: Mapping[str, Any], data: str) -> dict[str, Any]:
         given = {name: base64.b64decode(value) for name, value in metadata.items()}
         payload = self._opened(Payload(metadata=given, data=base64.b64decode(data)))
-        told = {name: base64.b64encode(value).decode() for name, value in payload.metadata.items()}
-        return {"metadata": told, "data": base64.b64encode(payload.data).decode()}
+        opened = {name: base64.b64encode(value).decode() for name, value in payload.metadata.items()}
+        return {"metadata": opened, "data": base64.b64encode(payload.data).decode()}
 
 
 def converter_of(keys: Sequence[Key]) -> DataConverter:
@@ -108,9 +108,9 @@ def _with_attributes(value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(attributes, dict) or "data" not in attributes:
         return value
     try:
-        told = json.loads(base64.b64decode(attributes["data"]))
+        decoded = json.loads(base64.b64decode(attributes["data"]))
     except ValueError:  # sealed by another codec
         return value
     rest = {name: one for name, one in value.items() if name != "encodedAttributes"}
-    stack_trace = told.get("stack_trace")
-    return {**rest, "message": told.get("message", ""), **({"stackTrace": stack_trace} if stack_trace else {})}
+    stack_trace = decoded.get("stack_trace")
+    return {**rest, "message": decoded.get("message", ""), **({"stackTrace": stack_trace} if stack_trace else {})}

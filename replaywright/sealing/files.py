@@ -16,7 +16,7 @@ from replaywright.sealing.cipher import NONCE_BYTES, Cipher
 
 MAGIC = b"RWA1"
 HEAD_BYTES = len(MAGIC) + 1
-"""What has to be read to know how long the head is."""
+"""Bytes that tell the length of the head."""
 PIECE_BYTES = 1024 * 1024
 _ADDED = NONCE_BYTES + 16
 """Bytes that a piece is longer than what it holds."""

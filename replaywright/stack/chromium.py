@@ -53,7 +53,7 @@ class Chromium(BaseModel):
     source: str
     """`configured`, `playwright`, `path`, `playwright install` or `package manager`."""
     attempts: tuple[Attempt, ...] = ()
-    """What was tried before it, for `doctor`."""
+    """Earlier attempts, for `doctor`."""
 
 
 def find_chromium(
@@ -116,8 +116,10 @@ def chromium_version(path: Path) -> str:
         raise ChromiumMissing(f"does not start: {exc}") from exc
     if run.returncode == 0 and (match := _VERSION.search(run.stdout)):
         return match.group()
-    said = (run.stderr or run.stdout).strip().splitlines()
-    raise ChromiumMissing(f"does not start (status {run.returncode}): {said[-1][:200] if said else 'it says nothing'}")
+    output = (run.stderr or run.stdout).strip().splitlines()
+    raise ChromiumMissing(
+        f"does not start (status {run.returncode}): {output[-1][:200] if output else 'it prints nothing'}"
+    )
 
 
 def _candidates(configured: Path | None, environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
@@ -190,5 +192,5 @@ def _install(command: list[str]) -> str:
         return f"failed: {exc}"
     if run.returncode == 0:
         return "installed"
-    said = (run.stderr or run.stdout).strip().splitlines()
-    return f"failed (status {run.returncode}): {said[-1][:200] if said else 'it says nothing'}"
+    output = (run.stderr or run.stdout).strip().splitlines()
+    return f"failed (status {run.returncode}): {output[-1][:200] if output else 'it prints nothing'}"

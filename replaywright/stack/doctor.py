@@ -47,7 +47,7 @@ _PROVIDERS: Mapping[str, tuple[str, str]] = {
 """Provider → variable of its key, address of its models."""
 
 
-class Health(StrEnum):
+class PartHealth(StrEnum):
     """Health of a part."""
 
     OK = "ok"
@@ -57,25 +57,25 @@ class Health(StrEnum):
     """Runs do not work."""
 
 
-class Finding(BaseModel):
+class Diagnosis(BaseModel):
     """One part, one row."""
 
     model_config = ConfigDict(frozen=True)
 
     component: str
-    health: Health
+    health: PartHealth
     found: str = ""
     """A path or an address; empty when nothing was found. Never holds a password."""
     version: str = ""
     reachable: bool | None = None
     """None where there is nothing to reach."""
     advice: str = ""
-    """What to do; empty when all is well."""
+    """Remedy; empty when all is well."""
     attempts: tuple[str, ...] = ()
-    """What was tried."""
+    """Places that were tried."""
 
 
-async def diagnose(settings: Settings) -> tuple[Finding, ...]:
+async def diagnose(settings: Settings) -> tuple[Diagnosis, ...]:
     """Return one finding for every part, in the order in which a run needs them."""
     return (
         _python(),
@@ -101,16 +101,16 @@ def _finding(
     component: str,
     advice: str = "",
     *,
-    worse: Health = Health.WARNING,
+    worse: PartHealth = PartHealth.WARNING,
     found: str = "",
     version: str = "",
     reachable: bool | None = None,
     attempts: tuple[str, ...] = (),
-) -> Finding:
+) -> Diagnosis:
     """Return the row of a part: `worse` where there is advice, else OK."""
-    return Finding(
+    return Diagnosis(
         component=component,
-        health=worse if advice else Health.OK,
+        health=worse if advice else PartHealth.OK,
         found=found,
         version=version,
         reachable=reachable,
@@ -119,13 +119,13 @@ def _finding(
     )
 
 
-def _python() -> Finding:
+def _python() -> Diagnosis:
     is_old = sys.version_info[:2] < _OLDEST_PYTHON
     advice = "install Python 3.11 or newer and run `make setup` again" if is_old else ""
-    return _finding("Python", advice, worse=Health.FAILED, found=sys.executable, version=platform.python_version())
+    return _finding("Python", advice, worse=PartHealth.FAILED, found=sys.executable, version=platform.python_version())
 
 
-def _home(home: Path) -> Finding:
+def _home(home: Path) -> Diagnosis:
     probe = home / f".doctor-{uuid.uuid4().hex}"
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -133,12 +133,12 @@ def _home(home: Path) -> Finding:
         probe.unlink()
     except OSError as exc:
         advice = f"{exc}; make it writable or set REPLAYWRIGHT_HOME"
-        return _finding("Home", advice, worse=Health.FAILED, found=str(home))
+        return _finding("Home", advice, worse=PartHealth.FAILED, found=str(home))
     is_open = home.stat().st_mode & 0o077
     return _finding("Home", f"others on this machine can read it: chmod 700 {home}" if is_open else "", found=str(home))
 
 
-def _disk(home: Path) -> Finding:
+def _disk(home: Path) -> Diagnosis:
     place = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(place).free
     is_low = free < _LOW_DISK_BYTES
@@ -146,14 +146,14 @@ def _disk(home: Path) -> Finding:
     return _finding("Disk", advice, found=f"{free / 1024**3:.1f} GiB free")
 
 
-def _chromium(configured: Path | None) -> Finding:
+def _chromium(configured: Path | None) -> Diagnosis:
     try:
         chromium = find_chromium(configured, install=False)
     except ChromiumMissing as exc:
         return _finding(
             "Chromium",
             "run `make setup`, install the package chromium, or set REPLAYWRIGHT_CHROMIUM to a path",
-            worse=Health.FAILED,
+            worse=PartHealth.FAILED,
             found="" if configured is None else str(configured),
             attempts=tuple(str(exc).splitlines()[1:]),
         )
@@ -161,18 +161,18 @@ def _chromium(configured: Path | None) -> Finding:
     return _finding("Chromium", found=str(chromium.path), version=chromium.version, attempts=attempts)
 
 
-def _sandbox(settings: Settings) -> Finding:
+def _sandbox(settings: Settings) -> Diagnosis:
     if settings.chromium_sandbox:
         return _finding("Sandbox", found="on")
     return _finding("Sandbox", f"pages run without Chromium's own sandbox: {settings.why_no_sandbox}", found="off")
 
 
-async def _temporal(settings: Settings) -> Finding:
+async def _temporal(settings: Settings) -> Diagnosis:
     if (at := _temporal_at(settings)) is not None:
         failure = await why_temporal_fails(at)
         advice = f"{failure}; start the server, or check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE" if failure else ""
         address = at.temporal_address or ""
-        return _finding("Temporal", advice, worse=Health.FAILED, found=address, reachable=not failure)
+        return _finding("Temporal", advice, worse=PartHealth.FAILED, found=address, reachable=not failure)
     binary = await asyncio.to_thread(find_temporal)
     if binary is None:
         return _finding(
@@ -181,7 +181,7 @@ async def _temporal(settings: Settings) -> Finding:
     return _finding("Temporal", found=str(binary.path), version=binary.version)
 
 
-def _temporal_ui(settings: Settings) -> tuple[Finding, ...]:
+def _temporal_ui(settings: Settings) -> tuple[Diagnosis, ...]:
     """Check that the Temporal of the local stack is guarded; nothing for one that is configured."""
     if settings.temporal_address is not None:
         return ()
@@ -190,7 +190,7 @@ def _temporal_ui(settings: Settings) -> tuple[Finding, ...]:
     return (_finding("Temporal UI", found="in a network of its own; `replaywright up` prints its address"),)
 
 
-async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
+async def _search_attributes(settings: Settings) -> tuple[Diagnosis, ...]:
     """Check that the namespace knows our attributes; nothing where there is no Temporal yet, or it does not say."""
     if (at := _temporal_at(settings)) is None:
         return ()
@@ -204,11 +204,11 @@ async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
     found = f"{len(SEARCH_ATTRIBUTES) - len(missing)} of {len(SEARCH_ATTRIBUTES)} known to {at.temporal_namespace!r}"
     if not missing:
         return (_finding("Search attributes", found=found),)
-    told = said(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
-    return (_finding("Search attributes", f"runs go on without, and are harder to find: {told}", found=found),)
+    remedy = said(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
+    return (_finding("Search attributes", f"runs go on without, and are harder to find: {remedy}", found=found),)
 
 
-async def _versions(settings: Settings) -> tuple[Finding, ...]:
+async def _versions(settings: Settings) -> tuple[Diagnosis, ...]:
     """Check that all runs have workers of their version; nothing where no worker has a version."""
     if (at := _temporal_at(settings)) is None:
         return ()
@@ -245,17 +245,17 @@ def _redis_url(settings: Settings) -> str | None:
     return settings.redis_url or (running.redis_url if running else None)
 
 
-async def _redis(settings: Settings) -> Finding:
+async def _redis(settings: Settings) -> Diagnosis:
     if (url := _redis_url(settings)) is not None:
         return await _redis_at(url)
     binary = await asyncio.to_thread(find_redis)
     if binary is None:
         advice = "run `make setup`, install the package redis-server, or set REPLAYWRIGHT_REDIS_URL"
-        return _finding("Redis", advice, worse=Health.FAILED)
+        return _finding("Redis", advice, worse=PartHealth.FAILED)
     return _finding("Redis", found=str(binary.path), version=binary.version)
 
 
-async def _redis_at(url: str) -> Finding:
+async def _redis_at(url: str) -> Diagnosis:
     found = without_password(url)
     client = open_redis(url, client_name="replaywright-doctor")
     try:
@@ -264,18 +264,18 @@ async def _redis_at(url: str) -> Finding:
         await client.aclose()
     if any(finding.code == "unreachable" for finding in report.findings):
         advice = f"{report.findings[0].message}; start the server, or check REPLAYWRIGHT_REDIS_URL"
-        return _finding("Redis", advice, worse=Health.FAILED, found=found, reachable=False)
-    worse = Health.FAILED if any(finding.level == "error" for finding in report.findings) else Health.WARNING
+        return _finding("Redis", advice, worse=PartHealth.FAILED, found=found, reachable=False)
+    worse = PartHealth.FAILED if any(finding.level == "error" for finding in report.findings) else PartHealth.WARNING
     advice = "; ".join(f"{finding.message}: {finding.remedy}" for finding in report.findings)
     return _finding("Redis", advice, worse=worse, found=found, version=report.version, reachable=True)
 
 
-async def _integrity(settings: Settings) -> Finding:
+async def _integrity(settings: Settings) -> Diagnosis:
     """Check that records in Redis are signed, and that none was refused."""
     try:
         signer = await asyncio.to_thread(signer_of, settings, make=False)
     except SettingsInvalid as exc:
-        return _finding("Integrity", str(exc), worse=Health.FAILED)
+        return _finding("Integrity", str(exc), worse=PartHealth.FAILED)
     if settings.unsigned:
         advice = "UNSIGNED: whoever can write to Redis can make runs act; unset REPLAYWRIGHT_UNSIGNED and set keys"
         return _finding("Integrity", advice, found="unsigned")
@@ -302,14 +302,14 @@ async def _refused(settings: Settings) -> int:
     return sum(int(value) for value in found.values() if value.isdigit())
 
 
-def _confidentiality(settings: Settings) -> Finding:
+def _confidentiality(settings: Settings) -> Diagnosis:
     try:
         codec, artifacts = codec_keys_of(settings), artifact_keys_of(settings, make=False)
     except SettingsInvalid as exc:
-        return _finding("Encryption", str(exc), worse=Health.FAILED)
+        return _finding("Encryption", str(exc), worse=PartHealth.FAILED)
     own = not artifacts and settings.artifacts_url is None
-    told = {"payloads": bool(codec), "artifacts": bool(artifacts) or own}
-    found = ", ".join(f"{what} {'encrypted' if sealed else 'in clear'}" for what, sealed in told.items())
+    encrypted = {"payloads": bool(codec), "artifacts": bool(artifacts) or own}
+    found = ", ".join(f"{what} {'encrypted' if sealed else 'in clear'}" for what, sealed in encrypted.items())
     if settings.temporal_address is not None and not codec:
         advice = (
             "payloads in Temporal are clear text: "
@@ -319,7 +319,7 @@ def _confidentiality(settings: Settings) -> Finding:
     return _finding("Encryption", found=found)
 
 
-def _artifacts(settings: Settings) -> Finding:
+def _artifacts(settings: Settings) -> Diagnosis:
     """Check that other hosts that serve the same Temporal find the artifacts."""
     server = (settings.temporal_address or "localhost").rpartition(":")[0].strip("[]") or "localhost"
     if settings.artifacts_url is not None or server in _HERE:
@@ -331,7 +331,7 @@ def _artifacts(settings: Settings) -> Finding:
     return _finding("Artifacts", advice, found=settings.artifacts)
 
 
-async def _model(settings: Settings, environment: Mapping[str, str]) -> Finding:
+async def _model(settings: Settings, environment: Mapping[str, str]) -> Diagnosis:
     if settings.model is None:
         return _finding(
             "Model",
@@ -343,13 +343,13 @@ async def _model(settings: Settings, environment: Mapping[str, str]) -> Finding:
     base = (settings.model_base_url or address).rstrip("/")
     key = environment.get(variable, "") if variable else ""
     if variable and not key and settings.model_base_url is None:
-        return _finding("Model", f"set {variable}", worse=Health.FAILED, found=settings.model)
+        return _finding("Model", f"set {variable}", worse=PartHealth.FAILED, found=settings.model)
     if not base:
         advice = f"the provider {provider!r} is not one that can be checked here"
         return _finding("Model", advice, found=settings.model)
     failure = await _why_model_fails(base, provider, key)
     found = f"{settings.model} at {base}"
-    return _finding("Model", failure, worse=Health.FAILED, found=found, reachable=not failure)
+    return _finding("Model", failure, worse=PartHealth.FAILED, found=found, reachable=not failure)
 
 
 async def _why_model_fails(base: str, provider: str, key: str) -> str:
@@ -366,7 +366,7 @@ async def _why_model_fails(base: str, provider: str, key: str) -> str:
     return f"the server answers with status {answer.status_code}" if answer.status_code >= 500 else ""
 
 
-async def _telemetry(settings: Settings) -> Finding:
+async def _telemetry(settings: Settings) -> Diagnosis:
     try:
         options = telemetry_options(settings, is_worker=True)
     except SettingsInvalid as exc:
@@ -392,7 +392,7 @@ async def _why_collector_fails(endpoint: str) -> str:
     return f"the collector answers with status {answer.status_code}"
 
 
-def _fonts() -> Finding:
+def _fonts() -> Diagnosis:
     for folder in _FONT_FOLDERS:
         for pattern in ("*.ttf", "*.otf", "*.ttc"):
             if font := next(Path(folder).rglob(pattern), None):

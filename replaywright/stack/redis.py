@@ -30,8 +30,8 @@ DURABILITY = (
     *("--appendfsync", "always"),
     *("--maxmemory-policy", "noeviction"),
 )
-"""What the ledger needs: `everysec` lost 1,705 of 6,543 acknowledged intents in a simulated power loss, `always` none,
-and an evicting policy drops intents silently."""
+"""Options that the ledger needs: `everysec` lost 1,705 of 6,543 acknowledged intents in a simulated power loss,
+`always` none, and an evicting policy drops intents silently."""
 
 
 class RedisBinary(BaseModel):

@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 from activities.batch.batches import read_index
 from cache.connection import Client
 from cache.references import referenced
-from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
+from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.domain.batch.batches import ROWS, ROWS_AGAIN
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
@@ -22,17 +22,17 @@ from replaywright.stack.keyring import artifact_keys_of
 _log = logging.getLogger("replaywright.retention")
 
 EVERY_S = 6 * 3600.0
-"""How often the workers of one store look through it, all together."""
+"""Interval of the rounds of all workers of one store together."""
 _COUNT = 200_000
-"""How many artifacts are kept; above it, the longest unused are deleted."""
+"""Number of artifacts that are kept; above it, the longest unused are deleted."""
 _STAMP = ".looked-through"
 _BATCHES = 'WorkflowType = "BrowserBatch" AND ExecutionStatus = "Running"'
 _RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> RetentionLimits:
     """Return the limits of the artifact store."""
-    return Limits(
+    return RetentionLimits(
         age_s=settings.artifacts_max_days * DAY_S,
         size_bytes=settings.artifacts_max_mb * 1024 * 1024,
         count=_COUNT,

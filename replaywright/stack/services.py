@@ -73,10 +73,10 @@ class Stack:
         self._exits = AsyncExitStack()
         self._children: list[Child] = []
         self._holds: tuple[int, ...] = ()
-        """What tells other commands that servers run on the files in this home."""
+        """Locks that tell other commands that servers run on the files in this home."""
         self._running: RunningStack | None = None
         self.joined = False
-        """Whether another command's stack is used."""
+        """Another command's stack is used."""
 
     @property
     def settings(self) -> Settings:

@@ -14,7 +14,7 @@ from replaywright.stack.processes import Child
 from replaywright.stack.workers import start_worker
 
 DRAIN_S = 6.0
-"""What steps under way are given when the stack ends; everything is to be gone within 15 s."""
+"""Limit for steps under way when the stack ends; everything has to be gone within 15 s."""
 LONGEST_PAUSE_S = 60.0
 LONGEST_LIMIT = 8
 """A worker that is not ready within the limit gets twice as long the next time, up to so many times the limit."""

@@ -201,10 +201,10 @@ def why_not_apart() -> str:
     )
     if done.returncode == 0:
         return ""
-    said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+    reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
     return (
         f"Temporal has no UI, and all users of this machine can reach it: no network namespaces are allowed here "
-        f"({said}); allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or user.max_user_namespaces "
+        f"({reason}); allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or user.max_user_namespaces "
         "above 0), or run a Temporal of your own and set REPLAYWRIGHT_TEMPORAL_ADDRESS"
     )
 

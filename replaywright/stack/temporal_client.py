@@ -22,7 +22,7 @@ _NAMES = {
     IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD: "Keyword",
     IndexedValueType.INDEXED_VALUE_TYPE_INT: "Int",
 }
-"""Of those types that ours have."""
+"""Names of the types that our attributes have."""
 
 
 async def connect_client(

@@ -51,7 +51,7 @@ class VersionState(StrEnum):
     CURRENT = "current"
     """New runs go to it."""
     RAMPING = "ramping"
-    """So many in a hundred new runs go to it."""
+    """A percentage of new runs goes to it."""
     INACTIVE = "inactive"
     """No run ever went to it."""
     DRAINING = "draining"
@@ -76,13 +76,13 @@ class Version:
     """`unversioned` for those without one."""
     state: VersionState
     ramp_percent: float = 0
-    """How many in a hundred new runs go to it; only while it is ramping."""
+    """Percentage of new runs that go to it; only while it is ramping."""
     under_way: int = 0
     """Its runs that have not ended; those that wait for a person are among them."""
     workers: int = 0
-    """How many of its workers ask for workflows of the tenant's queue."""
+    """Number of its workers that poll the tenant's workflow queue."""
     since: datetime | None = None
-    """When its state began, where Temporal says so."""
+    """Time at which its state began, where Temporal says so."""
 
     @property
     def concern(self) -> str:
@@ -104,7 +104,7 @@ class Served:
 
     queue: str
     workers: dict[str, int] = field(default_factory=dict)
-    """How many there are, by build id; those without a version under `unversioned`."""
+    """Number of workers by build id; those without a version under `unversioned`."""
     current: str = UNVERSIONED
     """Build id of those that get new runs, but for what a ramping version takes."""
     ramping: str = ""

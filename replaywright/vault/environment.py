@@ -12,7 +12,7 @@ from typing import Any
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.errors import SecretMissing
-from replaywright.vault.sources import Source, bound_to, names_in, source_of
+from replaywright.vault.sources import SecretSource, bound_to, names_in, source_of
 
 _log = logging.getLogger("replaywright.vault")
 
@@ -50,7 +50,7 @@ class EnvironmentSecrets:
         """Names of all secrets that are configured, rightly or not."""
         return names_in(self._environ)
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> SecretSource:
         """Return the source of the secret `name`.
 
         Raises:
@@ -124,7 +124,7 @@ class EnvironmentSecrets:
     def _note_configured(self, name: str) -> None:
         """Redact a value even where it is not used, as there are two sources."""
         for variable in (f"REPLAYWRIGHT_SECRET_{name}", f"REPLAYWRIGHT_SECRET_{name}_FILE"):
-            source = Source(name, variable, self._environ.get(variable, ""))
+            source = SecretSource(name, variable, self._environ.get(variable, ""))
             try:
                 self._note(name, source.given and source.read(self._environ))
             except SecretMissing:

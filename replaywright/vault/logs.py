@@ -7,7 +7,7 @@ from typing import Any
 from replaywright.ports import Secrets
 
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""What every record has; all else came in through `extra`."""
+"""Fields of every record; all others come from `extra`."""
 
 
 class RedactingFilter(logging.Filter):

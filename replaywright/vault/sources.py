@@ -27,13 +27,13 @@ OUTPUT_LIMIT = 65_536
 
 
 @dataclass(frozen=True)
-class Source:
+class SecretSource:
     """Configuration of one secret."""
 
     name: str
     variable: str
     given: str
-    """What the variable holds: for the kind `environment` the value itself."""
+    """Content of the variable: for the kind `environment` the value itself."""
 
     @property
     def kind(self) -> str:
@@ -113,7 +113,7 @@ class Source:
         return value
 
 
-def source_of(name: str, environ: Mapping[str, str]) -> Source:
+def source_of(name: str, environ: Mapping[str, str]) -> SecretSource:
     """Return the one source of the secret `name`.
 
     Raises:
@@ -123,7 +123,7 @@ def source_of(name: str, environ: Mapping[str, str]) -> Source:
     if name.endswith(SUFFIXES):
         raise SecretMissing(f"{name!r} is no name of a secret: {variable} says something about another one")
     found = [
-        Source(name, variable + suffix, given)
+        SecretSource(name, variable + suffix, given)
         for suffix in ("", FILE_SUFFIX, COMMAND_SUFFIX)
         if (given := environ.get(variable + suffix, ""))
     ]
@@ -168,7 +168,7 @@ def _without_suffix(name: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
 
 
-def _argv(source: Source) -> list[str]:
+def _argv(source: SecretSource) -> list[str]:
     try:
         argv = shlex.split(source.given)
     except ValueError as exc:

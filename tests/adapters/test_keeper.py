@@ -39,7 +39,7 @@ from replaywright.keeper.host.client import (
 )
 from replaywright.keeper.host.identity import identify, is_alive
 from replaywright.keeper.host.local import LocalKeepers
-from replaywright.keeper.protocol import OPTIONS_NAME, Attachment, GatePhase, KeeperOptions, SessionState
+from replaywright.keeper.protocol import OPTIONS_NAME, AttachReport, GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from tests.adapters.networks import LOOPBACK
@@ -137,7 +137,7 @@ async def playwright() -> AsyncIterator[Playwright]:
         yield running
 
 
-async def connected(playwright: Playwright, attachment: Attachment) -> Browser:
+async def connected(playwright: Playwright, attachment: AttachReport) -> Browser:
     with driver_url(attachment.endpoint_url) as url:
         return await playwright.chromium.connect_over_cdp(url, timeout=10_000)
 

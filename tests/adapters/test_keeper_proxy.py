@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replaywright.domain.session.network_policy import NetworkPolicy
-from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate, RequestRefused
-from replaywright.keeper.gate.guard import Guard, Resolver
+from replaywright.keeper.gate.guard import NetworkGuard, Resolver
 from replaywright.keeper.gate.http1 import (
     Body,
-    End,
+    BodyEnd,
     ForwardedRequest,
     HttpError,
     RequestHead,
@@ -90,7 +90,7 @@ def test_pipelined_requests_come_apart_the_same_wherever_the_stream_is_split(
                     assert request is not None
                     payloads[-1] += data
                     forwarded[-1] += request.piece(event)
-                case End():
+                case BodyEnd():
                     assert request is not None
                     forwarded[-1] += request.piece(event)
                     parser.answer(ResponseHead(204, b"", ()))
@@ -135,11 +135,11 @@ def test_a_response_body_passes_unchanged_wherever_the_stream_is_split(
     for piece in pieces(b"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\n" + header + b"\r\n" + encoded, positions):
         parser.receive(piece)
         while (event := parser.next_event()) is not None:
-            ended = ended or isinstance(event, End)
+            ended = ended or isinstance(event, BodyEnd)
             passed += event.data if isinstance(event, Body) else b""
     if kind == "until close":
         parser.receive(b"")
-        ended = isinstance(parser.next_event(), End)
+        ended = isinstance(parser.next_event(), BodyEnd)
 
     assert passed == body
     assert ended
@@ -266,7 +266,7 @@ class Rig:
     site: Site
     black_box: BlackBox
     gate: Gate
-    guard: Guard
+    guard: NetworkGuard
     port: int
     lapsed: bool = False
 
@@ -315,7 +315,7 @@ async def rig(
     black_box = BlackBox()
     made: list[Rig] = []
     gate = Gate(black_box, lease_lapsed=lambda: bool(made) and made[0].lapsed)
-    guard = Guard(policy, black_box, own_ports)
+    guard = NetworkGuard(policy, black_box, own_ports)
     proxy = ForwardProxy(gate, black_box, guard=guard, resolver=resolver, connect_timeout_s=1)
     made.append(Rig(site, black_box, gate, guard, await proxy.start()))
     try:
@@ -640,7 +640,7 @@ async def test_held_bytes_are_not_let_go_by_a_disarm() -> None:
 
 async def test_a_full_black_box_says_that_it_has_forgotten_and_keeps_its_totals() -> None:
     box = BlackBox(capacity=3)
-    connections: list[Connection] = []
+    connections: list[UpstreamConnection] = []
     for _ in range(5):
         connection = box.open("http", method="GET", host="a", port=80, path="/", gated=False)
         box.count_up(connection, 10)

@@ -10,10 +10,10 @@ from replaywright.cli.app import app
 from replaywright.cli.command import Exit
 from replaywright.cli.options import Json
 from replaywright.settings import load_settings
-from replaywright.stack.doctor import Finding, Health, diagnose
+from replaywright.stack.doctor import Diagnosis, PartHealth, diagnose
 from replaywright.stack.starting import wait_for_start
 
-_STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
+_STYLES = {PartHealth.OK: "green", PartHealth.WARNING: "yellow", PartHealth.FAILED: "red"}
 
 
 @app.command()
@@ -29,7 +29,7 @@ def doctor(
     settings = load_settings()
     wait_for_start(settings.home, output.say_on_standard_error)
     findings = asyncio.run(diagnose(settings))
-    healthy = all(finding.health is not Health.FAILED for finding in findings)
+    healthy = all(finding.health is not PartHealth.FAILED for finding in findings)
     if json:
         output.print_json({"healthy": healthy, "findings": [finding.model_dump(mode="json") for finding in findings]})
     else:
@@ -37,7 +37,7 @@ def doctor(
     raise typer.Exit(Exit.DONE if healthy else Exit.FAILED)
 
 
-def _print(findings: tuple[Finding, ...]) -> None:
+def _print(findings: tuple[Diagnosis, ...]) -> None:
     rows = output.table("part", "health", "version", "found", "answers")
     for finding in findings:
         answers = {True: "yes", False: "no", None: ""}[finding.reachable]

@@ -21,7 +21,7 @@ from replaywright.keeper.chromium.websocket import WebSocket
 from replaywright.keeper.host.identity import ProcessIdentity, identify
 
 LOGGED_LINES = 200
-"""So many lines of Chromium's own complaints are kept."""
+"""Lines of Chromium's stderr that are logged."""
 KILL_TIMEOUT_S = 10.0
 POLL_S = 0.01
 EXIT_S = 1.0

@@ -26,7 +26,7 @@ LIMIT_S = 10.0
 
 _FRONT_END = "/devtools/"
 _ROOT = 0
-"""May do what any user may; an `sshd` that forwards a port may run as root."""
+"""Root may do everything anyway; an `sshd` that forwards a port may run as root."""
 _PAGE = re.compile(r"/devtools/page/([A-Za-z0-9]+)")
 _ANSWER_HEADERS = {
     "Cache-Control": "no-store",

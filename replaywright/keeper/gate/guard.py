@@ -24,7 +24,7 @@ REFUSED_LIMIT = 200
 """Hosts, with port and rule, that are remembered as refused; a page can ask for any number of them."""
 _HOST_LIMIT = 253
 _ADDRESSES_S = 10.0
-"""How long the addresses of own servers are remembered."""
+"""Time for which the addresses of own servers are remembered."""
 _RESOLVE_S = 2.0
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
@@ -49,7 +49,7 @@ class _Refused:
     last_s: float = 0.0
 
 
-class Guard:
+class NetworkGuard:
     """Network policy of one session."""
 
     def __init__(self, policy: NetworkPolicy, black_box: BlackBox, own_ports: OwnPorts | None = None) -> None:

@@ -28,7 +28,7 @@ _STATUS_LINE = re.compile(
 )
 _HTTP = b"http/"
 _SLOP = 4
-"""So many octets before a status line are passed over."""
+"""Octets before a status line that are skipped."""
 _NOT_IN_VALUE = re.compile(rb"[\x00\r\n]")
 _SPACES_IN_VALUE = re.compile(rb"[\x0b\x0c]")
 _BOUNDARY = re.compile(rb'boundary="?([^";,]+)', re.IGNORECASE)
@@ -70,8 +70,8 @@ class RequestHead:
     @property
     def is_navigation(self) -> bool:
         """The browser asks for a page; of a page without TLS it says so in the second header only."""
-        told = {name.lower(): value for name, value in self.headers}
-        return told.get(b"sec-fetch-mode") == b"navigate" or told.get(b"upgrade-insecure-requests") == b"1"
+        by_name = {name.lower(): value for name, value in self.headers}
+        return by_name.get(b"sec-fetch-mode") == b"navigate" or by_name.get(b"upgrade-insecure-requests") == b"1"
 
     @property
     def is_safe(self) -> bool:
@@ -88,14 +88,14 @@ class RequestHead:
     def digest(self, body: bytes) -> bytes:
         """Return a digest that equal requests have in common, given the beginning of the body.
 
-        The boundary of form data is random, and told by the head; what else the head says is not compared.
+        The boundary of form data is random, and the head names it; nothing else of the head is compared.
         """
-        told = b",".join(values(self.headers, b"content-type"))
-        if (boundary := _BOUNDARY.search(told)) is not None:
+        content_type = b",".join(values(self.headers, b"content-type"))
+        if (boundary := _BOUNDARY.search(content_type)) is not None:
             body = body.replace(boundary[1], b"")
         length = b",".join(values(self.headers, b"content-length"))
-        said = (self.method.encode(), self.target.encode(), length, body)
-        return hashlib.sha256(b"".join(len(part).to_bytes(8) + part for part in said)).digest()
+        parts = (self.method.encode(), self.target.encode(), length, body)
+        return hashlib.sha256(b"".join(len(part).to_bytes(8) + part for part in parts)).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class BodyEnd:
     """The message is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ProxyTarget:
     """Destination of a proxy request."""
 
     host: str
@@ -165,7 +165,7 @@ def parse_authority(authority: str, default_port: int | None = None) -> tuple[st
     return match[1].strip("[]").lower(), port
 
 
-def parse_target(target: str) -> Target:
+def parse_target(target: str) -> ProxyTarget:
     """Return where an absolute-form request target (`http://host/path`) points to.
 
     Raises:
@@ -177,7 +177,7 @@ def parse_target(target: str) -> Target:
     end = min((i for i in map(rest.find, "/?#") if i >= 0), default=len(rest))
     host, port = parse_authority(rest[:end], 80)
     path = rest[end:].partition("#")[0]
-    return Target(host, port, path if path.startswith("/") else f"/{path}")
+    return ProxyTarget(host, port, path if path.startswith("/") else f"/{path}")
 
 
 def _passed_on(headers: Iterable[Header], *also_dropped: bytes) -> list[Header]:
@@ -197,7 +197,7 @@ class RequestParser:
         """Take in bytes as they came; none means that no more will come."""
         self._http.receive_data(data)
 
-    def next_event(self) -> RequestHead | Body | End | None:
+    def next_event(self) -> RequestHead | Body | BodyEnd | None:
         """Return the next piece, or None when more bytes are needed, or an answer to what came.
 
         Raises:
@@ -215,14 +215,14 @@ class RequestParser:
             case h11.Data():
                 return Body(event.data)
             case h11.EndOfMessage():
-                return End()  # without trailers: nothing needs them, and a reader may take them for headers
+                return BodyEnd()  # without trailers: nothing needs them, and a reader may take them for headers
         return None
 
     def take_rest(self) -> bytes:
         """Return the bytes behind the last event: they belong to another protocol."""
         return self._http.trailing_data[0]
 
-    def answer(self, piece: ResponseHead | Body | End) -> bytes:
+    def answer(self, piece: ResponseHead | Body | BodyEnd) -> bytes:
         """Return a piece of an answer as it is written to this connection.
 
         Raises:
@@ -234,7 +234,7 @@ class RequestParser:
                 return _sent(self._http, kind(status_code=status, reason=reason, headers=_passed_on(headers)))
             case Body():
                 return _sent(self._http, h11.Data(data=piece.data))
-            case End():
+            case BodyEnd():
                 return _sent(self._http, h11.EndOfMessage())
 
     def begin_next(self) -> bool:
@@ -274,7 +274,7 @@ class ForwardedRequest:
     on its connection.
     """
 
-    def __init__(self, head: RequestHead, target: Target) -> None:
+    def __init__(self, head: RequestHead, target: ProxyTarget) -> None:
         self._http = h11.Connection(h11.CLIENT, MAX_HEAD_BYTES)
         headers = [(b"Host", target.authority.encode("ascii")), *_passed_on(head.headers, b"host")]
         headers.append((b"Connection", b"close"))
@@ -282,7 +282,7 @@ class ForwardedRequest:
         """The head's bytes."""
         self.response = ResponseParser(head.method, self._http)
 
-    def piece(self, piece: Body | End) -> bytes:
+    def piece(self, piece: Body | BodyEnd) -> bytes:
         """Return a piece of the request's body as it is written."""
         return _sent(self._http, h11.Data(data=piece.data) if isinstance(piece, Body) else h11.EndOfMessage())
 
@@ -312,8 +312,8 @@ class ResponseParser:
         else:
             self._http.receive_data(data)
 
-    def next_event(self) -> ResponseHead | Body | End | None:
-        """Return the next piece, or None when more bytes are needed. An interim response (1xx) has no `End`.
+    def next_event(self) -> ResponseHead | Body | BodyEnd | None:
+        """Return the next piece, or None when more bytes are needed. An interim response (1xx) has no `BodyEnd`.
 
         Raises:
             HttpError: this is not a response.
@@ -336,7 +336,7 @@ class ResponseParser:
             case h11.Data():
                 return Body(event.data)
             case h11.EndOfMessage():
-                return End()
+                return BodyEnd()
         return None
 
     def _begin_body(self) -> None:

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable
 
 HIGH_WATER_BYTES = 256 * 1024
-"""So much is read ahead; more stays in the kernel."""
+"""Bytes that are read ahead; more stay in the kernel."""
 
 
-class Wire(asyncio.Protocol):
+class BufferedConnection(asyncio.Protocol):
     """A buffered connection. `close` or `abort` it in the end; both are fine twice."""
 
-    def __init__(self, on_connect: Callable[["Wire"], None] | None = None) -> None:
+    def __init__(self, on_connect: Callable[["BufferedConnection"], None] | None = None) -> None:
         self._on_connect = on_connect
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()

@@ -35,7 +35,7 @@ from replaywright.keeper.protocol import (
     RECORD_NAME,
     SOCKET_NAME,
     ArmRequest,
-    Attachment,
+    AttachReport,
     AttachRequest,
     BlackBoxReport,
     BlackBoxRequest,
@@ -43,10 +43,11 @@ from replaywright.keeper.protocol import (
     Done,
     ErrorCode,
     FenceRequest,
+    GateRequest,
     KeeperOptions,
     LeaseReport,
+    LendReport,
     LendRequest,
-    Lent,
     Message,
     NetworkReport,
     NetworkRequest,
@@ -56,11 +57,10 @@ from replaywright.keeper.protocol import (
     ReplyHead,
     Request,
     SessionRecord,
-    SettleRequest,
     StatusReport,
     StatusRequest,
+    TakeBackReport,
     TakeBackRequest,
-    TakenBack,
     TakeRequest,
     WaitHeldRequest,
 )
@@ -125,9 +125,9 @@ class KeeperClient:
         """Return how keeper, browser, lease and gate are."""
         return await self._ask(StatusRequest(), StatusReport)
 
-    async def attach(self, epoch: int, worker: str = "", *, lease_s: float | None = None) -> Attachment:
+    async def attach(self, epoch: int, worker: str = "", *, lease_s: float | None = None) -> AttachReport:
         """Return where this epoch may speak CDP, and renew the lease; lower epochs lose their connections."""
-        return await self._ask(AttachRequest(epoch=epoch, worker=worker, lease_s=lease_s), Attachment)
+        return await self._ask(AttachRequest(epoch=epoch, worker=worker, lease_s=lease_s), AttachReport)
 
     async def take(self, epoch: int, network: NetworkPolicy, lease_s: float) -> None:
         """Make a session of this spare browser. `KeeperRefused` when somebody else has, or it is none."""
@@ -164,19 +164,19 @@ class KeeperClient:
 
     async def permit(self, op_id: str, epoch: int) -> OperationRecord:
         """Let held bytes go."""
-        return await self._ask(SettleRequest(op="permit", op_id=op_id, epoch=epoch), OperationRecord)
+        return await self._ask(GateRequest(op="permit", op_id=op_id, epoch=epoch), OperationRecord)
 
     async def let_pass(self, op_id: str, epoch: int) -> OperationRecord:
         """Let go what is held now, and go on holding what follows."""
-        return await self._ask(SettleRequest(op="let_pass", op_id=op_id, epoch=epoch), OperationRecord)
+        return await self._ask(GateRequest(op="let_pass", op_id=op_id, epoch=epoch), OperationRecord)
 
     async def cut(self, op_id: str, epoch: int) -> OperationRecord:
         """Throw held bytes away and keep the gate closed until `disarm`."""
-        return await self._ask(SettleRequest(op="cut", op_id=op_id, epoch=epoch), OperationRecord)
+        return await self._ask(GateRequest(op="cut", op_id=op_id, epoch=epoch), OperationRecord)
 
     async def disarm(self, op_id: str, epoch: int) -> OperationRecord:
         """Open the gate again; after a cut, only once the page's pending loads are stopped."""
-        return await self._ask(SettleRequest(op="disarm", op_id=op_id, epoch=epoch), OperationRecord)
+        return await self._ask(GateRequest(op="disarm", op_id=op_id, epoch=epoch), OperationRecord)
 
     async def black_box(
         self, op_id: str | None = None, *, since_monotonic_s: float | None = None, limit: int = 500
@@ -189,13 +189,13 @@ class KeeperClient:
         """Return the policy in force, and what it has refused, since an instant or ever."""
         return (await self._ask(NetworkRequest(since_monotonic_s=since_monotonic_s), NetworkReport)).seen
 
-    async def lend(self, epoch: int, lending: str, lasts_s: float) -> Lent:
+    async def lend(self, epoch: int, lending: str, lasts_s: float) -> LendReport:
         """Let a person drive the browser for so many seconds; the lease lasts as long."""
-        return await self._ask(LendRequest(epoch=epoch, lending=lending, lasts_s=lasts_s), Lent)
+        return await self._ask(LendRequest(epoch=epoch, lending=lending, lasts_s=lasts_s), LendReport)
 
-    async def take_back(self, epoch: int, lending: str) -> TakenBack:
+    async def take_back(self, epoch: int, lending: str) -> TakeBackReport:
         """Take the browser back from the person; return what left it meanwhile."""
-        return await self._ask(TakeBackRequest(epoch=epoch, lending=lending), TakenBack)
+        return await self._ask(TakeBackRequest(epoch=epoch, lending=lending), TakeBackReport)
 
     async def close(self, epoch: int, *, only_spare: bool = False, is_over: bool = False) -> None:
         """End the session. The answer comes before the end; `wait_until_gone` waits for it.

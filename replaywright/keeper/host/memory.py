@@ -17,7 +17,7 @@ class Memory:
 
     total: int
     available: int
-    """What can be had without swapping: pages that are only a cache of files count as free."""
+    """Memory that is free without swapping; the cache of files counts as free."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Resident:
     """Resident memory of a process group, in bytes."""
 
     private: int = 0
-    """What its processes have each for themselves: it is free again when they end."""
+    """Private memory of its processes: it is free again when they end."""
     shared: int = 0
     """Files and shared memory, counted once: at the process that has most of them."""
 
@@ -57,11 +57,11 @@ def resident(groups: Collection[int]) -> dict[int, Resident]:
             group = os.getpgid(pid)
             if group not in private:
                 continue
-            told = psutil.Process(pid).memory_info()
+            usage = psutil.Process(pid).memory_info()
         except (OSError, psutil.Error):  # it has ended, or is not ours
             continue
-        common = int(getattr(told, "shared", 0))
-        private[group] += max(0, int(told.rss) - common)
+        common = int(getattr(usage, "shared", 0))
+        private[group] += max(0, int(usage.rss) - common)
         shared[group] = max(shared[group], common)
     return {group: Resident(private[group], shared[group]) for group in private}
 

@@ -20,7 +20,7 @@ from replaywright.keeper.host.identity import ProcessIdentity, identify, is_aliv
 ENTRIES = "processes"
 """Folder of the home that holds the entries."""
 _KNOWN_S = 2.0
-"""How long it is remembered that a socket belongs to somebody else."""
+"""Time for which a socket of somebody else is remembered as such."""
 
 _LISTEN = 10
 """State of a TCP socket that listens."""

@@ -32,7 +32,7 @@ LOCK_S = 5.0
 """The lock is held for milliseconds; only a worker that was stopped in between holds it longer."""
 _PAUSE_S = 0.01
 TURN_S = 15.0
-"""How long a start waits for its turn; after that its run is told, and asks again."""
+"""Limit of a start's wait for its turn; after that its run asks again."""
 TURN_PAUSE_S = 0.05
 _MIB = 1024 * 1024
 

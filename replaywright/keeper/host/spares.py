@@ -27,7 +27,7 @@ QUIET_S = 2.0
 AGE_S = 1800.0
 """One that is older is replaced, so that a run does not begin with a browser that is soon to be recycled."""
 RENEWALS = 4
-"""So many in the time of a lease."""
+"""Number of renewals in the time of a lease."""
 _EPOCH = 0
 """A spare is of no run yet."""
 
