@@ -15,11 +15,12 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -50,6 +51,7 @@ from activities.step.skipping import Skipping
 from activities.step.taking_over import TakeOverActivities
 from activities.vault import Vault
 from cache.codes import RedisCodes
+from cache.connection import Client as Redis
 from cache.connection import nodes_of, open_redis, ping
 from cache.first_starts import RedisFirstStarts
 from cache.overrides import CachedOverrides, RedisOverrides
@@ -62,6 +64,8 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.children import write_no_core_files
 from replaywright.domain.common.base import build_schemas
+from replaywright.domain.secrets.signing import Signer
+from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.skill.skills import SkillContext
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.extensions import custom_predicates
@@ -73,6 +77,7 @@ from replaywright.keeper.host.own_processes import entered
 from replaywright.keeper.host.places import most_places
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.chooser import ModelSkillChooser
+from replaywright.llm.client import Role
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
@@ -81,7 +86,7 @@ from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
-from replaywright.settings import READY_FILE_VARIABLE, UNVERSIONED, Settings, load_settings
+from replaywright.settings import READY_FILE_VARIABLE, UNVERSIONED, ModelSettings, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.own_services import own_services
@@ -108,20 +113,23 @@ _log = logging.getLogger("replaywright.worker")
 OPENED_AT_ONCE = 4
 """Browsers that one worker starts at the same time; more would only make each of them slower."""
 DISPATCH_WITHIN_S = 15 * 60
-"""How old an intent may be in the ledger when its bytes leave. What lets a step wait no longer than it may is the
+"""Age limit of an intent in the ledger when its bytes leave. The limit of each step's wait is enforced by the
 keeper's gate, which knows the step's own budget."""
+MODEL_ACTIVITIES = 20
 BATCH_ACTIVITIES = 20
 """Activities of batches at the same time: one that watches runs may take ten seconds."""
 PROOF_S = 3.0
-"""How long the store may take to answer for leases to be renewed: one that is late is there. Steps wait for 1 s."""
+"""Limit for the store's answer before leases are renewed: a slow store still counts. Steps wait for 1 s."""
 REAP_EVERY_S = 60.0
 BEAT_FLUSH = timedelta(milliseconds=500)
 """The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""
 ROLES = ("all", "workflow", "browser", "model")
 
+_Role = TypeVar("_Role", bound=Role)
+
 
 async def connect(settings: Settings, telemetry: "Telemetry | None" = None) -> Client:
-    """A Temporal client that speaks our payloads; without workflows, so that activity workers do not poll for any.
+    """Connect a Temporal client for our payloads; without workflows, so that activity workers do not poll for any.
 
     Raises:
         StackFailed: no server answers.
@@ -152,203 +160,203 @@ class ReplaywrightPlugin(WorkflowPlugin):
     """
 
     def __init__(self, settings: Settings | None = None, role: str = "all") -> None:
-        super().__init__(lambda converter: sealed(converter, codec_keys_of(settings or load_settings())))
-        self._settings = settings
+        super().__init__(lambda converter: sealed(converter, codec_keys_of(self._settings)))
+        self._given = settings
         self._role = role
-        self._secrets: EnvironmentSecrets | None = None
-        self._telemetry: Telemetry | None = None
+
+    @cached_property
+    def _settings(self) -> Settings:
+        return self._given or load_settings()
+
+    @cached_property
+    def _secrets(self) -> EnvironmentSecrets:
+        return EnvironmentSecrets(os.environ, self._settings.home)
+
+    @cached_property
+    def _telemetry(self) -> "Telemetry | None":
+        return open_telemetry(self._settings, self._secrets.redact, is_worker=True)
 
     def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
-        """Measure what the team's worker does, too, and make it a version where the settings say so."""
+        """Measure the team's worker as well, and make it a version where the settings say so."""
         config = super().configure_worker(config)
-        if (version := config.get("deployment_config") or deployment_of(self._settings or load_settings())) is not None:
+        if (version := config.get("deployment_config") or deployment_of(self._settings)) is not None:
             config["deployment_config"] = pinned(version)
-        if self._secrets is None:
-            settings = self._settings or load_settings()
-            self._secrets = EnvironmentSecrets(os.environ, settings.home)
-            self._telemetry = open_telemetry(settings, self._secrets.redact, is_worker=True)
-        config["interceptors"] = [*config.get("interceptors", ()), *update_guards(self._settings or load_settings())]
+        config["interceptors"] = [*config.get("interceptors", ()), *update_guards(self._settings)]
         if self._telemetry is not None:
             config["interceptors"] = [*config["interceptors"], self._telemetry.interceptor]
         return config
 
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:  # noqa: A002 - Temporal's name
         """Run the team's worker with the activities beside it."""
-        settings = self._settings or load_settings()
-        # A client of its own: on the team's, this plugin would start once more.
-        client = await connect(settings, self._telemetry)
-        async with (
-            measuring(self._telemetry),
-            activity_workers(
-                settings,
-                client,
-                self._role,
+        async with contextlib.AsyncExitStack() as exits:
+            await exits.enter_async_context(measuring(self._telemetry))
+            context = WorkerContext(
+                self._settings,
+                # A client of its own: on the team's client, this plugin would start once more.
+                await connect(self._settings, self._telemetry),
                 self._secrets,
+                exits,
                 queue=worker.task_queue,
-                telemetry=self._telemetry,
                 version=worker.config().get("deployment_config"),
-            ),
-        ):
+                telemetry=self._telemetry,
+            )
+            await start_activity_workers(context, self._role)
             await super().run_worker(worker, next)
+
+
+@dataclass(frozen=True)
+class WorkerContext:
+    """Parts that the Temporal workers of one process share."""
+
+    settings: Settings
+    client: Client
+    secrets: EnvironmentSecrets
+    exits: contextlib.AsyncExitStack
+    """Stops the workers and closes what they opened, the last first."""
+    queue: str
+    """Queue of the workflows, from which those of the activities are derived."""
+    version: WorkerDeploymentConfig | None = None
+    """Version that the shared queues are polled as: only runs on that version reach them."""
+    telemetry: "Telemetry | None" = None
+
+    @cached_property
+    def signer(self) -> Signer:
+        """Signer of all records in Redis."""
+        return signer_of(self.settings)
+
+    @cached_property
+    def artifacts(self) -> ArtifactStore:
+        """Store of large values."""
+        return ArtifactStore(self.settings.artifacts, artifact_keys_of(self.settings))
+
+    @cached_property
+    def policing(self) -> Policing:
+        """Policy and grants of the operator."""
+        return Policing(operators_policy(self.settings.policy), lambda: granted_hosts(self.settings.home))
+
+    @cached_property
+    def overrides(self) -> CachedOverrides:
+        """Override rules of the operator and those that are shipped."""
+        folder = self.settings.overrides_folder
+        kept = RedisOverrides(self.redis("replaywright-overrides"), signer=self.signer)
+        overrides = CachedOverrides(kept, lambda: rules_in(folder), shipped_rules())
+        self.exits.push_async_callback(overrides.close)
+        return overrides
+
+    def redis(self, client_name: str = "replaywright") -> Redis:
+        """Open a client of the ledger's Redis."""
+        redis = open_redis(_redis_url(self.settings), client_name=client_name)
+        self.exits.push_async_callback(redis.aclose)
+        return redis
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` until the workers stop."""
+        self.exits.callback(asyncio.create_task(work).cancel)
+
+    def worker(
+        self,
+        queue: str,
+        activities: Sequence[Callable[..., Any]],
+        places: int,
+        *,
+        version: WorkerDeploymentConfig | None = None,
+    ) -> Worker:
+        """Make a Temporal worker for the activities of one queue, `places` of them at a time."""
+        return Worker(
+            self.client,
+            task_queue=queue,
+            activities=activities,
+            max_concurrent_activities=places,
+            graceful_shutdown_timeout=timedelta(seconds=30),
+            max_heartbeat_throttle_interval=BEAT_FLUSH,
+            deployment_config=version,
+        )
 
 
 @contextlib.asynccontextmanager
 async def workers(
-    settings: Settings,
-    client: Client,
-    role: str = "all",
-    secrets: EnvironmentSecrets | None = None,
-    telemetry: "Telemetry | None" = None,
+    settings: Settings, client: Client, role: str, secrets: EnvironmentSecrets, telemetry: "Telemetry | None" = None
 ) -> AsyncIterator[None]:
     """Poll in this process, in the given role, until the block ends; then drain."""
     version = deployment_of(settings)
-    async with activity_workers(settings, client, role, secrets, telemetry=telemetry, version=version):
-        if role not in ("all", "workflow"):
-            yield
-            return
-        async with Worker(
-            client,
-            task_queue=settings.queue,
-            plugins=[WorkflowPlugin()],
-            interceptors=update_guards(settings),
-            max_cached_workflows=500,
-            sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
-            no_remote_activities=True,
-            deployment_config=version,
-        ):
-            yield
-
-
-@contextlib.asynccontextmanager
-async def activity_workers(
-    settings: Settings,
-    client: Client,
-    role: str,
-    secrets: EnvironmentSecrets | None = None,
-    *,
-    queue: str = "",
-    telemetry: "Telemetry | None" = None,
-    version: WorkerDeploymentConfig | None = None,
-) -> AsyncIterator[None]:
-    """Poll the queues of the activities that belong to the role, until the block ends; then drain.
-
-    They are derived from `queue`, where that is not the tenant's own.
-    What is polled as a version, only runs on that version reach.
-    """
-    build_schemas()
     async with contextlib.AsyncExitStack() as exits:
-        queue = queue or settings.queue
-        secrets = secrets or EnvironmentSecrets(os.environ, settings.home)
-        await asyncio.to_thread(secrets.learn)
-        artifacts = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
-        built: list[Worker] = []
-        overrides = _overrides(settings, exits) if role != "workflow" else None
-        policing = Policing(operators_policy(settings.policy), lambda: granted_hosts(settings.home))
-        if role in ("all", "browser"):
-            built += await _browser_workers(
-                settings,
+        context = WorkerContext(
+            settings, client, secrets, exits, queue=settings.queue, version=version, telemetry=telemetry
+        )
+        await start_activity_workers(context, role)
+        if role in ("all", "workflow"):
+            workflow_worker = Worker(
                 client,
-                artifacts,
-                secrets=secrets,
-                overrides=overrides,
-                policing=policing,
-                telemetry=telemetry,
-                exits=exits,
-                queue=queue,
-                version=version,
+                task_queue=settings.queue,
+                plugins=[WorkflowPlugin()],
+                interceptors=update_guards(settings),
+                max_cached_workflows=500,
+                sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
+                no_remote_activities=True,
+                deployment_config=version,
             )
-        if role in ("all", "model"):
-            built.append(
-                _model_worker(
-                    settings,
-                    client,
-                    artifacts,
-                    secrets,
-                    overrides=overrides,
-                    policing=policing,
-                    exits=exits,
-                    queue=queue,
-                    version=version,
-                )
-            )
-        for worker in built:
-            await exits.enter_async_context(worker)
+            await exits.enter_async_context(workflow_worker)
         yield
 
 
-def _model_worker(
-    settings: Settings,
-    client: Client,
-    artifacts: ArtifactStore,
-    secrets: EnvironmentSecrets,
-    *,
-    overrides: CachedOverrides | None,
-    policing: Policing,
-    exits: contextlib.AsyncExitStack,
-    queue: str,
-    version: WorkerDeploymentConfig | None,
-) -> Worker:
-    executor = ModelExecutor(
-        settings.model,
-        base_url=settings.model_base_url,
-        timeout_s=settings.model_timeout_s,
-        price=settings.model_price,
-    )
-    exits.push_async_callback(executor.close)
-    plans, labels = settings.goal_planner, settings.labeller
-    planner = ModelPlanner(plans.model, base_url=plans.base_url, timeout_s=plans.timeout_s, price=plans.price)
-    exits.push_async_callback(planner.close)
-    prober = ModelProber(
-        settings.planner_model,
-        base_url=settings.planner_model_base_url,
-        timeout_s=plans.timeout_s,
-        price=settings.planner_model_price,
-    )
-    exits.push_async_callback(prober.close)
-    chooser = None
-    if settings.model:
-        chooser = ModelSkillChooser(
-            settings.model,
-            base_url=settings.model_base_url,
-            timeout_s=settings.model_timeout_s,
-            price=settings.model_price,
-        )
-        exits.push_async_callback(chooser.close)
-    labeller = ModelLabeller(labels.model, base_url=labels.base_url, timeout_s=labels.timeout_s, price=labels.price)
-    exits.push_async_callback(labeller.close)
-    redis = open_redis(_redis_url(settings), client_name="replaywright-model")
-    exits.push_async_callback(redis.aclose)
-    signer = signer_of(settings)
-    store = RedisStepStore(redis, signer=signer)
+async def start_activity_workers(context: WorkerContext, role: str) -> None:
+    """Poll the queues of the activities that belong to the role."""
+    build_schemas()
+    await asyncio.to_thread(context.secrets.learn)
+    built: list[Worker] = []
+    if role in ("all", "browser"):
+        built += await _browser_workers(context)
+    if role in ("all", "model"):
+        built.append(_model_worker(context))
+    for worker in built:
+        await context.exits.enter_async_context(worker)
+
+
+# ------------------------------------------------------------------------------------------ role: model
+
+
+def _model_worker(context: WorkerContext) -> Worker:
+    settings, secrets, artifacts = context.settings, context.secrets, context.artifacts
+
+    def asked(kind: type[_Role], chosen: ModelSettings) -> _Role:
+        adapter = kind(chosen.model, base_url=chosen.base_url, timeout_s=chosen.timeout_s, price=chosen.price)
+        context.exits.push_async_callback(adapter.close)
+        return adapter
+
+    planner = asked(ModelPlanner, settings.goal_planner)
+    chooser = asked(ModelSkillChooser, settings.executor) if settings.model else None
+    redis = context.redis("replaywright-model")
+    store = RedisStepStore(redis, signer=context.signer)
+    kept, recalls = RedisSkills(redis, signer=context.signer), RedisRecalls(redis)
     goals = GoalActivities(
-        labeller, planner, artifacts, secrets, store, policing=policing, languages=settings.phrase_languages
+        asked(ModelLabeller, settings.labeller),
+        planner,
+        artifacts,
+        secrets,
+        store,
+        policing=context.policing,
+        languages=settings.phrase_languages,
     )
-    kept = RedisSkills(redis, signer=signer)
-    skills = SkillActivities(kept, secrets, RedisRecalls(redis), _context())
-    recalling = RecallActivities(kept, RedisRecalls(redis), store, chooser, redact=secrets.redact, context=_context())
-    return Worker(
-        client,
-        task_queue=model_queue(queue),
-        activities=[
-            ModelActivities(executor, artifacts, overrides, store).propose_target,
-            PlanActivities(planner, artifacts, store, policing).revise_plan,
-            ProbeProposals(prober, artifacts, store).propose_probe,
-            recalling.recall,
-            goals.label_goal,
-            goals.plan_goal,
-            skills.claim_goal,
-            skills.release_goal,
-            skills.judge_recall,
-            skills.learn_skill,
-        ],
-        max_concurrent_activities=20,
-        max_heartbeat_throttle_interval=BEAT_FLUSH,
-        deployment_config=version,
-    )
+    skills = SkillActivities(kept, secrets, recalls, _skill_context())
+    recalling = RecallActivities(kept, recalls, store, chooser, redact=secrets.redact, context=_skill_context())
+    executor = asked(ModelExecutor, settings.executor)
+    activities: list[Callable[..., Any]] = [
+        ModelActivities(executor, artifacts, context.overrides, store).propose_target,
+        PlanActivities(planner, artifacts, store, context.policing).revise_plan,
+        ProbeProposals(asked(ModelProber, settings.prober), artifacts, store).propose_probe,
+        recalling.recall,
+        goals.label_goal,
+        goals.plan_goal,
+        skills.claim_goal,
+        skills.release_goal,
+        skills.judge_recall,
+        skills.learn_skill,
+    ]
+    return context.worker(model_queue(context.queue), activities, MODEL_ACTIVITIES, version=context.version)
 
 
-def _context() -> SkillContext:
-    """How keepers open browsers: under what circumstances skills are learned here."""
+def _skill_context() -> SkillContext:
+    """Return the circumstances under which skills are learned here: those in which keepers open browsers."""
     usual = {name: field.default for name, field in KeeperOptions.model_fields.items()}
     return SkillContext(viewport=f"{usual['window_width']}x{usual['window_height']}", locale=usual["lang"])
 
@@ -357,167 +365,162 @@ def _redis_url(settings: Settings) -> str:
     return settings.redis_url or "redis://localhost:6379"
 
 
+# ---------------------------------------------------------------------------------------- role: browser
+
+
 def store_proof(settings: Settings, exits: contextlib.AsyncExitStack) -> Callable[[], Awaitable[None]]:
-    """Comes back when the store has answered: what leases are renewed for. On a connection that no step waits for."""
+    """Return a check that the store answers, for which leases are renewed, on a connection that no step waits for."""
     redis = open_redis(_redis_url(settings), client_name="replaywright-leases", read_timeout_s=PROOF_S)
     exits.push_async_callback(redis.aclose)
     return partial(ping, redis)
 
 
-def _overrides(settings: Settings, exits: contextlib.AsyncExitStack) -> CachedOverrides:
-    redis = open_redis(_redis_url(settings), client_name="replaywright-overrides")
-    exits.push_async_callback(redis.aclose)
-    folder = settings.overrides_folder
-    overrides = CachedOverrides(
-        RedisOverrides(redis, signer=signer_of(settings)), lambda: rules_in(folder), shipped_rules()
-    )
-    exits.push_async_callback(overrides.close)
-    return overrides
-
-
-async def _browser_workers(
-    settings: Settings,
-    client: Client,
-    artifacts: ArtifactStore,
-    *,
-    secrets: EnvironmentSecrets,
-    overrides: CachedOverrides | None,
-    policing: Policing,
-    telemetry: "Telemetry | None",
-    exits: contextlib.AsyncExitStack,
-    queue: str,
-    version: WorkerDeploymentConfig | None,
-) -> list[Worker]:
-    redis = open_redis(_redis_url(settings))
-    exits.push_async_callback(redis.aclose)
+async def _browser_workers(context: WorkerContext) -> list[Worker]:
+    redis = context.redis()
     watch = StoreWatch(redis)
     await watch.look()
-    looking = asyncio.create_task(watch.keep_looking())
-    exits.callback(looking.cancel)
-    signer = signer_of(settings)
-    store = RedisStepStore(redis, signer=signer, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
-    sessions_dir = settings.home / "sessions"
-    browsers = ChromiumBrowsers(
-        upload_roots=settings.upload_folders,
-        custom=custom_predicates(),
+    context.run(watch.keep_looking())
+    keepers, attachments = await _browsers(context, nodes_of(redis))
+    context.run(keep_within_limits(context.settings, context.client, redis))
+    store = RedisStepStore(redis, signer=context.signer, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
+    queue, version = context.queue, context.version
+    own_queue = f"{queue}-worker-{uuid.uuid4().hex[:12]}"
+    of_host = host_queue(queue, host_name(), _build_of(version))
+    sessions = SessionActivities(
+        keepers, attachments, store, queue=own_queue, host_queue=of_host, policing=context.policing
     )
-    exits.push_async_callback(browsers.close)
+    activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions)
+    most = context.settings.max_browsers or most_places()
+    # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
+    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
+    return [
+        context.worker(own_queue, activities.of_worker(), most * 2),
+        context.worker(of_host, activities.of_host(), most),
+        context.worker(browser_queue(queue), activities.shared(), OPENED_AT_ONCE, version=version),
+        context.worker(batch_queue(queue), activities.of_batches(), BATCH_ACTIVITIES, version=version),
+    ]
+
+
+async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int]]) -> tuple[LocalKeepers, Attachments]:
+    """Clean up after dead keepers, and prepare for new ones and for the browsers that are attached to."""
+    settings, sessions_dir = context.settings, context.settings.home / "sessions"
+    browsers = ChromiumBrowsers(upload_roots=settings.upload_folders, custom=custom_predicates())
+    context.exits.push_async_callback(browsers.close)
     _, executable, _ = await asyncio.gather(
         asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(_executable, settings), browsers.start()
     )
-    keepers = LocalKeepers(
-        sessions_dir,
-        executable,
+    options = KeeperOptions(
+        executable=str(executable),
+        network=NetworkPolicy(own=own_services(settings, redis_nodes), own_networks=settings.networks_of_own),
         headless=settings.headless,
-        sandbox=settings.chromium_sandbox,
-        limit=settings.max_browsers,
-        own=own_services(settings, nodes_of(redis)),
-        own_networks=settings.networks_of_own,
+        no_sandbox=not settings.chromium_sandbox,
         remote=_remote(settings),
-        spares=settings.spare_browsers or 0,
         owner=owner_in(os.environ),
     )
-    exits.push_async_callback(keepers.spares.close)
-    sparing = asyncio.create_task(keepers.spares.keep())
-    exits.callback(sparing.cancel)
+    keepers = LocalKeepers(sessions_dir, options, limit=settings.max_browsers, spares=settings.spare_browsers or 0)
+    context.exits.push_async_callback(keepers.spares.close)
+    context.run(keepers.spares.keep())
     attachments = Attachments(keepers, browsers)
-    exits.push_async_callback(attachments.drop_all)
-    if telemetry is not None:
-        exits.callback(telemetry.watch_browsers(lambda: attachments.count))
-    reaping = asyncio.create_task(_keep_reaping(sessions_dir))
-    exits.callback(reaping.cancel)
-    leases = asyncio.create_task(attachments.keep_leases(store_proof(settings, exits)))
-    exits.callback(leases.cancel)
-    retention = asyncio.create_task(keep_within_limits(settings, client, redis))
-    exits.callback(retention.cancel)
-    queues = (
-        f"{queue}-worker-{uuid.uuid4().hex[:12]}",
-        host_queue(queue, host_name(), _build_of(version)),
-        browser_queue(queue),
-    )
-    sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1], policing=policing)
-    codes = RedisCodes(redis)
-    starts = TemporalStarts(client, signer, RedisFirstStarts(redis))
-    vault = Vault(secrets, starts, settings.starts_rule)
-    actions = Actions(
-        attachments,
-        store,
-        artifacts,
-        vault,
-        overrides,
-        pictures=settings.planner_pictures,
-        checkpoint_pause_s=CHECKPOINT_PAUSE_S,
-        codes=codes,
-        policing=policing,
-    )
-    effects = EffectActivities(attachments, store, secrets, policing)
-    stopping = StopActivities(attachments, store)
-    skipping = Skipping(actions, attachments)
-    knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures, policing)
-    notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
-    people = PersonActivities(attachments, artifacts, secrets, codes, notices)
-    checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
-    lending = LendActivities(keepers, attachments, store, artifacts, secrets)
-    of_skills = SkillRunActivities(RedisSkills(redis, signer=signer))
-    own: list[Callable[..., Any]] = [
-        *actions.activities(),
-        skipping.decide,
-        checkpoints.take_checkpoint,
-        checkpoints.restore_checkpoint,
-        checkpoints.check_checkpoint,
-        effects.resolve_step,
-        stopping.stop_step,
-        ListenActivities(attachments, store, secrets, limit_ms=settings.listen_ms).listen,
-        ProbeTrials(attachments, store, policing).try_probe,
-        knowledge.finish_run,
-        LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,
-        FitActivities(attachments, artifacts, secrets).fits,
-        people.look,
-        sessions.open_session,
-        sessions.recover_session,
-        sessions.close_session,
-        lending.lend,
-        lending.take_back,
-        TakeOverActivities(actions, attachments).handed_back,
-    ]
-    shared: list[Callable[..., Any]] = [
-        sessions.open_session,
-        sessions.recover_session,
-        effects.settle_step,
-        stopping.stop_step,
-        people.key,
-        people.notify,
-        skipping.leave_out,
-        knowledge.finish_run,
-        PolicyActivities(policing, vault, store).check_policy,
-        ResumeActivities(store).resume_run,
-        of_skills.newest_version,
-        of_skills.note_skill_run,
-        SteerActivities(store).note,
-    ]
-    batches = BatchActivities(artifacts, RedisRowEnds(redis), starts)
-    most = settings.max_browsers or most_places()
-    # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
-    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/internals/adr/0007).
-    batching: list[Callable[..., Any]] = [batches.read_rows, batches.note_rows, batches.watch_rows]
-    served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
-        (queues[0], own, most * 2, None),
-        (queues[1], [sessions.recover_session, sessions.close_session, stopping.stop_step], most, None),
-        (queues[2], shared, OPENED_AT_ONCE, version),
-        (batch_queue(queue), batching, BATCH_ACTIVITIES, version),
-    )
-    return [
-        Worker(
-            client,
-            task_queue=name,
-            activities=activities,
-            max_concurrent_activities=places,
-            graceful_shutdown_timeout=timedelta(seconds=30),
-            max_heartbeat_throttle_interval=BEAT_FLUSH,
-            deployment_config=polled_as,
+    context.exits.push_async_callback(attachments.drop_all)
+    if context.telemetry is not None:
+        context.exits.callback(context.telemetry.watch_browsers(lambda: attachments.count))
+    context.run(_keep_reaping(sessions_dir))
+    context.run(attachments.keep_leases(store_proof(settings, context.exits)))
+    return keepers, attachments
+
+
+class BrowserActivities:
+    """Activities of the role `browser`, by the queue that they are served on."""
+
+    def __init__(
+        self,
+        context: WorkerContext,
+        redis: Redis,
+        store: RedisStepStore,
+        keepers: LocalKeepers,
+        attachments: Attachments,
+        *,
+        sessions: SessionActivities,
+    ) -> None:
+        settings, secrets, artifacts, policing = context.settings, context.secrets, context.artifacts, context.policing
+        codes = RedisCodes(redis)
+        starts = TemporalStarts(context.client, context.signer, RedisFirstStarts(redis))
+        self._store, self._attachments, self._sessions = store, attachments, sessions
+        self._policing, self._pictures, self._listen_ms = policing, settings.planner_pictures, settings.listen_ms
+        self._artifacts, self._secrets = artifacts, secrets
+        self._vault = Vault(secrets, starts, settings.starts_rule)
+        self._actions = Actions(
+            attachments,
+            store,
+            artifacts,
+            self._vault,
+            context.overrides,
+            pictures=settings.planner_pictures,
+            checkpoint_pause_s=CHECKPOINT_PAUSE_S,
+            codes=codes,
+            policing=policing,
         )
-        for name, activities, places, polled_as in served
-    ]
+        notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
+        self._checkpoints = CheckpointActivities(attachments, self._actions.checkpoints, secrets)
+        self._effects = EffectActivities(attachments, store, secrets, policing)
+        self._knowledge = KnowledgeActivities(attachments, store, secrets, self._actions.failures, policing)
+        self._lending = LendActivities(keepers, attachments, store, artifacts, secrets)
+        self._people = PersonActivities(attachments, artifacts, secrets, codes, notices)
+        self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer))
+        self._skipping = Skipping(self._actions, attachments)
+        self._stopping = StopActivities(attachments, store)
+        self._batches = BatchActivities(artifacts, RedisRowEnds(redis), starts)
+
+    def of_worker(self) -> list[Callable[..., Any]]:
+        """Activities that need the browsers attached to this process."""
+        attachments, store, secrets = self._attachments, self._store, self._secrets
+        return [
+            *self._actions.activities(),
+            self._skipping.decide,
+            self._checkpoints.take_checkpoint,
+            self._checkpoints.restore_checkpoint,
+            self._checkpoints.check_checkpoint,
+            self._effects.resolve_step,
+            self._stopping.stop_step,
+            ListenActivities(attachments, store, secrets, limit_ms=self._listen_ms).listen,
+            ProbeTrials(attachments, store, self._policing).try_probe,
+            self._knowledge.finish_run,
+            LookActivities(attachments, self._artifacts, secrets, pictures=self._pictures).look,
+            FitActivities(attachments, self._artifacts, secrets).fits,
+            self._people.look,
+            self._sessions.open_session,
+            self._sessions.recover_session,
+            self._sessions.close_session,
+            self._lending.lend,
+            self._lending.take_back,
+            TakeOverActivities(self._actions, attachments).handed_back,
+        ]
+
+    def of_host(self) -> list[Callable[..., Any]]:
+        """Activities that any worker of this host can do for a session."""
+        return [self._sessions.recover_session, self._sessions.close_session, self._stopping.stop_step]
+
+    def shared(self) -> list[Callable[..., Any]]:
+        """Activities that any worker can do."""
+        return [
+            self._sessions.open_session,
+            self._sessions.recover_session,
+            self._effects.settle_step,
+            self._stopping.stop_step,
+            self._people.key,
+            self._people.notify,
+            self._skipping.leave_out,
+            self._knowledge.finish_run,
+            PolicyActivities(self._policing, self._vault, self._store).check_policy,
+            ResumeActivities(self._store).resume_run,
+            self._skills.newest_version,
+            self._skills.note_skill_run,
+            SteerActivities(self._store).note,
+        ]
+
+    def of_batches(self) -> list[Callable[..., Any]]:
+        """Activities of batches."""
+        return [self._batches.read_rows, self._batches.note_rows, self._batches.watch_rows]
 
 
 def _build_of(version: WorkerDeploymentConfig | None) -> str | None:
@@ -531,7 +534,7 @@ def _remote(settings: Settings) -> RemoteBrowser | None:
 
 
 def _executable(settings: Settings) -> Path:
-    """The Chromium to start; none is looked for where one runs already."""
+    """Return the Chromium to start; none is looked for where one runs already."""
     return Path() if settings.browser_endpoint is not None else find_chromium(settings.chromium).path
 
 
@@ -593,7 +596,7 @@ async def _poll(  # noqa: PLR0917 - parts of one process
 
 
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes the worker's event loop: uvloop, which takes a tenth off its processor time in a replay.
+    """Return the factory of the worker's event loop: uvloop, which takes a tenth off its processor time in a replay.
 
     None, and so asyncio's own, where it is not installed, as there is no wheel for the platform.
     """

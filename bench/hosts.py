@@ -52,10 +52,11 @@ from replaywright.stack import Child, free_port, start_child
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import new_key
 from replaywright.stack.processes import leave
-from replaywright.stack.redis import ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import provide_redis, start_redis
 from replaywright.stack.services import settings_environment
-from replaywright.stack.temporal import provide_temporal, start_temporal
+from replaywright.stack.temporal import DevServer, provide_temporal
 from replaywright.stack.temporal_client import connect_client
+from tests.raw_redis import ask_redis
 
 WORKING = ("north", "south")
 PLACES = 2
@@ -92,11 +93,9 @@ class Estate:
         await self.hosts.start()
         services = self.hosts.folder / "services"
         services.mkdir()
-        temporal = await start_temporal(
-            (await provide_temporal(services)).path,
-            log=services / "temporal.log",
-            ip=EVERYWHERE,
-        )
+        temporal = await DevServer(
+            (await provide_temporal(services)).path, log=services / "temporal.log", ip=EVERYWHERE
+        ).start()
         self.exits.push_async_callback(temporal.child.stop)
         log, port = services / "redis.log", free_port()
         redis = await start_redis(provide_redis().path, folder=services / "redis", log=log, port=port)

@@ -61,17 +61,17 @@ name is that of a model without a provider, which pydantic-ai tells by the model
 
 
 def for_server(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables for Temporal, Redis and every other program that needs no setting and no secret."""
+    """Return variables for Temporal, Redis and every other program that needs no setting and no secret."""
     return {name: value for name, value in environ.items() if name in _PLAIN or name.startswith(_PLAIN_PREFIXES)}
 
 
 def for_browser(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables for a keeper, its Chromium and the driver of Playwright: the same, and where the screen is."""
+    """Return variables for a keeper, its Chromium and the driver of Playwright: those of a server, and the display."""
     return for_server(environ) | {name: environ[name] for name in _BROWSER if name in environ}
 
 
 def for_worker(role: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables for a worker of this role.
+    """Return variables for a worker of this role.
 
     Values of secrets are for `browser`, keys of the configured models' providers for `model`, both for `all`; a worker
     for `workflow` gets neither.
@@ -91,7 +91,7 @@ def for_worker(role: str, environ: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def for_command(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables for a secret command or the notify command: those of a server, and those that the operator names."""
+    """Return variables for secret commands and the notify command: a server's, and those that the operator names."""
     return for_server(environ) | _named(environ)
 
 
@@ -111,7 +111,7 @@ def _named(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _provider_prefixes(environ: Mapping[str, str]) -> Iterator[str]:
-    """Prefixes of the variables that the libraries of the configured models' providers read."""
+    """Yield prefixes of the variables that the libraries of the configured models' providers read."""
     for variable in _MODEL_VARIABLES:
         if not (model := environ.get(variable, "")):
             continue

@@ -36,7 +36,7 @@ class ReplaywrightError(Exception):
 
 
 class InputInvalid(ReplaywrightError):
-    """What the user wrote is wrong; the message names place, value and remedy."""
+    """Input of the user is wrong; the message names place, value and remedy."""
 
 
 class RunExists(InputInvalid):
@@ -48,7 +48,7 @@ class SettingsInvalid(ReplaywrightError):
 
 
 class SealBroken(ReplaywrightError):
-    """What is encrypted cannot be read here: its key is not known, or it was altered."""
+    """Encrypted data cannot be read here: its key is not known, or it was altered."""
 
 
 class SecretMissing(ReplaywrightError):
@@ -63,7 +63,7 @@ class PolicyBlocked(ReplaywrightError):
         self.rule = rule
         """Its name, such as `policy 'back-office': actions.deny`."""
         self.dispatched = dispatched
-        """Whether input may have reached the page. False is a promise; True is not."""
+        """Input may have reached the page. False is a promise; True is not."""
 
 
 class StackFailed(ReplaywrightError):
@@ -98,7 +98,7 @@ class SessionLost(ReplaywrightError):
     """The live browser of this run is gone, or no longer ours."""
 
     untouched = False
-    """Whether the step that noticed it had certainly not given any input yet."""
+    """The step that noticed it had certainly not given any input yet."""
 
 
 class Fenced(SessionLost):
@@ -119,7 +119,7 @@ class DoneElsewhere(ReplaywrightError):
     def __init__(self, fingerprint: str) -> None:
         super().__init__(f"the same act was intended as step {fingerprint[:12]}")
         self.fingerprint = fingerprint
-        """Of the step that has the act."""
+        """Fingerprint of the step that has the act."""
 
 
 class KeeperUnavailable(SessionLost):
@@ -138,7 +138,7 @@ class ActionFailed(ReplaywrightError):
         self.reason = reason
         """A short code: `timeout`, `detached`, `not_editable`, `no_such_option`, `navigation_failed`, …"""
         self.dispatched = dispatched
-        """Whether input may have reached the page. False is a promise; True is not."""
+        """Input may have reached the page. False is a promise; True is not."""
 
 
 class ModelFailed(ReplaywrightError):
@@ -155,7 +155,7 @@ class ModelRateLimited(ModelFailed):
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
-        """What the provider said in `Retry-After`; None when it did not say."""
+        """Value of `Retry-After`; None when the provider sent none."""
 
 
 class ModelUnavailable(ModelFailed):

@@ -1,4 +1,4 @@
-"""What other installed distributions add: predicates of the user's own, as entry points."""
+"""Extensions by other installed distributions: predicates of the user's own, as entry points."""
 
 from importlib.metadata import EntryPoint, entry_points
 
@@ -29,8 +29,8 @@ def _loaded(point: EntryPoint) -> CustomPredicate:
     try:
         loaded = point.load()
     except Exception as exc:
-        said = f"{type(exc).__name__}: {exc}"
-        raise StackFailed(f"the predicate {point.name!r} ({point.value}) cannot be loaded: {said}; {remedy}") from exc
+        reason = f"{type(exc).__name__}: {exc}"
+        raise StackFailed(f"the predicate {point.name!r} ({point.value}) cannot be loaded: {reason}; {remedy}") from exc
     if not callable(loaded):
         raise StackFailed(f"the predicate {point.name!r} ({point.value}) is no function; {remedy}")
     predicate: CustomPredicate = loaded

@@ -28,21 +28,21 @@ POINTS = (
     "resolving",
     "proposing",
 )
-"""Of a step. start: nothing done; located: ready for input; armed: the gate holds, no intent; intended: intent written;
-given: the input has landed; held: bytes wait at the gate; dispatched: the ledger lets them go, the gate does not know;
-permitted: the gate lets them go; acted: the action ran, nothing recorded; recorded: outcome written; returned: the
-activity is over, Temporal not told; resolving: the attempt in doubt is fenced, nothing is decided; proposing: the model
-has answered, Temporal not told."""
+"""Points of a step. start: nothing done; located: ready for input; armed: the gate holds, no intent; intended: intent
+written; given: the input has landed; held: bytes wait at the gate; dispatched: the ledger releases them, the gate does
+not know; permitted: the gate releases them; acted: the action ran, nothing recorded; recorded: outcome written;
+returned: the activity has ended, Temporal does not know; resolving: the attempt in doubt is fenced, nothing is decided;
+proposing: the model has answered, Temporal does not know."""
 RUN_POINTS = ("opening", "adopting", "rebuilding", "answering", "promoting")
-"""Of a run. opening: a browser is there, Temporal not told; adopting: attached to the live browser, Temporal not told;
-rebuilding: another browser is there, nothing is restored; answering: the ledger has told what was done, Temporal not
-told; promoting: verified, nothing learned is active yet."""
+"""Points of a run. opening: a browser is there, Temporal does not know; adopting: attached to the live browser,
+Temporal does not know; rebuilding: another browser is there, nothing is restored; answering: the ledger has answered,
+Temporal does not know; promoting: verified, nothing learned is active yet."""
 
 _sequence: ContextVar[int] = ContextVar("sequence", default=-1)
 
 
 def enter(sequence: int) -> None:
-    """From now on this task is about that step: points below know no steps."""
+    """Make this the step of the current task: points below know no steps."""
     _sequence.set(sequence)
 
 

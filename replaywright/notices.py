@@ -1,4 +1,4 @@
-"""Telling people that a run waits for them, by a command of the operator's."""
+"""Notices to people that a run waits for them, by a command of the operator's."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from replaywright.errors import NoticeFailed
 
 LIMIT_S = 30.0
 """For the command to end."""
-_SAID_LIMIT = 300
+_EXCERPT_LIMIT = 300
 """Characters of what it writes on standard error that are told."""
 
 
@@ -48,7 +48,7 @@ class CommandNotices:
             raise NoticeFailed(f"the notify command {name!r} cannot be started: {exc.strerror or exc}") from exc
         try:
             async with asyncio.timeout(LIMIT_S):
-                _, said = await process.communicate(notice.encode())
+                _, errors = await process.communicate(notice.encode())
         except TimeoutError as exc:
             raise NoticeFailed(f"the notify command {name!r} has not ended within {LIMIT_S:g} s") from exc
         finally:
@@ -57,5 +57,5 @@ class CommandNotices:
                     process.kill()
                 await process.wait()
         if process.returncode:
-            told = said.decode(errors="replace").strip()[:_SAID_LIMIT]
-            raise NoticeFailed(f"the notify command {name!r} ended with status {process.returncode}: {told}")
+            excerpt = errors.decode(errors="replace").strip()[:_EXCERPT_LIMIT]
+            raise NoticeFailed(f"the notify command {name!r} ended with status {process.returncode}: {excerpt}")

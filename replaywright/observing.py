@@ -1,4 +1,4 @@
-"""What is told to whoever measures, by those who know it; like a log, it costs nothing where nobody listens.
+"""Events for whoever measures; like a log, they cost nothing where nobody listens.
 
 Adapters and workflows say what happened, in their own words; `replaywright.telemetry` makes metrics and spans of it.
 A composition root says who listens, once for its process. Without that, nobody does.
@@ -14,11 +14,11 @@ from typing import Final, Literal, Protocol
 from replaywright.domain.run.runs import Usage
 
 RecoveryKind = Literal["adopted", "rebuilt", "failed"]
-"""How a lost browser came back: alive, as a new one that was brought there, or not at all."""
+"""Recovery of a lost browser: adopted alive, rebuilt as a new one, or failed."""
 
 
 StepEnd = Literal["done", "failed", "blocked", "skipped", "replaced", "cancelled"]
-"""How a step of the plan ended, all in all."""
+"""Final outcome of a step of the plan."""
 
 
 class Observer(Protocol):
@@ -49,7 +49,7 @@ _listening: list[Observer] = [_Nobody()]
 
 
 def observer() -> Observer:
-    """Who is told now."""
+    """Return the current observer."""
     return _listening[-1]
 
 
@@ -74,7 +74,7 @@ span: ContextVar[str] = ContextVar("replaywright_span", default="")
 
 @dataclass(frozen=True)
 class Spanned:
-    """Something that a workflow was busy with, when it is over."""
+    """Span of a workflow that has ended."""
 
     parent: str
     """`traceparent` of what it is a part of; empty where that is the run itself."""
@@ -112,7 +112,7 @@ Tell = Callable[[Told], None]
 
 
 def child_of(traceparent: str, mark: str) -> str:
-    """The `traceparent` of a part of that span: the same wherever, and however often, it is computed.
+    """Return the `traceparent` of a part of that span: the same wherever, and however often, it is computed.
 
     A workflow is computed again after every loss; what it gives to activities as their parent must not change with it.
     """

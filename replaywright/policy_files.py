@@ -11,7 +11,7 @@ SETTING = "REPLAYWRIGHT_POLICY"
 
 
 def read_policy(path: str) -> Policy:
-    """The policy in this YAML file; `-` is standard input.
+    """Read the policy in this YAML file; `-` is standard input.
 
     Raises:
         InputInvalid: one line with file, line or field, and what was expected.
@@ -22,7 +22,7 @@ def read_policy(path: str) -> Policy:
 
 
 def operators_policy(path: Path | None) -> Policy | None:
-    """What the setting names; None where nobody has written one.
+    """Read the policy that the setting names; None where it names none.
 
     Raises:
         InputInvalid: it names no file, or one that is wrong. A worker without the policy that was meant would do what

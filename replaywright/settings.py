@@ -11,7 +11,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, cast
@@ -176,7 +176,7 @@ def default_home(environment: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """How one of the models is reached."""
+    """Address, limit and price of one of the models."""
 
     model: str | None
     base_url: str | None
@@ -189,7 +189,7 @@ _PLAN_TAKES = 4 / 3
 
 
 class Settings(BaseSettings):
-    """What a process needs to know about its surroundings."""
+    """Settings of a process."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -430,7 +430,7 @@ class Settings(BaseSettings):
 
     @property
     def starts_rule(self) -> UnsignedStarts:
-        """What becomes of a start without a MAC."""
+        """Rule for a start without a MAC."""
         return self.unsigned_starts or (UnsignedStarts.TRUST if self.unsigned else UnsignedStarts.NO_SECRETS)
 
     @property
@@ -450,24 +450,32 @@ class Settings(BaseSettings):
         return address if self.tenant == DEFAULT_TENANT else f"{address.rstrip('/')}/tenants/{self.tenant}"
 
     @property
+    def executor(self) -> ModelSettings:
+        """Model that chooses targets and skills."""
+        return ModelSettings(self.model, self.model_base_url, self.model_timeout_s, self.model_price)
+
+    @property
+    def prober(self) -> ModelSettings:
+        """Model that proposes probes; none where no planner is named."""
+        timeout_s = self.model_timeout_s * _PLAN_TAKES
+        return ModelSettings(self.planner_model, self.planner_model_base_url, timeout_s, self.planner_model_price)
+
+    @property
     def goal_planner(self) -> ModelSettings:
         """The model that plans; the executor's where no other is named. A plan takes longer than a choice."""
-        timeout_s = self.model_timeout_s * _PLAN_TAKES
-        if self.planner_model is None:
-            return ModelSettings(self.model, self.model_base_url, timeout_s, self.model_price)
-        return ModelSettings(self.planner_model, self.planner_model_base_url, timeout_s, self.planner_model_price)
+        return self.prober if self.planner_model else replace(self.executor, timeout_s=self.prober.timeout_s)
 
     @property
     def labeller(self) -> ModelSettings:
         """The model that labels goals; the executor's where no other is named."""
-        if self.labeller_model is None:
-            return ModelSettings(self.model, self.model_base_url, self.labeller_model_timeout_s, self.model_price)
         timeout_s = self.labeller_model_timeout_s
+        if self.labeller_model is None:
+            return replace(self.executor, timeout_s=timeout_s)
         return ModelSettings(self.labeller_model, self.labeller_model_base_url, timeout_s, self.labeller_model_price)
 
     @property
     def overrides_folder(self) -> Path:
-        """Where the files of override rules are, if there are any."""
+        """Folder of the files of override rules."""
         return self.home / "overrides"
 
     @property
@@ -487,12 +495,12 @@ class Settings(BaseSettings):
 
     @property
     def chromium_sandbox(self) -> bool:
-        """Whether Chromium is started with its sandbox."""
+        """Chromium is started with its sandbox."""
         return os.geteuid() != 0 if self.sandbox is None else self.sandbox
 
     @property
     def why_no_sandbox(self) -> str:
-        """Why Chromium is started without its sandbox; empty when it is not."""
+        """Reason why Chromium is started without its sandbox; empty when it is not."""
         if self.chromium_sandbox:
             return ""
         return "REPLAYWRIGHT_SANDBOX is false" if self.sandbox is False else "this is root: use another user"

@@ -21,8 +21,9 @@ import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn
 
 from replaywright.children import write_no_core_files
 from replaywright.keeper.host.tcp_users import NetworkOfNow
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "REPLAYWRIGHT_INTERNAL_UI_KEY"
 """Holds the key, in hexadecimal, from which the token for the UI is derived: arguments can be seen by everybody."""
 GRPC_PORT, UI_PORT = 7233, 8233
-"""Of the server, in the namespace."""
+"""Ports of the server in the namespace."""
 
 _LOOPBACK = "127.0.0.1"
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 _PR_SET_PDEATHSIG = 1
 _BACKLOG = 128
-_HIGH_WATER = 1 << 20
+_PIECE_BYTES = 1 << 18
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -49,7 +50,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""What the UI does not say itself."""
+"""Headers that the UI does not send itself."""
 _HOP_BY_HOP = {b"connection", b"keep-alive", b"host", b"te", b"trailer", b"transfer-encoding", b"upgrade"}
 
 
@@ -71,76 +72,37 @@ def move_apart() -> None:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, up)
 
 
-class _End(asyncio.Protocol):
-    """One of the two connections of a client to the server."""
-
-    def __init__(self) -> None:
-        self.other: _End | None = None
-        self.transport: asyncio.Transport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)  # uvloop's are of no such class
-        self.transport.set_write_buffer_limits(_HIGH_WATER)
-
-    def data_received(self, data: bytes) -> None:
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.write(data)
-
-    def pause_writing(self) -> None:
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.resume_reading()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - of the protocol
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.close()
-
-
-class _Client(_End):
-    """A connection of a process of this user; those of others are closed before anything of them is read."""
-
-    def __init__(self, network: NetworkOfNow, connecting: "set[asyncio.Task[None]]") -> None:
-        super().__init__()
-        self._network = network
-        self._connecting = connecting
-        self._early = bytearray()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        assert self.transport is not None
-        here, there = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
-        if there is None or self._network.user_at(there[:2], here[:2]) not in (os.getuid(), 0):
-            self.transport.abort()
+async def _forward(network: NetworkOfNow, client: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+    """Connect a process of this user with the server; nothing of others reaches it."""
+    here, there = back.get_extra_info("sockname"), back.get_extra_info("peername")
+    try:
+        if there is None or network.user_at(there[:2], here[:2]) not in (os.getuid(), 0):
             return
-        task = asyncio.create_task(self._connect())
-        self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
-
-    async def _connect(self) -> None:
-        assert self.transport is not None
+        server, to_server = await asyncio.open_connection(_LOOPBACK, GRPC_PORT)
+        ways = [asyncio.create_task(_carry(client, to_server)), asyncio.create_task(_carry(server, back))]
         try:
-            _, other = await asyncio.get_running_loop().create_connection(_End, _LOOPBACK, GRPC_PORT)
-        except OSError:  # the server is still starting, or has ended
-            self.transport.abort()
-            return
-        self.other, other.other = other, self
-        if self._early:
-            super().data_received(bytes(self._early))
-        if self.transport.is_closing():
-            self.connection_lost(None)
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            to_server.close()
+    except OSError:
+        pass  # the server is still starting, or has ended
+    except asyncio.CancelledError:
+        pass  # the gate ends; the stream's own callback would report a cancelled handler as an error
+    finally:
+        back.close()
 
-    def data_received(self, data: bytes) -> None:
-        if self.other is None:
-            self._early += data  # for the moment that the other connection takes
-        else:
-            super().data_received(data)
+
+async def _carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await source.read(_PIECE_BYTES):
+            sink.write(data)
+            await sink.drain()
 
 
 def _ui(port: int, key: bytes) -> "ASGIApp":
-    """The UI behind the guard."""
+    """Return the UI behind the guard."""
     # Here and not above: the server starts meanwhile.
     import httpx  # noqa: PLC0415
     from starlette.requests import Request  # noqa: PLC0415
@@ -190,8 +152,7 @@ async def _serve(
 ) -> int:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.terminate)
-    connecting: set[asyncio.Task[None]] = set()
-    forwarding = await loop.create_server(lambda: _Client(network, connecting), sock=grpc)
+    forwarding = await asyncio.start_server(partial(_forward, network), sock=grpc)
     ended = loop.run_in_executor(None, server.wait)
     import uvicorn  # noqa: PLC0415 - as above
 

@@ -1,4 +1,4 @@
-"""Folders that are gone with their process, whatever ends it."""
+"""Temporary folders that are deleted with their process, whatever ends it."""
 
 import contextlib
 import shutil
@@ -24,7 +24,7 @@ More than once, because what the owner has started may write to it for a moment 
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """A new folder that is deleted at the end of the block, or by another process when this one is killed."""
+    """Make a folder that is deleted at the end of the block, or by another process when this one is killed."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     # In a session of its own: what ends the owner's process group does not reach it.
     with subprocess.Popen(

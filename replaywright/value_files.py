@@ -1,4 +1,4 @@
-"""Values that a variable does not hold but names a file for, as Docker, Podman and Kubernetes hand secrets over.
+"""Values in files that variables name, as Docker, Podman and Kubernetes hand secrets over.
 
 `REPLAYWRIGHT_REDIS_URL_FILE=/run/secrets/redis_url` stands for `REPLAYWRIGHT_REDIS_URL`, and so for every setting; the
 keys of model providers keep their names (`OPENAI_API_KEY_FILE`). Messages name variable and file, never a value.
@@ -13,17 +13,17 @@ SUFFIX = "_FILE"
 """Behind the name of a variable: its value is in the file of this name."""
 
 PROVIDER_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-"""Of model providers: their libraries read these variables."""
+"""Keys of model providers: their libraries read these variables."""
 
 CONTAINER_SECRETS = Path("/run/secrets")
-"""Where container runtimes mount secrets, readable by everybody in the container: its only user is the worker's."""
+"""Folder in which container runtimes mount secrets, readable for all in a container that only the worker uses."""
 
 _LIMIT = 65_536
 """Bytes; what is longer is no setting."""
 
 
 def values_in_files(variables: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Variable → content of the file that `<variable>_FILE` names, without one line break at the end.
+    """Return variable → content of the file that `<variable>_FILE` names, without one line break at the end.
 
     Raises:
         SettingsInvalid: the file cannot be read, or is empty; or the variable itself is set, too, to something else.

@@ -9,7 +9,7 @@ from replaywright.errors import InputInvalid
 
 
 def read_bytes(path: str, source: str, limit: int = TASK_LIMIT) -> bytes:
-    """What a file of at most `limit` bytes holds; `-` is standard input. Of a larger one no more is read.
+    """Read a file of at most `limit` bytes; `-` is standard input. Of a larger one no more is read.
 
     Raises:
         InputInvalid: `source` and why it cannot be read.
@@ -30,7 +30,7 @@ def read_bytes(path: str, source: str, limit: int = TASK_LIMIT) -> bytes:
 
 
 def read_text(path: str, source: str, limit: int = TASK_LIMIT) -> str:
-    """The text of a file of at most `limit` bytes; `-` is standard input.
+    """Read the text of a file of at most `limit` bytes; `-` is standard input.
 
     Raises:
         InputInvalid: `source` and why it cannot be read.
@@ -44,7 +44,7 @@ def read_text(path: str, source: str, limit: int = TASK_LIMIT) -> str:
 
 
 def parse_yaml(text: str, source: str, *, as_texts: bool = False) -> Any:
-    """The data in `text`; with `as_texts` every scalar is the text that was written.
+    """Parse `text`; with `as_texts` every scalar is the text that was written.
 
     Raises:
         InputInvalid: `source`, line and column, and what is wrong there.
@@ -55,7 +55,7 @@ def parse_yaml(text: str, source: str, *, as_texts: bool = False) -> Any:
 
 
 def checked(data: Any, source: str) -> Any:
-    """The same data, which people wrote.
+    """Check data that people wrote, and return it.
 
     Raises:
         InputInvalid: `source`, and where it is too deep or holds a text that cannot be stored.
@@ -69,7 +69,7 @@ def checked(data: Any, source: str) -> Any:
 
 
 def _looks_like(data: bytes) -> str:
-    """What else it is, and what to do."""
+    """Describe a known other format, and the remedy."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ", found UTF-16: save it as UTF-8"
     if data.startswith((b"\x1f\x8b", b"PK\x03\x04")):

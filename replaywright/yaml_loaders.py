@@ -38,8 +38,8 @@ class _Bounded(yaml.BaseLoader):
         if anchor is not None:
             self._anchored[anchor] = self._nodes - before
         if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > NUMBER_LIMIT:
-            said = f"a number of {len(node.value)} characters; write at most {NUMBER_LIMIT}, or a text in quotes"
-            raise _wrong(said, event)
+            problem = f"a number of {len(node.value)} characters; write at most {NUMBER_LIMIT}, or a text in quotes"
+            raise _wrong(problem, event)
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -62,15 +62,15 @@ class _TextLoader(_Bounded):
 
 
 def loaded(text: str, source: str, *, as_texts: bool) -> Any:
-    """What `yaml_files.parse_yaml` returns and raises."""
+    """Load YAML; returns and raises as `yaml_files.parse_yaml` does."""
     loader: type[_Bounded] = _TextLoader if as_texts else _StrictLoader
     try:
         return yaml.load(text, Loader=loader)  # noqa: S506  both loaders build plain data only
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        said = shorten(exc.problem or exc.context or "", 2 * SHOWN)
-        raise InputInvalid(f"{source}{place}: not YAML: {said}") from exc
+        problem = shorten(exc.problem or exc.context or "", 2 * SHOWN)
+        raise InputInvalid(f"{source}{place}: not YAML: {problem}") from exc
     except (yaml.YAMLError, ValueError) as exc:  # a character YAML forbids; a date that does not exist
         raise InputInvalid(f"{source}: not YAML: {shorten(' '.join(str(exc).split()), 2 * SHOWN)}") from exc
     except RecursionError as exc:

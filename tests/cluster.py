@@ -7,7 +7,8 @@ from pathlib import Path
 
 from replaywright.errors import StoreUnavailable
 from replaywright.stack.processes import Child, free_port, start_child
-from replaywright.stack.redis import DURABILITY, ask_redis, provide_redis
+from replaywright.stack.redis import DURABILITY, provide_redis
+from tests.raw_redis import ask_redis
 
 SLOTS = 16_384
 NODES = 3

@@ -15,10 +15,11 @@ from temporalio.testing import WorkflowEnvironment
 from replaywright.settings import default_home, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import free_port
-from replaywright.stack.redis import ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import provide_redis, start_redis
 from replaywright.stack.temporal import dev_server_arguments, provide_temporal
 from replaywright.testing.grants import allow_loopback
 from tests.cluster import cluster_of_three
+from tests.raw_redis import ask_redis
 
 settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.chaos.append_only import cut_last_second
 from bench.chaos.lane import Lane, Served
-from replaywright.stack.redis import ask_redis
+from tests.raw_redis import ask_redis
 
 ZOMBIE_S = 20.0
 PARTITION_S = 12.0

@@ -22,15 +22,16 @@ from demo.stage import address_in
 from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.secrets.signing import written_key
 from replaywright.errors import StackFailed
-from replaywright.keeper.host.client import kill_all, list_live, reap
+from replaywright.keeper.host.client import list_live, reap
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import Settings
 from replaywright.stack import Child, free_port, start_child, start_worker, stop_worker
 from replaywright.stack.keyring import new_key
-from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import RedisServer, provide_redis, start_redis
 from replaywright.stack.services import settings_environment
-from replaywright.stack.temporal import TemporalServer, provide_temporal, start_temporal
+from replaywright.stack.temporal import DevServer, TemporalServer, provide_temporal
 from replaywright.testing.grants import allow_loopback
+from tests.raw_redis import ask_redis
 
 FREEZE = "REPLAYWRIGHT_INTERNAL_FREEZE"
 TOGETHER = ("all", "all")
@@ -189,12 +190,12 @@ class Lane:
     async def start_temporal(self) -> None:
         """Start it, or start it again from its file, where it was."""
         earlier: TemporalServer | None = getattr(self, "temporal", None)
-        self.temporal = await start_temporal(
+        self.temporal = await DevServer(
             self._temporal_binary,
             log=self.home / "log" / "temporal.log",
             port=None if earlier is None else int(earlier.address.rpartition(":")[2]),
             database=self.home / "temporal.db",
-        )
+        ).start()
 
     async def model_calls(self) -> int:
         """How often the model was asked so far, by its own count."""
@@ -262,7 +263,12 @@ class Lane:
 
     def kill_browsers(self) -> None:
         """Kill every keeper of this lane and its browser."""
-        kill_all(self.home / "sessions")
+        for session in list_live(self.home / "sessions"):
+            if session.chromium is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(session.chromium.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(session.keeper.pid, signal.SIGKILL)
 
     def end_browsers(self) -> None:
         """Kill them, and clean up after them."""

@@ -1,4 +1,4 @@
-"""How long artifacts are kept: by age, total size and count, the longest unused first.
+"""Retention of artifacts by age, total size and count; the longest unused go first.
 
 A value counts as used when it is put (again) or read. Only a store on local files is kept within limits here: object
 stores have rules of their own for that, which also work while nothing of ours runs.
@@ -14,26 +14,26 @@ from pathlib import Path
 
 DAY_S = 86_400
 PROTECTED_S = DAY_S
-"""What was used within this time is never deleted: a run may be about to read it."""
+"""An artifact that was used within this time is never deleted: a run may be about to read it."""
 DELETED_AT_ONCE = 20_000
 """One round deletes so many at most; the next one goes on."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What may be kept."""
+class RetentionLimits:
+    """Limits of the store."""
 
     age_s: float
     """Since the last use."""
     size_bytes: int
-    """Of all together."""
+    """Total of all artifacts."""
     count: int
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """What one round found and deleted."""
+    """Result of one round."""
 
     count: int = 0
     size_bytes: int = 0
@@ -49,7 +49,9 @@ class _Kept:
     path: Path
 
 
-async def prune(folder: Path, limits: Limits, *, keep: Collection[str], now: float, dry_run: bool = False) -> Pruned:
+async def prune(
+    folder: Path, limits: RetentionLimits, *, keep: Collection[str], now: float, dry_run: bool = False
+) -> Pruned:
     """Delete from the store in `folder` what is over a limit, oldest use first, except `keep` (digests).
 
     Args:
@@ -65,7 +67,7 @@ async def prune(folder: Path, limits: Limits, *, keep: Collection[str], now: flo
     return await asyncio.to_thread(_prune, folder, limits, frozenset(keep), now, dry_run=dry_run)
 
 
-def _prune(folder: Path, limits: Limits, keep: frozenset[str], now: float, *, dry_run: bool) -> Pruned:
+def _prune(folder: Path, limits: RetentionLimits, keep: frozenset[str], now: float, *, dry_run: bool) -> Pruned:
     found = sorted(_files(folder), key=lambda kept: kept.used_at)
     left_count, left_bytes = len(found), sum(kept.size for kept in found)
     count = size = 0
@@ -90,11 +92,11 @@ def _files(folder: Path) -> Iterator[_Kept]:
                 if not _DIGEST.fullmatch(name.removeprefix(".").partition(".")[0]):
                     continue
                 try:
-                    told = path.stat(follow_symlinks=False)
+                    status = path.stat(follow_symlinks=False)
                 except FileNotFoundError:  # another worker was faster
                     continue
-                if stat.S_ISREG(told.st_mode):
-                    yield _Kept(told.st_mtime, told.st_size, path)
+                if stat.S_ISREG(status.st_mode):
+                    yield _Kept(status.st_mtime, status.st_size, path)
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SealBroke
 from replaywright.sealing.files import HEAD_BYTES, SealedFiles, clear_size, is_sealed
 
 PIECE_BYTES = 1024 * 1024
-"""So much of a file is in memory at a time."""
+"""Size of the pieces in which files are read."""
 _HEAD_LIMIT = 64
 """Bytes; the head of an encrypted file is shorter."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -53,11 +53,11 @@ class ArtifactStore:
 
     @property
     def folder(self) -> Path | None:
-        """Where the values are; None when they are not on local files."""
+        """Folder of the values; None when they are not on local files."""
         return Path(self._root) if isinstance(self._files, LocalFileSystem) else None
 
     def path_of(self, digest: str) -> str:
-        """Where the value with this digest is, or would be: a path on local files, else an address.
+        """Return the place of the value with this digest, there or not: a path on local files, else an address.
 
         Raises:
             ArtifactMissing: that is no digest.
@@ -67,7 +67,7 @@ class ArtifactStore:
         return str(self._path(digest) if self.folder else self._files.unstrip_protocol(self._path(digest)))
 
     async def size(self, digest: str) -> int | None:
-        """Bytes of the value with this digest; None when it is not there (any more).
+        """Return the size of the value in bytes; None when it is not there (any more).
 
         Raises:
             ArtifactsUnavailable: the store cannot be reached or refuses to read.
@@ -91,7 +91,7 @@ class ArtifactStore:
         return await asyncio.to_thread(self._put_file, path)
 
     async def get(self, digest: str) -> bytes:
-        """The value whose SHA-256 is `digest`.
+        """Return the value whose SHA-256 is `digest`.
 
         Raises:
             ArtifactMissing: it is not there, or what is there is something else.
@@ -159,13 +159,13 @@ class ArtifactStore:
             raise ArtifactMissing(f"artifact {digest} in {self._root} cannot be read: {exc}") from exc
 
     def _kept_as(self, digest: str, source: BinaryIO) -> Iterable[bytes]:
-        """The bytes that are written for what `source` holds."""
+        """Yield the bytes to write for the content of `source`."""
         if self._sealing is None:
             return iter(lambda: source.read(PIECE_BYTES), b"")
         return self._sealing.sealed(source, digest)
 
     def _put_locally(self, digest: str, source: BinaryIO) -> None:
-        """Put it there, unless it is there already, unharmed and as it would be written today; a piece at a time."""
+        """Write the value a piece at a time, unless it is there, unharmed and encrypted with the current key."""
         path, root = Path(self._path(digest)), Path(self._root)
         try:
             with path.open("rb") as kept:
@@ -216,7 +216,7 @@ class ArtifactStore:
 
 
 def _used(path: Path) -> None:
-    """Note the use: what is used is not deleted for its age. A store that may only be read has no limits either."""
+    """Note the use, so that the value is not deleted for its age. A read-only store has no limits either."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
@@ -227,7 +227,7 @@ def _make_folders(path: Path, root: Path) -> None:
 
 
 def _write_aside(path: Path, pieces: Iterable[bytes]) -> None:
-    """Let `path` appear whole or not at all."""
+    """Write to a file beside `path` and rename it: `path` appears whole or not at all."""
     aside = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - the mode from the start

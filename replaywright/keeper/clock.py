@@ -6,13 +6,13 @@ from replaywright.keeper.protocol import Moment
 
 
 def lease_now_s() -> float:
-    """Seconds since boot, time asleep included: a suspended machine must not keep its lease."""
+    """Return seconds since boot, time asleep included: a suspended machine must not keep its lease."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 def moment() -> Moment:
-    """This instant on both clocks."""
+    """Return this instant on both clocks."""
     return Moment(wall_s=time.time(), monotonic_s=time.monotonic())
 
 
@@ -22,5 +22,5 @@ def at(monotonic_s: float | None, offset_s: float) -> Moment | None:
 
 
 def wall_offset_s() -> float:
-    """What to add to a monotonic time of now to get the wall time of now."""
+    """Return the difference between the wall clock and the monotonic clock."""
     return time.time() - time.monotonic()

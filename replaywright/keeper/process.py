@@ -21,11 +21,11 @@ from replaywright.keeper.chromium.profile import DOWNLOADS_NAME, UPLOADS_NAME, d
 from replaywright.keeper.chromium.relay import MAX_RELAYS, RelaySocket
 from replaywright.keeper.chromium.remote import RemoteChromium
 from replaywright.keeper.gate.black_box import BlackBox
-from replaywright.keeper.gate.departures import Begun, DepartureLog, departures_path
-from replaywright.keeper.gate.gate import Dispatcher, Gate, RequestRefused
-from replaywright.keeper.gate.guard import Guard
+from replaywright.keeper.gate.departures import BeginLine, DepartureLog, departures_path
+from replaywright.keeper.gate.gate import Gate, RequestRefused
+from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.proxy import ForwardProxy
-from replaywright.keeper.gate.told_requests import ToldRequests
+from replaywright.keeper.gate.request_watcher import RequestWatcher
 from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name, identify, is_alive
 from replaywright.keeper.host.own_processes import OwnPorts, enter_process
 from replaywright.keeper.host.peers import is_own
@@ -38,26 +38,23 @@ from replaywright.keeper.protocol import (
     REQUESTS,
     SOCKET_NAME,
     ArmRequest,
-    Attachment,
+    AttachReport,
     AttachRequest,
     BlackBoxReport,
     BlackBoxRequest,
     CloseRequest,
-    CutRequest,
-    DisarmRequest,
     Done,
     ErrorCode,
     FenceRequest,
+    GateRequest,
     KeeperError,
     KeeperOptions,
     LeaseReport,
     LendRequest,
-    LetPassRequest,
     Message,
     NetworkReport,
     NetworkRequest,
     OperationRecord,
-    PermitRequest,
     RemoteBrowser,
     RenewRequest,
     Reply,
@@ -73,10 +70,10 @@ from replaywright.keeper.protocol import (
 )
 
 KNOCK_S = 10.0
-"""What a remote browser is given to come to the proxy."""
+"""Limit for a remote browser to reach the proxy."""
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where a remote browser comes from by way of others; only it is served
 OWNER_LOOK_S = 1.0
-"""How often the keeper looks whether the owner of its stack still lives."""
+"""Interval of the checks that the owner of the stack still lives."""
 LONGEST_NAP_S = 5.0
 """Deadlines are looked at at least so often: a suspended machine does not advance the timers of the event loop."""
 
@@ -94,15 +91,9 @@ def write_record(directory: Path, record: SessionRecord) -> None:
 
 
 class Keeper:
-    """One session: its browser, its network, and the word on who may use them."""
+    """One session: its browser, its network, and its epoch and lease."""
 
-    def __init__(
-        self,
-        directory: Path,
-        options: KeeperOptions,
-        *,
-        dispatcher: Dispatcher | None = None,
-    ) -> None:
+    def __init__(self, directory: Path, options: KeeperOptions) -> None:
         self._directory = directory.absolute()
         self._options = options
         self._profile = self._directory / PROFILE_NAME
@@ -119,8 +110,8 @@ class Keeper:
 
         self._departures = DepartureLog(departures_path(self._directory.parent, options.session_id))
         self._black_box = BlackBox(departures=self._departures)
-        self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
-        self._guard = Guard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
+        self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed)
+        self._guard = NetworkGuard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
         self._entry: Path | None = None
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
         self._chromium: ChromiumProcess | RemoteChromium | None = None
@@ -132,7 +123,7 @@ class Keeper:
         self._deadlines_changed = asyncio.Event()
         self._removes_directory = False
         self._is_over = False
-        """Whether its run has ended."""
+        """Its run has ended."""
         self._is_spare = options.is_spare
 
     # ---- life ---------------------------------------------------------------------------------------------------
@@ -166,7 +157,7 @@ class Keeper:
             await self._stop()
 
     async def _started(self) -> bool:
-        """Start all of it; False when the keeper is to end before that is done."""
+        """Start all parts; return False when the keeper is told to end before that is done."""
         starting, ending = asyncio.create_task(self._start()), asyncio.create_task(self._end.wait())
         await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
         ending.cancel()
@@ -192,7 +183,9 @@ class Keeper:
         self._entry = enter_process(self._directory.parent.parent, self._keeper)
         self._write_record()
         session = self._options.session_id
-        self._departures.begin(Begun(session_id=session, host=self._host, boot_id=self._boot_id, keeper=self._keeper))
+        self._departures.begin(
+            BeginLine(session_id=session, host=self._host, boot_id=self._boot_id, keeper=self._keeper)
+        )
         remote = self._options.remote
         self._chromium = await (self._own_chromium() if remote is None else self._context_of(remote))
         self._write_record()
@@ -201,7 +194,7 @@ class Keeper:
         Path(SOCKET_NAME).chmod(0o600)
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
-            await ToldRequests(self._chromium.devtools, self._gate, self._black_box).start()
+            await RequestWatcher(self._chromium.devtools, self._gate, self._black_box).start()
         await self._relays.start(self._chromium)
         self._state = SessionState.READY
         self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused
@@ -213,23 +206,13 @@ class Keeper:
         """Start a browser of this session's own."""
         proxy_port = await self._proxy.start()
         _log.info("proxy listens after %.0f ms", (time.monotonic() - self._started_s) * 1000)
-        arguments = command_line(
-            self._options.executable,
-            profile=str(self._profile),
-            proxy_port=proxy_port,
-            headless=self._options.headless,
-            no_sandbox=self._options.no_sandbox,
-            window_width=self._options.window_width,
-            window_height=self._options.window_height,
-            lang=self._options.lang,
-            extra_arguments=self._options.extra_arguments,
-        )
+        arguments = command_line(self._options, profile=self._profile, proxy_port=proxy_port)
         self._profile.mkdir(mode=0o700, exist_ok=True)
         prepare_profile(self._profile, self._directory / DOWNLOADS_NAME)
         return await ChromiumProcess.start(arguments, environment=os.environ)
 
     async def _context_of(self, remote: RemoteBrowser) -> RemoteChromium:
-        """Make a context of this session's own in a browser that runs already, and see that it keeps to the proxy.
+        """Make a context of this session's own in a browser that runs already, and check that it uses the proxy.
 
         Raises:
             StackFailed: the browser cannot be had, or does not come to the proxy: then there would be no gate.
@@ -276,7 +259,7 @@ class Keeper:
 
     @property
     def _ends_at_s(self) -> float:
-        """On the lease clock."""
+        """End of the session unless the lease is renewed, on the lease clock."""
         if self._is_spare:
             return self._lease_until_s if self._browser_died_s is None else self._browser_died_s
         if self._browser_died_s is not None:
@@ -284,7 +267,7 @@ class Keeper:
         return max(self._renewed_s + self._options.orphan_ttl_s, self._lease_until_s)
 
     async def _stop(self) -> None:
-        """Network first, so that nothing leaves while the browser dies."""
+        """Stop all parts, the network first, so that nothing leaves while the browser dies."""
         _log.info("ending")
         self._gate.close()
         await self._proxy.close()
@@ -458,8 +441,9 @@ class Keeper:
             case FenceRequest():
                 self._admit_epoch(request.epoch)
                 return self._lease()
-            case ArmRequest() | PermitRequest() | LetPassRequest() | CutRequest() | DisarmRequest():
-                return self._operate(request)
+            case ArmRequest() | GateRequest():
+                self._admit_epoch(request.epoch)
+                return self._arm(request) if isinstance(request, ArmRequest) else self._settle(request)
             case CloseRequest():
                 if request.only_spare and not self._is_spare:
                     raise RequestRefused(ErrorCode.REFUSED, "this browser is a session's: it is no spare any more")
@@ -468,30 +452,28 @@ class Keeper:
                 self._is_over |= request.is_over
                 return Done()
 
-    def _operate(
-        self, request: ArmRequest | PermitRequest | LetPassRequest | CutRequest | DisarmRequest
-    ) -> OperationRecord:
-        self._admit_epoch(request.epoch)
-        match request:
-            case ArmRequest():
-                if self._state is not SessionState.READY:
-                    raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
-                self._deadlines_changed.set()
-                return self._gate.arm(
-                    request.op_id,
-                    request.epoch,
-                    request.dispatch_by_ms,
-                    hold_safe=request.hold_safe,
-                    note=request.note,
-                    once=request.once,
-                )
-            case LetPassRequest():
-                return self._gate.let_pass(request.op_id)
-            case PermitRequest():
+    def _arm(self, request: ArmRequest) -> OperationRecord:
+        if self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
+        self._deadlines_changed.set()
+        return self._gate.arm(
+            request.op_id,
+            request.epoch,
+            request.dispatch_by_ms,
+            hold_safe=request.hold_safe,
+            note=request.note,
+            once=request.once,
+        )
+
+    def _settle(self, request: GateRequest) -> OperationRecord:
+        match request.op:
+            case "permit":
                 return self._gate.permit(request.op_id)
-            case CutRequest():
+            case "let_pass":
+                return self._gate.let_pass(request.op_id)
+            case "cut":
                 return self._gate.cut(request.op_id)
-            case DisarmRequest():
+            case "disarm":
                 return self._gate.disarm(request.op_id)
 
     def _take(self, request: TakeRequest) -> LeaseReport:
@@ -522,7 +504,7 @@ class Keeper:
                     self._renew(request.epoch, self._options.lease_s)
                 return taken
 
-    def _attach(self, request: AttachRequest) -> Attachment:
+    def _attach(self, request: AttachRequest) -> AttachReport:
         self._admit_holder(request.epoch)
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to attach to: {self._state}")
@@ -531,7 +513,7 @@ class Keeper:
         if endpoint_url is None:
             raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
         _log.info("epoch %d attached: %s", request.epoch, request.worker)
-        return Attachment(epoch=request.epoch, endpoint_url=endpoint_url)
+        return AttachReport(epoch=request.epoch, endpoint_url=endpoint_url)
 
     async def _lend(self, request: LendRequest) -> Message:
         self._admit_holder(request.epoch)

@@ -1,4 +1,4 @@
-"""What is said over a keeper's control socket: JSON lines, one request, one reply with the same id.
+"""Protocol of a keeper's control socket: JSON lines, one request, one reply with the same id.
 
 Requests on one connection may overlap: `wait_held` is a long poll, and a `permit` may overtake it. Unknown fields are
 ignored, so that a worker and a keeper of neighbouring versions understand each other; `version` rises only when they
@@ -33,7 +33,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
 class Message(BaseModel):
-    """The base of all that crosses the socket or the session record."""
+    """Base of all messages on the socket and of the session record."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,26 +44,23 @@ class RemoteBrowser(Message):
     endpoint: str
     """Its DevTools: `http(s)://host:port`, or `ws(s)://host:port/devtools/browser/…`. May hold a secret."""
     proxy_host: str = ""
-    """What its host calls this one. Empty: the address that the connection to it leaves by."""
-
-
-LEASE_S = 30.0
-"""A session whose worker has not renewed its lease for this long closes its gate."""
+    """Name or address of this host on its host. Empty: the address that the connection to it leaves by."""
 
 
 class KeeperOptions(Message):
-    """How a keeper and its Chromium are started."""
+    """Options of a keeper and its Chromium."""
 
-    session_id: str
+    session_id: str = ""
     executable: str
     """Path of Chromium, or of the script that starts it by `exec`."""
-    network: NetworkPolicy
-    """Where its connections may go; without any rules there are none."""
+    network: NetworkPolicy = Field(default_factory=NetworkPolicy)
+    """Policy for its connections; without any rules none is allowed."""
     epoch: int = Field(default=0, ge=0)
-    lease_s: float = Field(default=LEASE_S, gt=0)
-    """Length of the first lease; it runs from the moment the browser is ready."""
+    lease_s: float = Field(default=30.0, gt=0)
+    """A session whose worker has not renewed its lease for this long closes its gate. The first lease runs from the
+    moment when the browser is ready."""
     orphan_ttl_s: float = Field(default=600.0, gt=0)
-    """So long after the last renewal the keeper ends the browser, deletes the profile and exits."""
+    """Time after the last renewal until the keeper ends the browser, deletes the profile and exits."""
     headless: bool = True
     no_sandbox: bool = False
     """Only where Chromium runs as root in a disposable machine: without it a renderer exploit owns the account."""
@@ -83,7 +80,7 @@ class KeeperOptions(Message):
 
 
 class SessionState(StrEnum):
-    """Where a keeper is in its life."""
+    """State of a keeper."""
 
     STARTING = "starting"
     READY = "ready"
@@ -114,7 +111,7 @@ class SessionRecord(Message):
 
 
 class GatePhase(StrEnum):
-    """What happened to an armed operation so far."""
+    """Phase of an armed operation."""
 
     ARMED = "armed"
     """Gated bytes are held."""
@@ -150,12 +147,12 @@ class ConnectionRecord(Message):
     address: str | None
     """The pinned address that was connected to; None before, or when it never was."""
     status: int | None
-    """Of the response to a request; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
+    """Status of the response; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
     messages without TLS."""
     gated: bool
-    """Whether the commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
+    """The commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
     held_at: Moment | None
-    """When bytes of it were first held by the gate."""
+    """Time at which bytes of it were first held by the gate."""
     refused: str | None
     """Why the proxy did not connect it, or stopped it."""
     bytes_up: int
@@ -168,7 +165,7 @@ class ConnectionRecord(Message):
     last_down_at: Moment | None
     closed_at: Moment | None
     answered_at: Moment | None = None
-    """When the site's status was seen; None when it has not answered, or nobody can tell."""
+    """Time of the site's status; None when it has not answered, or the answer cannot be seen."""
 
     @property
     def readable_method(self) -> str:
@@ -177,7 +174,7 @@ class ConnectionRecord(Message):
 
     @property
     def url(self) -> str:
-        """Where it goes, without a query; of a tunnel only the host."""
+        """Address without a query; of a tunnel only the host."""
         if self.kind == "tunnel":
             return f"https://{bracketed(self.host)}:{self.port}"
         scheme, usual = ("https", _HTTPS_PORT) if self.kind == "inside" else ("http", _HTTP_PORT)
@@ -190,7 +187,7 @@ class SentRecord(Message):
 
     connection: ConnectionRecord
     sent_at: Moment
-    """When its first bytes were, for this operation."""
+    """Time of its first bytes for this operation."""
 
 
 class OperationRecord(Message):
@@ -201,10 +198,10 @@ class OperationRecord(Message):
 
     op_id: str
     epoch: int
-    """Of the attempt that armed it."""
+    """Epoch of the attempt that armed it."""
     phase: GatePhase
     reason: str
-    """Why it was cut: `asked`, `late`, `lease_lapsed`, `refused_by_dispatcher`, …; empty otherwise."""
+    """Why it was cut: `asked`, `late`, `lease_lapsed`, …; empty otherwise."""
     armed_at: Moment
     dispatch_by_monotonic_s: float
     first_held_at: Moment | None
@@ -229,14 +226,14 @@ class OperationRecord(Message):
     repeated: int = 0
     """Requests that were refused because an equal one had been let go."""
     repeated_at: Moment | None = None
-    """When the first of them came."""
+    """Time of the first of them."""
     awaited: int | None = None
     """Unsafe requests, plain ones as well, that Chromium is about to send or awaits the answer to; None where it does
     not tell."""
 
 
 class LeaseReport(Message):
-    """Who may act, and for how long."""
+    """Holder and end of the lease."""
 
     epoch: int
     holder_epoch: int
@@ -270,7 +267,7 @@ class StatusReport(Message):
     """CDP connections of workers."""
 
 
-class Attachment(Message):
+class AttachReport(Message):
     """Answer to `attach`: where this epoch may speak CDP. Gone once a greater epoch attaches or fences."""
 
     epoch: int
@@ -283,7 +280,7 @@ class BlackBoxReport(Message):
 
     now: Moment
     operations: tuple[OperationRecord, ...]
-    """Of the operation asked for, all its epochs, oldest first; without one, all that are remembered."""
+    """All epochs of the operation asked for, oldest first; without one, all that are remembered."""
     connections: tuple[ConnectionRecord, ...]
     """Opened, or with bytes towards the site, since the operation was armed, or since the instant asked for."""
     is_complete: bool
@@ -296,7 +293,7 @@ class NetworkReport(Message):
     seen: NetworkSeen
 
 
-class Lent(Message):
+class LendReport(Message):
     """Answer to `lend`: the address itself is in a file, so that it is told to nobody who cannot read that."""
 
     file: str
@@ -304,7 +301,7 @@ class Lent(Message):
     ends_in_s: float
 
 
-class TakenBack(Message):
+class TakeBackReport(Message):
     """Answer to `take_back`: what the person did, as far as it left the browser."""
 
     lent: bool
@@ -327,13 +324,13 @@ class _Request(Message):
 
 
 class StatusRequest(_Request):
-    """How are you? Changes nothing."""
+    """Report the state of keeper, browser, lease and gate; changes nothing."""
 
     op: Literal["status"] = "status"
 
 
 class AttachRequest(_Request):
-    """Let me drive the browser; whoever had a lower epoch no longer may. Also renews the lease."""
+    """Attach to the browser; whoever had a lower epoch loses it. Also renews the lease."""
 
     op: Literal["attach"] = "attach"
     epoch: int
@@ -351,7 +348,7 @@ class TakeRequest(_Request):
 
 
 class RenewRequest(_Request):
-    """I am still there, and have just proven it to Temporal or Redis."""
+    """Renew the lease, by a worker that has just reached Temporal or Redis."""
 
     op: Literal["renew"] = "renew"
     epoch: int
@@ -380,7 +377,7 @@ class ArmRequest(_Request):
     hold_safe: bool = False
     """Hold safe methods too: for a commit that is a GET."""
     note: str = ""
-    """Told again with what is remembered of the operation; the keeper does not look into it."""
+    """Returned with the operation's record; the keeper does not read it."""
     once: bool = False
     """Refuse a request that is equal to one that was let go: plain HTTP, of which method, address and body are read."""
 
@@ -393,43 +390,23 @@ class WaitHeldRequest(_Request):
     timeout_ms: int = Field(ge=0)
 
 
-class PermitRequest(_Request):
-    """Let held bytes go. Refused after a cut and after `dispatch_by`."""
+class GateRequest(_Request):
+    """Decide about what is held for the current operation, or end the operation.
 
-    op: Literal["permit"] = "permit"
-    op_id: str
-    epoch: int
-
-
-class LetPassRequest(_Request):
-    """Let go what is held now, and go on holding what follows. Refused after a cut and after `dispatch_by`."""
-
-    op: Literal["let_pass"] = "let_pass"
-    op_id: str
-    epoch: int
-
-
-class CutRequest(_Request):
-    """Throw held bytes away and keep the gate closed until `disarm`."""
-
-    op: Literal["cut"] = "cut"
-    op_id: str
-    epoch: int
-
-
-class DisarmRequest(_Request):
-    """Open the gate again. Refused while bytes are held: they are permitted or cut first.
-
-    After a cut, stop the page's pending loads before: Chromium repeats a cut request by itself.
+    - `permit`: let held bytes go. Refused after a cut and after `dispatch_by`.
+    - `let_pass`: let go what is held now, and go on holding what follows. Refused like `permit`.
+    - `cut`: throw held bytes away and keep the gate closed until `disarm`.
+    - `disarm`: open the gate again. Refused while bytes are held: they are permitted or cut first. After a cut, stop
+      the page's pending loads before: Chromium repeats a cut request by itself.
     """
 
-    op: Literal["disarm"] = "disarm"
+    op: Literal["permit", "let_pass", "cut", "disarm"]
     op_id: str
     epoch: int
 
 
 class BlackBoxRequest(_Request):
-    """What left, and when? Changes nothing."""
+    """Report what left, and when; changes nothing."""
 
     op: Literal["black_box"] = "black_box"
     op_id: str | None = None
@@ -439,7 +416,7 @@ class BlackBoxRequest(_Request):
 
 
 class NetworkRequest(_Request):
-    """Which policy holds, and what did it refuse? Changes nothing."""
+    """Report the policy in force and its refusals; changes nothing."""
 
     op: Literal["network"] = "network"
     since_monotonic_s: float | None = None
@@ -486,10 +463,7 @@ Request = Annotated[
     | FenceRequest
     | ArmRequest
     | WaitHeldRequest
-    | PermitRequest
-    | LetPassRequest
-    | CutRequest
-    | DisarmRequest
+    | GateRequest
     | BlackBoxRequest
     | NetworkRequest
     | LendRequest

@@ -27,15 +27,15 @@ class Cipher:
         self._purpose = purpose
         self._ciphers = {key.id: AESGCM(key.derived(purpose)) for key in keys}
         self.key_id = keys[0].id
-        """Of the key that encrypts."""
+        """Id of the key that encrypts."""
 
     def encrypt(self, data: bytes, bound_to: bytes = b"") -> bytes:
-        """Nonce, ciphertext and tag; `bound_to` has to be given again to decrypt it."""
+        """Return nonce, ciphertext and tag; `bound_to` has to be given again to decrypt it."""
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce + self._ciphers[self.key_id].encrypt(nonce, data, self._bound(self.key_id, bound_to))
 
     def decrypt(self, sealed: bytes, key_id: str, bound_to: bytes = b"") -> bytes:
-        """What was encrypted.
+        """Return the clear text.
 
         Raises:
             SealBroken: the key is not known here, or this is not what it encrypted.

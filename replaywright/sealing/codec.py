@@ -31,11 +31,11 @@ class SealedPayloads(PayloadCodec):
         self._cipher = Cipher(keys, "temporal payload")
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Each payload as a whole, its metadata too."""
+        """Encrypt each payload as a whole, its metadata too."""
         return [self._sealed(payload) for payload in payloads]
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """What was encoded.
+        """Return the payloads in clear.
 
         Raises:
             SealBroken: a key is not known here, or a payload was altered.
@@ -60,7 +60,7 @@ class SealedPayloads(PayloadCodec):
             raise SealBroken("a payload in Temporal is no payload inside") from exc
 
     def opened_events(self, events: Any) -> Any:
-        """Events of a history, as JSON, with every payload and failure in them readable.
+        """Return the events of a history, as JSON, with every payload and failure in them readable.
 
         Raises:
             SealBroken: a key is not known here, or a payload was altered.
@@ -78,17 +78,17 @@ class SealedPayloads(PayloadCodec):
     def _opened_json(self, metadata: Mapping[str, Any], data: str) -> dict[str, Any]:
         given = {name: base64.b64decode(value) for name, value in metadata.items()}
         payload = self._opened(Payload(metadata=given, data=base64.b64decode(data)))
-        told = {name: base64.b64encode(value).decode() for name, value in payload.metadata.items()}
-        return {"metadata": told, "data": base64.b64encode(payload.data).decode()}
+        opened = {name: base64.b64encode(value).decode() for name, value in payload.metadata.items()}
+        return {"metadata": opened, "data": base64.b64encode(payload.data).decode()}
 
 
 def converter_of(keys: Sequence[Key]) -> DataConverter:
-    """How our payloads are written; encrypted if there are keys."""
+    """Return the converter of our payloads; it encrypts if there are keys."""
     return sealed(pydantic_data_converter, keys)
 
 
 def sealed(converter: DataConverter, keys: Sequence[Key]) -> DataConverter:
-    """The same converter with our codec, if there are keys and it has none of its own."""
+    """Return the same converter with our codec, if there are keys and it has none of its own."""
     if not keys or converter.payload_codec is not None:
         return converter
     return dataclasses.replace(
@@ -103,14 +103,14 @@ def _is_sealed(encoding: str) -> bool:
 
 
 def _with_attributes(value: dict[str, Any]) -> dict[str, Any]:
-    """A failure with its message and stack trace where they were before they were encoded."""
+    """Return a failure with its message and stack trace where they were before they were encoded."""
     attributes = value.get("encodedAttributes")
     if not isinstance(attributes, dict) or "data" not in attributes:
         return value
     try:
-        told = json.loads(base64.b64decode(attributes["data"]))
+        decoded = json.loads(base64.b64decode(attributes["data"]))
     except ValueError:  # sealed by another codec
         return value
     rest = {name: one for name, one in value.items() if name != "encodedAttributes"}
-    stack_trace = told.get("stack_trace")
-    return {**rest, "message": told.get("message", ""), **({"stackTrace": stack_trace} if stack_trace else {})}
+    stack_trace = decoded.get("stack_trace")
+    return {**rest, "message": decoded.get("message", ""), **({"stackTrace": stack_trace} if stack_trace else {})}

@@ -33,7 +33,7 @@ PREFLIGHT_AGE_S = 600
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens there."""
+    """Return whether only this machine can reach a server that listens there."""
     if host == "localhost":
         return True
     try:
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_origin(origin: str) -> str:
-    """The origin of a UI as browsers send it.
+    """Return the origin of a UI as browsers send it.
 
     Raises:
         InputInvalid: it is none.
@@ -75,7 +75,7 @@ class CodecServer:
         self._token = token
 
     def app(self) -> Starlette:
-        """As an ASGI application."""
+        """Return the ASGI application."""
         cors = Middleware(
             CORSMiddleware,
             allow_origins=list(self._origins),
@@ -107,7 +107,7 @@ class CodecServer:
         return JSONResponse({"message": "this server only decodes"}, 403)
 
     def _refusal(self, request: Request) -> tuple[int, str]:
-        """Status and reason; 0 for a request that may be answered."""
+        """Return status and reason of a refusal; 0 for a request that may be answered."""
         if self._hosts is not None and request.headers.get("host", "") not in self._hosts:
             return 421, "this is not the address of the codec server"
         origin = request.headers.get("origin")
@@ -119,7 +119,7 @@ class CodecServer:
         return 0, ""
 
     async def _decoded(self, body: bytes) -> tuple[int, object, int]:
-        """Status, answer, and how many payloads."""
+        """Return status, answer and number of payloads."""
         try:
             given = json_value(body.decode())
             payloads = ParseDict(given, Payloads()).payloads if isinstance(given, dict) else None
@@ -138,7 +138,7 @@ _TOO_LARGE = {"message": f"a request may have {BODY_LIMIT} bytes"}
 
 
 async def _body(request: Request) -> bytes | None:
-    """The request's body; None if it is too large."""
+    """Read the request's body; None if it is too large."""
     body = bytearray()
     async for piece in request.stream():
         body += piece

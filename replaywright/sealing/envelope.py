@@ -25,18 +25,18 @@ class NotSealed(Exception):
 
 
 def new_key() -> tuple[bytes, str]:
-    """A private key, and the public one as text."""
+    """Make a private key, and return it with the public one as text."""
     private = X25519PrivateKey.generate()
-    return private.private_bytes_raw(), _told(private.public_key().public_bytes_raw())
+    return private.private_bytes_raw(), _encoded(private.public_key().public_bytes_raw())
 
 
 def sealed(text: str, key: str, about: str) -> str:
-    """`text` for whoever has the private part of `key`.
+    """Seal `text` for the holder of the private part of `key`.
 
     Raises:
         NotSealed: `key` is none.
     """
-    public = _read(key)
+    public = _decoded(key)
     if len(public) != _KEY:
         raise NotSealed(f"a key has {_KEY} bytes, this one has {len(public)}")
     own = X25519PrivateKey.generate()
@@ -46,16 +46,16 @@ def sealed(text: str, key: str, about: str) -> str:
     except ValueError as exc:
         raise NotSealed("the key is none that a text can be sealed with") from exc
     box = ChaCha20Poly1305(_derived(shared, sender, public)).encrypt(_NONCE, text.encode(), about.encode())
-    return _told(sender + box)
+    return _encoded(sender + box)
 
 
-def opened(told: str, private: bytes, about: str) -> str:
-    """The text that was sealed.
+def opened(sealed_text: str, private: bytes, about: str) -> str:
+    """Return the text that was sealed.
 
     Raises:
         NotSealed: it was sealed for another key or purpose, or was changed.
     """
-    data = _read(told)
+    data = _decoded(sealed_text)
     own = X25519PrivateKey.from_private_bytes(private)
     sender, box = data[:_KEY], data[_KEY:]
     if len(sender) != _KEY:
@@ -72,11 +72,11 @@ def _derived(shared: bytes, sender: bytes, reader: bytes) -> bytes:
     return HKDF(algorithm=hashes.SHA256(), length=_KEY, salt=sender + reader, info=_PURPOSE).derive(shared)
 
 
-def _told(data: bytes) -> str:
+def _encoded(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode()
 
 
-def _read(text: str) -> bytes:
+def _decoded(text: str) -> bytes:
     try:
         return base64.urlsafe_b64decode(text.encode())
     except (binascii.Error, ValueError) as exc:

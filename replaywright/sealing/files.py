@@ -16,19 +16,19 @@ from replaywright.sealing.cipher import NONCE_BYTES, Cipher
 
 MAGIC = b"RWA1"
 HEAD_BYTES = len(MAGIC) + 1
-"""What has to be read to know how long the head is."""
+"""Bytes that tell the length of the head."""
 PIECE_BYTES = 1024 * 1024
 _ADDED = NONCE_BYTES + 16
 """Bytes that a piece is longer than what it holds."""
 
 
 def is_sealed(head: bytes) -> bool:
-    """Whether a file that begins so is encrypted; clear text that begins so by chance is told apart by its digest."""
+    """Return whether a file with this beginning is encrypted; clear text like that is told apart by its digest."""
     return head[: len(MAGIC)] == MAGIC
 
 
 def clear_size(head: bytes, size: int) -> int:
-    """How long what such a file of `size` bytes holds is."""
+    """Return the size of the clear text in an encrypted file of `size` bytes."""
     body = size - HEAD_BYTES - (head[len(MAGIC)] if len(head) > len(MAGIC) else 0)
     return max(0, body - _ADDED * -(-body // (PIECE_BYTES + _ADDED)))
 
@@ -42,11 +42,11 @@ class SealedFiles:
         self._head = MAGIC + bytes([len(name)]) + name
 
     def sealed_size(self, size: int) -> int:
-        """Bytes of the file that holds so many."""
+        """Return the size of the encrypted file for `size` bytes."""
         return len(self._head) + size + _ADDED * max(1, -(-size // PIECE_BYTES))
 
     def sealed(self, source: BinaryIO, name: str) -> Iterator[bytes]:
-        """The encrypted file, in pieces."""
+        """Yield the encrypted file in pieces."""
         yield self._head
         piece, index = source.read(PIECE_BYTES), 0
         while True:
@@ -57,7 +57,7 @@ class SealedFiles:
             piece, index = following, index + 1
 
     def opened(self, source: BinaryIO, name: str) -> Iterator[bytes]:
-        """What such a file holds, in pieces.
+        """Yield the clear text of an encrypted file in pieces.
 
         Raises:
             SealBroken: its key is not known here, or it was altered.
@@ -75,11 +75,11 @@ class SealedFiles:
             piece, index = following, index + 1
 
     def is_current(self, head: bytes) -> bool:
-        """Whether a file that begins so is encrypted with the key that encrypts now."""
+        """Return whether a file with this beginning is encrypted with the current key."""
         return head.startswith(self._head)
 
     def opened_whole(self, data: bytes, name: str) -> bytes:
-        """What the file with this content holds.
+        """Return the clear text of an encrypted file with this content.
 
         Raises:
             SealBroken: its key is not known here, or it was altered.

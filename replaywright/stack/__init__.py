@@ -1,4 +1,4 @@
-"""What one machine needs to run Replaywright without Docker: Temporal, Redis, a Chromium, a worker."""
+"""Services that Replaywright needs on one machine without Docker: Temporal, Redis, a Chromium, a worker."""
 
 from replaywright.stack.chromium import Chromium, find_chromium
 from replaywright.stack.processes import Child, free_port, start_child

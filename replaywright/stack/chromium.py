@@ -34,7 +34,7 @@ _INSTALL_TIMEOUT_S = 600
 
 
 class Attempt(BaseModel):
-    """One place that was looked at, and what came of it."""
+    """One place that was tried, and the result."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,7 @@ class Chromium(BaseModel):
     source: str
     """`configured`, `playwright`, `path`, `playwright install` or `package manager`."""
     attempts: tuple[Attempt, ...] = ()
-    """What was tried before it, for `doctor`."""
+    """Earlier attempts, for `doctor`."""
 
 
 def find_chromium(
@@ -116,8 +116,10 @@ def chromium_version(path: Path) -> str:
         raise ChromiumMissing(f"does not start: {exc}") from exc
     if run.returncode == 0 and (match := _VERSION.search(run.stdout)):
         return match.group()
-    said = (run.stderr or run.stdout).strip().splitlines()
-    raise ChromiumMissing(f"does not start (status {run.returncode}): {said[-1][:200] if said else 'it says nothing'}")
+    output = (run.stderr or run.stdout).strip().splitlines()
+    raise ChromiumMissing(
+        f"does not start (status {run.returncode}): {output[-1][:200] if output else 'it prints nothing'}"
+    )
 
 
 def _candidates(configured: Path | None, environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
@@ -145,7 +147,7 @@ def _playwright_roots(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _revision(path: Path) -> int:
-    """The build number in `chromium-1255/…`: the newest build comes first."""
+    """Return the build number in `chromium-1255/…`: the newest build comes first."""
     found = re.findall(r"-(\d+)(?=/)", path.as_posix())  # folders above may have numbers, too
     return int(found[-1]) if found else 0
 
@@ -174,7 +176,7 @@ def _installations() -> Iterator[tuple[str, list[str]]]:
 
 
 def _root_prefix() -> list[str] | None:
-    """What makes a command run as root without asking anybody; None when nothing does."""
+    """Return the prefix that makes a command run as root without a question; None when there is none."""
     if os.geteuid() == 0:
         return []
     sudo = shutil.which("sudo")
@@ -190,5 +192,5 @@ def _install(command: list[str]) -> str:
         return f"failed: {exc}"
     if run.returncode == 0:
         return "installed"
-    said = (run.stderr or run.stdout).strip().splitlines()
-    return f"failed (status {run.returncode}): {said[-1][:200] if said else 'it says nothing'}"
+    output = (run.stderr or run.stdout).strip().splitlines()
+    return f"failed (status {run.returncode}): {output[-1][:200] if output else 'it prints nothing'}"

@@ -1,4 +1,4 @@
-"""Look at every part that a run needs: what was found, which version, does it answer, what to do.
+"""Check of every part that a run needs: place, version, whether it answers, and advice.
 
 Looking changes nothing but one key in Redis that is deleted again; nothing is started or installed.
 """
@@ -47,8 +47,8 @@ _PROVIDERS: Mapping[str, tuple[str, str]] = {
 """Provider → variable of its key, address of its models."""
 
 
-class Health(StrEnum):
-    """How a part is."""
+class PartHealth(StrEnum):
+    """Health of a part."""
 
     OK = "ok"
     WARNING = "warning"
@@ -57,25 +57,25 @@ class Health(StrEnum):
     """Runs do not work."""
 
 
-class Finding(BaseModel):
+class Diagnosis(BaseModel):
     """One part, one row."""
 
     model_config = ConfigDict(frozen=True)
 
     component: str
-    health: Health
+    health: PartHealth
     found: str = ""
     """A path or an address; empty when nothing was found. Never holds a password."""
     version: str = ""
     reachable: bool | None = None
     """None where there is nothing to reach."""
     advice: str = ""
-    """What to do; empty when all is well."""
+    """Remedy; empty when all is well."""
     attempts: tuple[str, ...] = ()
-    """What was tried."""
+    """Places that were tried."""
 
 
-async def diagnose(settings: Settings) -> tuple[Finding, ...]:
+async def diagnose(settings: Settings) -> tuple[Diagnosis, ...]:
     """Return one finding for every part, in the order in which a run needs them."""
     return (
         _python(),
@@ -97,18 +97,35 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
     )
 
 
-def _python() -> Finding:
-    old = sys.version_info[:2] < _OLDEST_PYTHON
-    return Finding(
-        component="Python",
-        health=Health.FAILED if old else Health.OK,
-        found=sys.executable,
-        version=platform.python_version(),
-        advice="install Python 3.11 or newer and run `make setup` again" if old else "",
+def _finding(
+    component: str,
+    advice: str = "",
+    *,
+    worse: PartHealth = PartHealth.WARNING,
+    found: str = "",
+    version: str = "",
+    reachable: bool | None = None,
+    attempts: tuple[str, ...] = (),
+) -> Diagnosis:
+    """Return the row of a part: `worse` where there is advice, else OK."""
+    return Diagnosis(
+        component=component,
+        health=worse if advice else PartHealth.OK,
+        found=found,
+        version=version,
+        reachable=reachable,
+        advice=advice,
+        attempts=attempts,
     )
 
 
-def _home(home: Path) -> Finding:
+def _python() -> Diagnosis:
+    is_old = sys.version_info[:2] < _OLDEST_PYTHON
+    advice = "install Python 3.11 or newer and run `make setup` again" if is_old else ""
+    return _finding("Python", advice, worse=PartHealth.FAILED, found=sys.executable, version=platform.python_version())
+
+
+def _home(home: Path) -> Diagnosis:
     probe = home / f".doctor-{uuid.uuid4().hex}"
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -116,84 +133,65 @@ def _home(home: Path) -> Finding:
         probe.unlink()
     except OSError as exc:
         advice = f"{exc}; make it writable or set REPLAYWRIGHT_HOME"
-        return Finding(component="Home", health=Health.FAILED, found=str(home), advice=advice)
-    if home.stat().st_mode & 0o077:
-        advice = f"others on this machine can read it: chmod 700 {home}"
-        return Finding(component="Home", health=Health.WARNING, found=str(home), advice=advice)
-    return Finding(component="Home", health=Health.OK, found=str(home))
+        return _finding("Home", advice, worse=PartHealth.FAILED, found=str(home))
+    is_open = home.stat().st_mode & 0o077
+    return _finding("Home", f"others on this machine can read it: chmod 700 {home}" if is_open else "", found=str(home))
 
 
-def _disk(home: Path) -> Finding:
+def _disk(home: Path) -> Diagnosis:
     place = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(place).free
-    low = free < _LOW_DISK_BYTES
-    return Finding(
-        component="Disk",
-        health=Health.WARNING if low else Health.OK,
-        found=f"{free / 1024**3:.1f} GiB free",
-        advice=f"free some space under {place}, or set REPLAYWRIGHT_HOME to another disk" if low else "",
-    )
+    is_low = free < _LOW_DISK_BYTES
+    advice = f"free some space under {place}, or set REPLAYWRIGHT_HOME to another disk" if is_low else ""
+    return _finding("Disk", advice, found=f"{free / 1024**3:.1f} GiB free")
 
 
-def _chromium(configured: Path | None) -> Finding:
+def _chromium(configured: Path | None) -> Diagnosis:
     try:
         chromium = find_chromium(configured, install=False)
     except ChromiumMissing as exc:
-        return Finding(
-            component="Chromium",
-            health=Health.FAILED,
+        return _finding(
+            "Chromium",
+            "run `make setup`, install the package chromium, or set REPLAYWRIGHT_CHROMIUM to a path",
+            worse=PartHealth.FAILED,
             found="" if configured is None else str(configured),
-            advice="run `make setup`, install the package chromium, or set REPLAYWRIGHT_CHROMIUM to a path",
             attempts=tuple(str(exc).splitlines()[1:]),
         )
-    return Finding(
-        component="Chromium",
-        health=Health.OK,
-        found=str(chromium.path),
-        version=chromium.version,
-        attempts=tuple(f"{attempt.where}: {attempt.result}" for attempt in chromium.attempts),
-    )
+    attempts = tuple(f"{attempt.where}: {attempt.result}" for attempt in chromium.attempts)
+    return _finding("Chromium", found=str(chromium.path), version=chromium.version, attempts=attempts)
 
 
-def _sandbox(settings: Settings) -> Finding:
+def _sandbox(settings: Settings) -> Diagnosis:
     if settings.chromium_sandbox:
-        return Finding(component="Sandbox", health=Health.OK, found="on")
-    advice = f"pages run without Chromium's own sandbox: {settings.why_no_sandbox}"
-    return Finding(component="Sandbox", health=Health.WARNING, found="off", advice=advice)
+        return _finding("Sandbox", found="on")
+    return _finding("Sandbox", f"pages run without Chromium's own sandbox: {settings.why_no_sandbox}", found="off")
 
 
-async def _temporal(settings: Settings) -> Finding:
+async def _temporal(settings: Settings) -> Diagnosis:
     if (at := _temporal_at(settings)) is not None:
         failure = await why_temporal_fails(at)
-        return Finding(
-            component="Temporal",
-            health=Health.FAILED if failure else Health.OK,
-            found=at.temporal_address or "",
-            reachable=not failure,
-            advice=f"{failure}; start the server, or check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE" if failure else "",
-        )
+        advice = f"{failure}; start the server, or check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE" if failure else ""
+        address = at.temporal_address or ""
+        return _finding("Temporal", advice, worse=PartHealth.FAILED, found=address, reachable=not failure)
     binary = await asyncio.to_thread(find_temporal)
     if binary is None:
-        return Finding(
-            component="Temporal",
-            health=Health.WARNING,
-            advice="the SDK will download a dev server at the first start; install the Temporal CLI to avoid that",
+        return _finding(
+            "Temporal", "the SDK will download a dev server at the first start; install the Temporal CLI to avoid that"
         )
-    return Finding(component="Temporal", health=Health.OK, found=str(binary.path), version=binary.version)
+    return _finding("Temporal", found=str(binary.path), version=binary.version)
 
 
-def _temporal_ui(settings: Settings) -> tuple[Finding, ...]:
-    """Whether the Temporal of the local stack is guarded; nothing for one that is configured."""
+def _temporal_ui(settings: Settings) -> tuple[Diagnosis, ...]:
+    """Check that the Temporal of the local stack is guarded; nothing for one that is configured."""
     if settings.temporal_address is not None:
         return ()
     if why := why_not_apart():
-        return (Finding(component="Temporal UI", health=Health.WARNING, advice=why),)
-    found = "in a network of its own; `replaywright up` prints its address"
-    return (Finding(component="Temporal UI", health=Health.OK, found=found),)
+        return (_finding("Temporal UI", why),)
+    return (_finding("Temporal UI", found="in a network of its own; `replaywright up` prints its address"),)
 
 
-async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
-    """Whether the namespace knows ours; nothing where there is no Temporal yet, or it does not say."""
+async def _search_attributes(settings: Settings) -> tuple[Diagnosis, ...]:
+    """Check that the namespace knows our attributes; nothing where there is no Temporal yet, or it does not say."""
     if (at := _temporal_at(settings)) is None:
         return ()
     try:
@@ -205,14 +203,13 @@ async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
     missing = lacking(known)
     found = f"{len(SEARCH_ATTRIBUTES) - len(missing)} of {len(SEARCH_ATTRIBUTES)} known to {at.temporal_namespace!r}"
     if not missing:
-        return (Finding(component="Search attributes", health=Health.OK, found=found),)
-    told = said(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
-    advice = f"runs go on without, and are harder to find: {told}"
-    return (Finding(component="Search attributes", health=Health.WARNING, found=found, advice=advice),)
+        return (_finding("Search attributes", found=found),)
+    remedy = said(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
+    return (_finding("Search attributes", f"runs go on without, and are harder to find: {remedy}", found=found),)
 
 
-async def _versions(settings: Settings) -> tuple[Finding, ...]:
-    """Whether new runs, and those under way, have workers of their version; nothing where no worker has one."""
+async def _versions(settings: Settings) -> tuple[Diagnosis, ...]:
+    """Check that all runs have workers of their version; nothing where no worker has a version."""
     if (at := _temporal_at(settings)) is None:
         return ()
     try:
@@ -228,14 +225,8 @@ async def _versions(settings: Settings) -> tuple[Finding, ...]:
         concerns.append(
             f"REPLAYWRIGHT_BUILD_ID {settings.build_id!r} {how}: `replaywright admin versions` lists what is there"
         )
-    return (
-        Finding(
-            component="Versions",
-            health=Health.WARNING if concerns else Health.OK,
-            found=", ".join(f"{version.build_id} {version.state}" for version in versions),
-            advice="; ".join(concerns),
-        ),
-    )
+    found = ", ".join(f"{version.build_id} {version.state}" for version in versions)
+    return (_finding("Versions", "; ".join(concerns), found=found),)
 
 
 def _temporal_at(settings: Settings) -> Settings | None:
@@ -248,22 +239,23 @@ def _temporal_at(settings: Settings) -> Settings | None:
     return settings.model_copy(update={"temporal_address": address, **own})
 
 
-async def _redis(settings: Settings) -> Finding:
+def _redis_url(settings: Settings) -> str | None:
+    """Return the address of the Redis that is there; None where none is."""
     running = read_running(settings.home)
-    url = settings.redis_url or (running.redis_url if running else None)
-    if url is not None:
+    return settings.redis_url or (running.redis_url if running else None)
+
+
+async def _redis(settings: Settings) -> Diagnosis:
+    if (url := _redis_url(settings)) is not None:
         return await _redis_at(url)
     binary = await asyncio.to_thread(find_redis)
     if binary is None:
-        return Finding(
-            component="Redis",
-            health=Health.FAILED,
-            advice="run `make setup`, install the package redis-server, or set REPLAYWRIGHT_REDIS_URL",
-        )
-    return Finding(component="Redis", health=Health.OK, found=str(binary.path), version=binary.version)
+        advice = "run `make setup`, install the package redis-server, or set REPLAYWRIGHT_REDIS_URL"
+        return _finding("Redis", advice, worse=PartHealth.FAILED)
+    return _finding("Redis", found=str(binary.path), version=binary.version)
 
 
-async def _redis_at(url: str) -> Finding:
+async def _redis_at(url: str) -> Diagnosis:
     found = without_password(url)
     client = open_redis(url, client_name="replaywright-doctor")
     try:
@@ -272,38 +264,33 @@ async def _redis_at(url: str) -> Finding:
         await client.aclose()
     if any(finding.code == "unreachable" for finding in report.findings):
         advice = f"{report.findings[0].message}; start the server, or check REPLAYWRIGHT_REDIS_URL"
-        return Finding(component="Redis", health=Health.FAILED, found=found, reachable=False, advice=advice)
-    health = Health.OK
-    if report.findings:
-        failed = any(finding.level == "error" for finding in report.findings)
-        health = Health.FAILED if failed else Health.WARNING
+        return _finding("Redis", advice, worse=PartHealth.FAILED, found=found, reachable=False)
+    worse = PartHealth.FAILED if any(finding.level == "error" for finding in report.findings) else PartHealth.WARNING
     advice = "; ".join(f"{finding.message}: {finding.remedy}" for finding in report.findings)
-    return Finding(component="Redis", health=health, found=found, version=report.version, reachable=True, advice=advice)
+    return _finding("Redis", advice, worse=worse, found=found, version=report.version, reachable=True)
 
 
-async def _integrity(settings: Settings) -> Finding:
-    """Whether what is kept in Redis is signed, and whether something was refused there."""
+async def _integrity(settings: Settings) -> Diagnosis:
+    """Check that records in Redis are signed, and that none was refused."""
     try:
         signer = await asyncio.to_thread(signer_of, settings, make=False)
     except SettingsInvalid as exc:
-        return Finding(component="Integrity", health=Health.FAILED, advice=str(exc))
+        return _finding("Integrity", str(exc), worse=PartHealth.FAILED)
     if settings.unsigned:
         advice = "UNSIGNED: whoever can write to Redis can make runs act; unset REPLAYWRIGHT_UNSIGNED and set keys"
-        return Finding(component="Integrity", health=Health.WARNING, found="unsigned", advice=advice)
+        return _finding("Integrity", advice, found="unsigned")
     ids = ", ".join(signer.key_ids)
     if refused := await _refused(settings):
         advice = (
             f"{refused} records in Redis were refused: somebody else writes there; see `replaywright admin cache stats`"
         )
-        return Finding(component="Integrity", health=Health.WARNING, found=f"signed with {ids}", advice=advice)
-    return Finding(component="Integrity", health=Health.OK, found=f"signed with {ids}" if ids else "a key will be made")
+        return _finding("Integrity", advice, found=f"signed with {ids}")
+    return _finding("Integrity", found=f"signed with {ids}" if ids else "a key will be made")
 
 
 async def _refused(settings: Settings) -> int:
-    """How many records of this tenant were refused; 0 where that cannot be read."""
-    running = read_running(settings.home)
-    url = settings.redis_url or (running.redis_url if running else None)
-    if url is None:
+    """Return the number of refused records of this tenant; 0 where that cannot be read."""
+    if (url := _redis_url(settings)) is None:
         return 0
     client = open_redis(url, client_name="replaywright-doctor")
     try:
@@ -315,60 +302,54 @@ async def _refused(settings: Settings) -> int:
     return sum(int(value) for value in found.values() if value.isdigit())
 
 
-def _confidentiality(settings: Settings) -> Finding:
+def _confidentiality(settings: Settings) -> Diagnosis:
     try:
         codec, artifacts = codec_keys_of(settings), artifact_keys_of(settings, make=False)
     except SettingsInvalid as exc:
-        return Finding(component="Encryption", health=Health.FAILED, advice=str(exc))
+        return _finding("Encryption", str(exc), worse=PartHealth.FAILED)
     own = not artifacts and settings.artifacts_url is None
-    told = {"payloads": bool(codec), "artifacts": bool(artifacts) or own}
-    found = ", ".join(f"{what} {'encrypted' if sealed else 'in clear'}" for what, sealed in told.items())
+    encrypted = {"payloads": bool(codec), "artifacts": bool(artifacts) or own}
+    found = ", ".join(f"{what} {'encrypted' if sealed else 'in clear'}" for what, sealed in encrypted.items())
     if settings.temporal_address is not None and not codec:
         advice = (
             "payloads in Temporal are clear text: "
             "set REPLAYWRIGHT_CODEC_KEYS to what `replaywright admin keys new` prints"
         )
-        return Finding(component="Encryption", health=Health.WARNING, found=found, advice=advice)
-    return Finding(component="Encryption", health=Health.OK, found=found)
+        return _finding("Encryption", advice, found=found)
+    return _finding("Encryption", found=found)
 
 
-def _artifacts(settings: Settings) -> Finding:
-    """Whether other hosts that serve the same Temporal find what is kept here."""
+def _artifacts(settings: Settings) -> Diagnosis:
+    """Check that other hosts that serve the same Temporal find the artifacts."""
     server = (settings.temporal_address or "localhost").rpartition(":")[0].strip("[]") or "localhost"
     if settings.artifacts_url is not None or server in _HERE:
-        return Finding(component="Artifacts", health=Health.OK, found=settings.artifacts)
+        return _finding("Artifacts", found=settings.artifacts)
     advice = (
         "they are on this host alone, and Temporal is elsewhere: a run cannot be brought back on another host, where "
         "its checkpoints are not found; set REPLAYWRIGHT_ARTIFACTS_URL to a store that all hosts share"
     )
-    return Finding(component="Artifacts", health=Health.WARNING, found=settings.artifacts, advice=advice)
+    return _finding("Artifacts", advice, found=settings.artifacts)
 
 
-async def _model(settings: Settings, environment: Mapping[str, str]) -> Finding:
+async def _model(settings: Settings, environment: Mapping[str, str]) -> Diagnosis:
     if settings.model is None:
-        return Finding(
-            component="Model",
-            health=Health.WARNING,
-            advice="none is configured, so nothing new can be learned: set REPLAYWRIGHT_MODEL, "
-            "for example to openai:gpt-5-mini, and the provider's key",
+        return _finding(
+            "Model",
+            "none is configured, so nothing new can be learned: set REPLAYWRIGHT_MODEL, for example to "
+            "openai:gpt-5-mini, and the provider's key",
         )
     provider = settings.model.partition(":")[0]
     variable, address = _PROVIDERS.get(provider, ("", ""))
     base = (settings.model_base_url or address).rstrip("/")
     key = environment.get(variable, "") if variable else ""
     if variable and not key and settings.model_base_url is None:
-        return Finding(component="Model", health=Health.FAILED, found=settings.model, advice=f"set {variable}")
+        return _finding("Model", f"set {variable}", worse=PartHealth.FAILED, found=settings.model)
     if not base:
         advice = f"the provider {provider!r} is not one that can be checked here"
-        return Finding(component="Model", health=Health.WARNING, found=settings.model, advice=advice)
+        return _finding("Model", advice, found=settings.model)
     failure = await _why_model_fails(base, provider, key)
-    return Finding(
-        component="Model",
-        health=Health.FAILED if failure else Health.OK,
-        found=f"{settings.model} at {base}",
-        reachable=not failure,
-        advice=failure,
-    )
+    found = f"{settings.model} at {base}"
+    return _finding("Model", failure, worse=PartHealth.FAILED, found=found, reachable=not failure)
 
 
 async def _why_model_fails(base: str, provider: str, key: str) -> str:
@@ -385,26 +366,22 @@ async def _why_model_fails(base: str, provider: str, key: str) -> str:
     return f"the server answers with status {answer.status_code}" if answer.status_code >= 500 else ""
 
 
-async def _telemetry(settings: Settings) -> Finding:
+async def _telemetry(settings: Settings) -> Diagnosis:
     try:
         options = telemetry_options(settings, is_worker=True)
     except SettingsInvalid as exc:
-        return Finding(component="Telemetry", health=Health.WARNING, advice=str(exc))
+        return _finding("Telemetry", str(exc))
     served = "" if settings.metrics_address is None else f"Prometheus at {settings.metrics_address}"
     if not options.traces_endpoint:
-        return Finding(component="Telemetry", health=Health.OK, found=served or "off")
+        return _finding("Telemetry", found=served or "off")
     failure = await _why_collector_fails(options.traces_endpoint)
-    return Finding(
-        component="Telemetry",
-        health=Health.WARNING if failure else Health.OK,
-        found=", ".join(filter(None, (without_password(options.traces_endpoint), served))),
-        reachable=not failure,
-        advice=failure and f"{failure}; start the collector, or check OTEL_EXPORTER_OTLP_ENDPOINT",
-    )
+    advice = failure and f"{failure}; start the collector, or check OTEL_EXPORTER_OTLP_ENDPOINT"
+    found = ", ".join(filter(None, (without_password(options.traces_endpoint), served)))
+    return _finding("Telemetry", advice, found=found, reachable=not failure)
 
 
 async def _why_collector_fails(endpoint: str) -> str:
-    """What keeps a collector from taking spans; none are sent."""
+    """Return why a collector takes no spans, without sending any; empty when it takes them."""
     try:
         async with httpx.AsyncClient(timeout=_MODEL_TIMEOUT_S) as client:
             answer = await client.post(endpoint, content=b"", headers={"content-type": "application/x-protobuf"})
@@ -415,13 +392,11 @@ async def _why_collector_fails(endpoint: str) -> str:
     return f"the collector answers with status {answer.status_code}"
 
 
-def _fonts() -> Finding:
+def _fonts() -> Diagnosis:
     for folder in _FONT_FOLDERS:
         for pattern in ("*.ttf", "*.otf", "*.ttc"):
             if font := next(Path(folder).rglob(pattern), None):
-                return Finding(component="Fonts", health=Health.OK, found=str(font.parent))
-    return Finding(
-        component="Fonts",
-        health=Health.WARNING,
-        advice="no fonts: pages work, pictures show boxes for letters; install fonts-dejavu and fonts-noto-cjk",
+                return _finding("Fonts", found=str(font.parent))
+    return _finding(
+        "Fonts", "no fonts: pages work, pictures show boxes for letters; install fonts-dejavu and fonts-noto-cjk"
     )

@@ -16,12 +16,12 @@ _OWN = {"signing": "signing.keys", "artifact": "artifact.keys", "ui": "ui.keys"}
 
 
 def new_key(key_id: str = "") -> Key:
-    """A key of 32 random bytes; without an id, it gets a random one."""
+    """Make a key of 32 random bytes; without an id, it gets a random one."""
     return Key(key_id or f"k{secrets.token_hex(3)}", secrets.token_bytes(KEY_BYTES))
 
 
 def signer_of(settings: Settings, *, make: bool = True) -> Signer:
-    """Who signs and verifies what is kept in Redis.
+    """Return the signer of records in Redis.
 
     Without `make`, no key is made for this home: there may be none yet.
 
@@ -44,7 +44,7 @@ def signer_of(settings: Settings, *, make: bool = True) -> Signer:
 
 
 def known_signer(settings: Settings) -> Signer:
-    """The same with the keys that are there: none are made, and where there are none, nothing is verified.
+    """Return the signer with the keys that are there: none are made, and without any, nothing is verified.
 
     Raises:
         SettingsInvalid: keys are configured and cannot be read.
@@ -55,7 +55,7 @@ def known_signer(settings: Settings) -> Signer:
 
 
 def codec_keys_of(settings: Settings) -> Sequence[Key]:
-    """The keys of the payload codec; none where payloads are clear text.
+    """Return the keys of the payload codec; none where payloads are clear text.
 
     Raises:
         SettingsInvalid: they cannot be read.
@@ -64,7 +64,7 @@ def codec_keys_of(settings: Settings) -> Sequence[Key]:
 
 
 def artifact_keys_of(settings: Settings, *, make: bool = True) -> Sequence[Key]:
-    """The keys of the artifact store; none where artifacts are clear text.
+    """Return the keys of the artifact store; none where artifacts are clear text.
 
     Raises:
         SettingsInvalid: they cannot be read.
@@ -74,7 +74,7 @@ def artifact_keys_of(settings: Settings, *, make: bool = True) -> Sequence[Key]:
 
 
 def ui_key_of(home: Path) -> bytes:
-    """The key from which the address of Temporal's UI is derived: links stay good over restarts.
+    """Return the key from which the address of Temporal's UI is derived: links stay good over restarts.
 
     Raises:
         SettingsInvalid: it cannot be read.
@@ -83,7 +83,7 @@ def ui_key_of(home: Path) -> bytes:
 
 
 def _is_own_redis(settings: Settings) -> bool:
-    """Whether it is the one of this machine's stack, which others cannot reach."""
+    """Return whether Redis is that of this machine's stack, which others cannot reach."""
     if settings.redis_url is None:
         return True
     running = read_running(settings.home)
@@ -116,12 +116,12 @@ def _read(file: Path, variable: str) -> str:
 
 
 def own_keys_file(home: Path, purpose: str) -> Path:
-    """Where the stack of one machine keeps its own keys for `signing` or `artifact`."""
+    """Return the file of the stack's own keys for `signing`, `artifact` or `ui`."""
     return home / _OWN[purpose]
 
 
 def _own(home: Path, purpose: str, *, make: bool) -> tuple[Key, ...]:
-    """The key of this home folder; made when it is asked for first, if it is to be made."""
+    """Return the key of this home folder; with `make`, made when it is asked for first."""
     file = own_keys_file(home, purpose)
     variable = f"{PREFIX}HOME"
     if not file.exists():

@@ -1,4 +1,4 @@
-"""The servers of ours that the settings name, which no page is to reach.
+"""Services of our own that the settings name, which no page may reach.
 
 Those that run on this machine are found by looking, see `replaywright.keeper.host.own_processes`.
 """

@@ -4,6 +4,7 @@ import asyncio
 import atexit
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -102,14 +103,14 @@ class Child:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def log_tail(self) -> str:
-        """The last lines that it wrote."""
+        """Return the last lines that it wrote."""
         try:
             return self.log.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
         except OSError:
             return ""
 
     async def ended_within(self, limit_s: float) -> bool:
-        """Whether it has ended before `limit_s` seconds have passed."""
+        """Wait for its end; return whether it came before `limit_s` seconds had passed."""
         deadline = time.monotonic() + limit_s
         while self.exit_status() is None:
             if time.monotonic() > deadline:
@@ -170,6 +171,16 @@ def start_child(
     return child
 
 
+def program_version(path: Path, pattern: re.Pattern[str]) -> str | None:
+    """Return the version that `pattern` finds in what a program prints; None when it does not start or prints none."""
+    try:
+        run = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = pattern.search(run.stdout)
+    return match.group(1) if match and run.returncode == 0 else None
+
+
 def leave(status: object) -> NoReturn:
     """End this process at once with a `SystemExit`'s code; what it had open must have been closed before.
 
@@ -197,7 +208,7 @@ async def stop_by_identity(identity: ProcessIdentity, grace_s: float = 5) -> Non
 
 
 def free_port(preferred: int | None = None) -> int:
-    """A port of the loopback interface that nothing listens on; `preferred` when that is one."""
+    """Return a port of the loopback interface that nothing listens on; `preferred` when that is one."""
     for port in (preferred, 0):
         if port is None:
             continue

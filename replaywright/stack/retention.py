@@ -1,4 +1,4 @@
-"""Keeping the artifact store within its limits: what is still referred to is found out first, and stays."""
+"""Retention of artifacts: the store is kept within its limits, except for what is still referred to."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from temporalio.service import RPCError
 from activities.batch.batches import read_index
 from cache.connection import Client
 from cache.references import referenced
-from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
+from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.domain.batch.batches import ROWS, ROWS_AGAIN
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
@@ -22,17 +22,17 @@ from replaywright.stack.keyring import artifact_keys_of
 _log = logging.getLogger("replaywright.retention")
 
 EVERY_S = 6 * 3600.0
-"""How often the workers of one store look through it, all together."""
+"""Interval of the rounds of all workers of one store together."""
 _COUNT = 200_000
-"""How many artifacts are kept; above it, the longest unused are deleted."""
+"""Number of artifacts that are kept; above it, the longest unused are deleted."""
 _STAMP = ".looked-through"
 _BATCHES = 'WorkflowType = "BrowserBatch" AND ExecutionStatus = "Running"'
 _RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
 
 
-def limits_of(settings: Settings) -> Limits:
-    """The limits of the artifact store."""
-    return Limits(
+def limits_of(settings: Settings) -> RetentionLimits:
+    """Return the limits of the artifact store."""
+    return RetentionLimits(
         age_s=settings.artifacts_max_days * DAY_S,
         size_bytes=settings.artifacts_max_mb * 1024 * 1024,
         count=_COUNT,
@@ -72,7 +72,7 @@ async def _pruned(folder: Path, settings: Settings, keep: frozenset[str], *, dry
 
 
 async def _under_way(client: TemporalClient, tenant: str) -> list[tuple[str, str]]:
-    """Tenant and lineage of every run that has not ended."""
+    """Return tenant and lineage of every run that has not ended."""
     found = []
     async for run in client.list_workflows(_RUNNING):
         owner = await run.memo_value("tenant", default=tenant)
@@ -82,7 +82,7 @@ async def _under_way(client: TemporalClient, tenant: str) -> list[tuple[str, str
 
 
 async def _rows_under_way(client: TemporalClient) -> list[str]:
-    """Digests of the indexes of the rows of every batch that has not ended."""
+    """Return the digests of the row indexes of every batch that has not ended."""
     found = []
     async for batch in client.list_workflows(_BATCHES):
         found += [str(await batch.memo_value(name, default="")) for name in (ROWS, ROWS_AGAIN)]
@@ -90,7 +90,7 @@ async def _rows_under_way(client: TemporalClient) -> list[str]:
 
 
 async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[str]:
-    """The digests of these indexes, and of the rows that they tell of."""
+    """Return the digests of these indexes and of their rows."""
     store, kept = ArtifactStore(settings.artifacts, artifact_keys_of(settings)), set(indexes)
     for digest in tuple(kept):
         try:
@@ -101,7 +101,7 @@ async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[st
 
 
 async def keep_within_limits(settings: Settings, client: TemporalClient, redis: Client) -> None:
-    """Enforce the limits from time to time, for ever; what fails is tried again the next time.
+    """Enforce the limits periodically, for ever; a failed round is repeated at the next time.
 
     Begins at once, unless this or another worker of the same store did so lately: many short runs must not each look
     through a large store.
@@ -123,7 +123,7 @@ async def keep_within_limits(settings: Settings, client: TemporalClient, redis: 
 
 
 def _due_in_s(folder: Path) -> float:
-    """Seconds until it is time again; 0 when it is, which is noted as done then."""
+    """Return the seconds until the next round; 0 when it is due, which is noted as done then."""
     stamp = folder / _STAMP
     try:
         left = stamp.stat().st_mtime + EVERY_S - time.time()

@@ -1,4 +1,4 @@
-"""The stack of one machine: what no address is configured for is started, and stopped again."""
+"""Stack of one machine: servers without a configured address are started, and stopped again."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ from replaywright.stack.state import (
     read_running,
     write_running,
 )
-from replaywright.stack.temporal import provide_temporal, start_temporal, why_not_apart
+from replaywright.stack.temporal import DevServer, provide_temporal, why_not_apart
 from replaywright.stack.workers import as_variable
 from replaywright.temporary import temporary_folder
 from replaywright.value_files import SUFFIX
@@ -73,10 +73,10 @@ class Stack:
         self._exits = AsyncExitStack()
         self._children: list[Child] = []
         self._holds: tuple[int, ...] = ()
-        """What tells other commands that servers run on the files in this home."""
+        """Locks that tell other commands that servers run on the files in this home."""
         self._running: RunningStack | None = None
         self.joined = False
-        """Whether another command's stack is used."""
+        """Another command's stack is used."""
 
     @property
     def settings(self) -> Settings:
@@ -127,26 +127,26 @@ class Stack:
 
     @property
     def brings_workers(self) -> bool:
-        """Whether whoever owns it keeps workers for the queue of these settings running."""
+        """The owner keeps workers for the queue of these settings running."""
         return self._known.served_queue == self._given.queue
 
     def ended_server(self) -> Child | None:
-        """A server of our own that runs no more; None while all of them do."""
+        """Return a server of our own that has ended; None while all of them run."""
         return next((child for child in self._children if child.exit_status() is not None), None)
 
     def run_url(self, workflow_id: str) -> str | None:
-        """The address of a run in the Temporal UI; None when the UI is unknown."""
+        """Return the address of a run in the Temporal UI; None when the UI is unknown."""
         if self.ui_url is None:
             return None
         return run_address(self.ui_url, self._given.temporal_namespace, workflow_id)
 
     def environment(self) -> dict[str, str]:
-        """Variables that give a child process these settings; a worker of our own Temporal is no version."""
+        """Return variables that give a child process these settings; a worker of our own Temporal has no version."""
         own = {PREFIX + "BUILD_ID": ""} if self._given.temporal_address is None else {}
         return settings_environment(self.settings) | own | {OWNER_VARIABLE: as_variable(self._known.owner)}
 
     def describe(self) -> tuple[tuple[str, str], ...]:
-        """Name and address of each part, to be shown."""
+        """Return name and address of each part, to be shown."""
         running = self._known
         return (
             ("Temporal", running.temporal_address),
@@ -242,7 +242,7 @@ class Stack:
         if given.temporal_address is not None:
             return given.temporal_address, given.temporal_ui_url
         binary = await provide_temporal(given.home)
-        server = await start_temporal(
+        server = await DevServer(
             binary.path,
             log=folder / "log" / "temporal.log",
             namespace=given.temporal_namespace,
@@ -251,7 +251,7 @@ class Stack:
             ui_key=ui_key_of(given.home) if self._persistent else None,
             detached=self._detached,
             holds=self._holds,
-        )
+        ).start()
         self._owns(server.child)
         return server.address, given.temporal_ui_url or server.ui_url
 
@@ -293,7 +293,7 @@ class Stack:
             await child.stop()
 
     def _owner(self) -> ProcessIdentity | None:
-        """This process, where nobody else's servers know of the runs that are done here."""
+        """Return this process, where it owns the servers that know of the runs."""
         owns = bool(self._children) or not self._persistent
         return identify(os.getpid()) if owns and not self._detached else None
 
@@ -302,21 +302,21 @@ class Stack:
 
 
 def settings_environment(settings: Settings) -> dict[str, str]:
-    """The variables from which `load_settings` reads exactly these settings."""
+    """Return the variables from which `load_settings` reads exactly these settings."""
     values = settings.model_dump(mode="json", exclude_none=True)
     in_files = {name for name in KEYS if isinstance(getattr(settings, name), Path)}
     return {f"{PREFIX}{name.upper()}{SUFFIX if name in in_files else ''}": str(value) for name, value in values.items()}
 
 
 def run_address(ui: str, namespace: str, workflow_id: str) -> str:
-    """The address of a run in this Temporal UI, with the token that the UI's own address holds."""
+    """Return the address of a run in this Temporal UI, with the token that the UI's own address holds."""
     parts = urlsplit(ui)
     path = f"{parts.path.rstrip('/')}/namespaces/{namespace}/workflows/{quote(workflow_id, safe='')}"
     return urlunsplit(parts._replace(path=path))
 
 
 def without_password(url: str) -> str:
-    """This address as it may be shown."""
+    """Return this address as it may be shown."""
     parts = urlsplit(url)
     if parts.password is None:
         return url

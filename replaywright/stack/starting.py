@@ -24,7 +24,7 @@ START_LIMIT_S = 300.0
 """A start may install a browser."""
 END_LIMIT_S = 30.0
 """For the servers of an earlier command to end."""
-_SAID_AFTER_S = 0.3
+_ANNOUNCED_AFTER_S = 0.3
 _POLL_S = 0.05
 
 Tell = Callable[[str], None]
@@ -50,7 +50,7 @@ async def only_one_starts(home: Path, tell: Tell | None = None) -> AsyncIterator
 
 
 def is_starting(home: Path) -> bool:
-    """Whether another command is starting a stack in this home."""
+    """Return whether another command is starting a stack in this home."""
     try:
         lock = os.open(home / _STARTING, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -84,7 +84,7 @@ async def only_servers(home: Path, tell: Tell | None = None) -> AsyncIterator[in
         StackFailed: they have not ended within 30 s.
     """
     lock = _open(home / _SERVING)
-    deadline, said = time.monotonic() + END_LIMIT_S, False
+    deadline, is_announced = time.monotonic() + END_LIMIT_S, False
     try:
         while not _is_taken(lock):
             stored = read_stored(home)
@@ -92,9 +92,9 @@ async def only_servers(home: Path, tell: Tell | None = None) -> AsyncIterator[in
             if stored is not None and not owned:
                 for service in reversed(stored.services):
                     await stop_by_identity(service.identity)
-            if not said and tell is not None:
+            if not is_announced and tell is not None:
                 tell("waiting for the servers of an earlier command to end")
-            said = True
+            is_announced = True
             if time.monotonic() > deadline:
                 raise StackFailed(
                     f"servers of an earlier command still run in {str(home)!r} after {END_LIMIT_S:g} s: end the "
@@ -107,13 +107,13 @@ async def only_servers(home: Path, tell: Tell | None = None) -> AsyncIterator[in
 
 
 class _Waits:
-    """A wait for another command's start, which is said once and has an end."""
+    """A wait for another command's start, which is announced once and limited."""
 
     def __init__(self, home: Path, tell: Tell | None) -> None:
         self._home = home
         self._tell = tell
         self._begun = time.monotonic()
-        self._said = False
+        self._is_announced = False
 
     def look(self) -> None:
         waited_s = time.monotonic() - self._begun
@@ -122,8 +122,8 @@ class _Waits:
                 f"{self._who()} has been starting the stack in {str(self._home)!r} for {START_LIMIT_S:g} s: end it, "
                 "and repeat this"
             )
-        if waited_s > _SAID_AFTER_S and not self._said:
-            self._said = True
+        if waited_s > _ANNOUNCED_AFTER_S and not self._is_announced:
+            self._is_announced = True
             if self._tell is not None:
                 self._tell(f"{self._who()} is starting the stack: waiting for it")
 
@@ -152,7 +152,7 @@ def _open(path: Path) -> int:
 
 
 def _is_taken(lock: int, kind: int = fcntl.LOCK_EX) -> bool:
-    """Whether the lock is ours now."""
+    """Try to take the lock; return whether it is ours now."""
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""How runs were started, by the word of the Temporal server: only it knows an execution's first event."""
+"""Admission of runs by their first event, which only the Temporal server knows."""
 
 import re
 from collections import OrderedDict
@@ -36,7 +36,7 @@ class TemporalStarts:
         self._known: OrderedDict[tuple[str, str], Admission] = OrderedDict()
 
     async def of(self, run_id: str, execution: str) -> Admission:
-        """How the execution was started; asked of the server once.
+        """Return the admission of an execution; the server is asked once.
 
         Raises:
             StoreUnavailable: the server does not answer, or does not know it.
@@ -68,7 +68,7 @@ class TemporalStarts:
     async def _fault_in_line(
         self, started: WorkflowExecutionStartedEventAttributes, run_id: str, given: object, generation: int = 0
     ) -> str:
-        """Why neither the start nor that of a workflow above it is signed: what a signed one starts is signed."""
+        """Return why neither the start nor that of a workflow above it is signed; empty if one is."""
         fault: str = self._fault(started, run_id, given, await self._mac(started)) or ""
         if not fault or generation == _GENERATIONS or not started.HasField("parent_workflow_execution"):
             return fault
@@ -115,7 +115,7 @@ class TemporalStarts:
         return mac if isinstance(mac, str) else ""
 
     async def _read(self, payloads: list[Payload]) -> object:
-        """JSON that was sent; None where it is none, or cannot be unsealed."""
+        """Return the JSON that was sent; None where it is none, or cannot be decrypted."""
         try:
             [value] = await self._client.data_converter.decode(payloads)
         except (KeyError, RuntimeError, SealBroken, TypeError, ValidationError, ValueError):

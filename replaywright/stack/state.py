@@ -1,4 +1,4 @@
-"""What a second command needs to find a running stack: one JSON file in the home folder."""
+"""State of a running stack for other commands: one JSON file in the home folder."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ class RunningStack(BaseModel):
 
     @property
     def alive(self) -> bool:
-        """Whether the owner and every server are still those that were started: pid and start time agree.
+        """Owner and every server are still those that were started: pid and start time agree.
 
         Servers whose owner was killed are about to end.
         """
@@ -48,7 +48,7 @@ class RunningStack(BaseModel):
 
 
 def state_file(home: Path) -> Path:
-    """Where the state of a stack is kept."""
+    """Return the file of a stack's state."""
     return home / "stack.json"
 
 

@@ -1,4 +1,4 @@
-"""Workers that are kept running: one that ends, or does not get ready, is tried again with back-off.
+"""Supervision of workers: one that ends, or does not get ready, is restarted with back-off.
 
 Servers outlive workers: a worker that is slow, or broken, is no reason to stop what keeps the runs.
 """
@@ -14,7 +14,7 @@ from replaywright.stack.processes import Child
 from replaywright.stack.workers import start_worker
 
 DRAIN_S = 6.0
-"""What steps under way are given when the stack ends; everything is to be gone within 15 s."""
+"""Limit for steps under way when the stack ends; everything has to be gone within 15 s."""
 LONGEST_PAUSE_S = 60.0
 LONGEST_LIMIT = 8
 """A worker that is not ready within the limit gets twice as long the next time, up to so many times the limit."""
@@ -24,7 +24,7 @@ STABLE_S = 60.0
 
 @dataclass
 class BackOff:
-    """How long to wait before the next try, and how long to wait for it to be ready."""
+    """Pause before the next try, and its limit for being ready."""
 
     ready_s: float
     """The limit of the first try."""
@@ -37,12 +37,12 @@ class BackOff:
 
     @property
     def pause_s(self) -> float:
-        """None for one that had been stable: its runs wait."""
+        """Pause before the next try; 0 after a stable worker, whose runs wait."""
         return 0.0 if not self.failures else min(float(1 << (self.failures - 1)), LONGEST_PAUSE_S)
 
     @property
     def limit_s(self) -> float:
-        """For the next one to be ready."""
+        """Limit for the next one to be ready."""
         return self.ready_s * min(1 << self.failures, LONGEST_LIMIT)
 
 
@@ -124,6 +124,6 @@ class Supervisor:
 
 
 def _one_line(message: str) -> str:
-    """The first line of a message and the last one, which is the last of the log."""
+    """Return the first and the last line of a message, which is the last of the log."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return ": ".join(dict.fromkeys((lines[0], lines[-1])))

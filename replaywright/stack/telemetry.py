@@ -19,7 +19,7 @@ _PROTOCOL = "http/protobuf"
 def telemetry_options(
     settings: Settings, environment: Mapping[str, str] = os.environ, *, is_worker: bool
 ) -> TelemetryOptions:
-    """Where the telemetry of this process goes.
+    """Return the destinations of this process's telemetry.
 
     Of OpenTelemetry's variables these are read here: OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER
     (`none`), the endpoints and protocols of one signal; its SDK reads the others (headers, time-outs, the sampler, …).
@@ -54,7 +54,7 @@ def _endpoint(settings: Settings, environment: Mapping[str, str], signal: str, p
 
 
 def open_telemetry(settings: Settings, redact: Callable[[str], str], *, is_worker: bool) -> "Telemetry | None":
-    """What measures in this process; None when nobody wants to know.
+    """Open the telemetry of this process; None when none is configured.
 
     Raises:
         SettingsInvalid: a variable is wrong, or the address for Prometheus cannot be listened on.
@@ -70,7 +70,7 @@ def open_telemetry(settings: Settings, redact: Callable[[str], str], *, is_worke
 
 @contextlib.asynccontextmanager
 async def measuring(telemetry: "Telemetry | None") -> AsyncIterator[None]:
-    """Measure until the block ends, if anybody wants to know."""
+    """Measure until the block ends, if telemetry is configured."""
     if telemetry is None:
         yield
         return
@@ -82,13 +82,13 @@ _of_commands: list["Telemetry"] = []
 
 
 def command_telemetry(settings: Settings) -> "Telemetry | None":
-    """That of a command: made once, and ended by `end_command_telemetry`."""
+    """Return the telemetry of a command: opened once, and ended by `end_command_telemetry`."""
     if not _of_commands and (made := open_telemetry(settings, str, is_worker=False)) is not None:
         _of_commands.append(made)
     return _of_commands[0] if _of_commands else None
 
 
 def end_command_telemetry() -> None:
-    """Let what a command has measured leave, for two seconds at most."""
+    """Send the measurements of a command, for two seconds at most."""
     while _of_commands:
         _of_commands.pop().close()

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
-from functools import cache
+from dataclasses import KW_ONLY, dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -20,7 +21,7 @@ from replaywright.children import for_server
 from replaywright.dashboard.entrance import Entrance
 from replaywright.domain.trace.search_attributes import kinds
 from replaywright.errors import StackFailed
-from replaywright.stack.processes import Child, free_port, start_child
+from replaywright.stack.processes import Child, free_port, program_version, start_child
 from replaywright.temporal_gate import GRPC_PORT, KEY_VARIABLE, UI_PORT
 
 DYNAMIC_CONFIG: tuple[str, ...] = (
@@ -52,15 +53,15 @@ class TemporalBinary(BaseModel):
     """`path`, `wheel` or `download`."""
 
 
+@dataclass(frozen=True)
 class TemporalServer:
     """A dev server that answers."""
 
-    def __init__(self, child: Child, address: str, ui_url: str | None) -> None:
-        self.child = child
-        self.address = address
-        """`127.0.0.1:port`"""
-        self.ui_url = ui_url
-        """With a token. None: it has no UI, see `why_not_apart`."""
+    child: Child
+    address: str
+    """`127.0.0.1:port`"""
+    ui_url: str | None
+    """With a token. None: it has no UI, see `why_not_apart`."""
 
 
 def find_temporal() -> TemporalBinary | None:
@@ -68,7 +69,7 @@ def find_temporal() -> TemporalBinary | None:
     wheel = Path(sysconfig.get_path("scripts")) / "temporal"
     on_path = shutil.which("temporal")
     for path in (Path(on_path) if on_path else None, wheel):
-        if path is not None and (version := temporal_version(path)):
+        if path is not None and (version := program_version(path, _VERSION)):
             return TemporalBinary(path=path, version=version, source="wheel" if path == wheel else "path")
     return None
 
@@ -96,23 +97,13 @@ async def provide_temporal(home: Path) -> TemporalBinary:
             f"({exc}); install the Temporal CLI or set REPLAYWRIGHT_TEMPORAL_ADDRESS"
         ) from exc
     for path in sorted(target.glob("temporal*"), key=lambda file: file.stat().st_mtime, reverse=True):
-        if version := temporal_version(path):
+        if version := program_version(path, _VERSION):
             return TemporalBinary(path=path, version=version, source="download")
     raise StackFailed(f"the SDK downloaded no Temporal program into {str(target)!r}")
 
 
-def temporal_version(path: Path) -> str | None:
-    """The version that this program tells, or None when it is not the Temporal CLI or does not start."""
-    try:
-        run = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = _VERSION.search(run.stdout)
-    return match.group(1) if match and run.returncode == 0 else None
-
-
 def dev_server_arguments(search_attributes: Mapping[str, str] | None = None) -> list[str]:
-    """The arguments of `temporal server start-dev` that every server of ours gets, also those of the tests."""
+    """Return the arguments of `temporal server start-dev` that every server of ours gets, also those of the tests."""
     arguments: list[str] = []
     for setting in DYNAMIC_CONFIG:
         arguments += ["--dynamic-config-value", setting]
@@ -121,88 +112,88 @@ def dev_server_arguments(search_attributes: Mapping[str, str] | None = None) -> 
     return arguments
 
 
-async def start_temporal(
-    binary: Path,
-    *,
-    log: Path,
-    namespace: str = "default",
-    port: int | None = None,
-    ui_port: int | None = None,
-    database: Path | None = None,
-    search_attributes: Mapping[str, str] | None = None,
-    codec_endpoint: str | None = None,
-    ui_key: bytes | None = None,
-    ip: str = _LOOPBACK,
-    detached: bool = False,
-    holds: tuple[int, ...] = (),
-) -> TemporalServer:
-    """Start a dev server and return when a client can connect to it.
+@dataclass(frozen=True)
+class DevServer:
+    """A dev server that is to be started."""
 
-    Where the machine allows it, the server has a network of its own (`replaywright.temporal_gate`), and only processes
-    of this user reach it; elsewhere its gRPC is open to all users of the machine, and it has no UI.
+    binary: Path
+    """The Temporal CLI."""
+    _: KW_ONLY
+    log: Path
+    """Its output."""
+    namespace: str = "default"
+    """Created when it is not there."""
+    port: int | None = None
+    """Port of the front end. None: any free one."""
+    ui_port: int | None = None
+    """None: 8233, or any free one when that is taken."""
+    database: Path | None = None
+    """Runs outlive the server in this file. None: they do not."""
+    search_attributes: Mapping[str, str] | None = None
+    """Registered under their types. None: those of our runs."""
+    codec_endpoint: str | None = None
+    """Address of the codec server that the UI asks."""
+    ui_key: bytes | None = None
+    """The UI's address is derived from it. None: a new one."""
+    ip: str = _LOOPBACK
+    """Address to listen at; at another one than loopback the server is open to everybody there, without a UI."""
+    detached: bool = False
+    """The server outlives this process."""
+    holds: tuple[int, ...] = ()
+    """File descriptors that it keeps open as long as it runs."""
 
-    Args:
-        binary: The Temporal CLI.
-        log: Its output.
-        namespace: Created when it is not there.
-        port: Of the front end. None: any free one.
-        ui_port: None: 8233, or any free one when that is taken.
-        database: Runs outlive the server in this file. None: they do not.
-        search_attributes: Registered under their types. None: those of our runs.
-        codec_endpoint: Of a codec server that the UI asks.
-        ui_key: The UI's address is derived from it. None: a new one.
-        ip: Where it listens; with another address than loopback it is open to everybody there, without a UI.
-        detached: The server outlives this process.
-        holds: File descriptors that it keeps open as long as it runs.
+    async def start(self) -> TemporalServer:
+        """Start it and return when a client can connect.
 
-    Raises:
-        StackFailed: it did not come up; the message ends with its log.
-    """
-    is_apart = ip == _LOOPBACK and not await asyncio.to_thread(why_not_apart)
-    key = ui_key or secrets.token_bytes(32)
-    options = [
-        *("--namespace", namespace, "--log-level", "error", "--ui-disable-news-fetch"),
-        *dev_server_arguments(search_attributes),
-        *(("--db-filename", str(database), "--sqlite-pragma", "journal_mode=wal") if database else ()),
-        *(("--ui-codec-endpoint", codec_endpoint) if codec_endpoint else ()),
-    ]
-    for attempt in range(1, _STARTS + 1):
-        frontend = port or free_port()
-        ui = ui_port or free_port(_DEFAULT_UI_PORT if attempt == 1 else None)
-        start = [str(binary), "server", "start-dev", "--ip", ip]
-        if is_apart:
-            gate = [*_GATE, "--port", str(frontend), "--ui-port", str(ui), "--"]
-            command = [*gate, *start, "--port", str(GRPC_PORT), "--ui-port", str(UI_PORT), *options]
-        else:
-            command = [*start, "--port", str(frontend), "--headless", *options]
-        child = start_child(
-            "Temporal",
-            command,
-            log=log,
-            environment={KEY_VARIABLE: key.hex()} if is_apart else None,
-            detached=detached,
-            holds=holds,
-        )
-        address = f"127.0.0.1:{frontend}"
+        Where the machine allows it, the server has a network of its own (`replaywright.temporal_gate`), and only
+        processes of this user reach it; elsewhere its gRPC is open to all users of the machine, and it has no UI.
 
-        async def serves(address: str = address) -> bool:
-            return await temporal_answers(address, namespace)
+        Raises:
+            StackFailed: it did not come up; the message ends with its log.
+        """
+        is_apart = self.ip == _LOOPBACK and not await asyncio.to_thread(why_not_apart)
+        key = self.ui_key or secrets.token_bytes(32)
+        for attempt in range(1, _STARTS + 1):
+            port = self.port or free_port()
+            ui_port = self.ui_port or free_port(_DEFAULT_UI_PORT if attempt == 1 else None)
+            child = start_child(
+                "Temporal",
+                self._command(port, ui_port, is_apart=is_apart),
+                log=self.log,
+                environment={KEY_VARIABLE: key.hex()} if is_apart else None,
+                detached=self.detached,
+                holds=self.holds,
+            )
+            address = f"{_LOOPBACK}:{port}"
+            try:
+                await child.wait_until(partial(temporal_answers, address, self.namespace), _READY_TIMEOUT_S)
+            except BaseException as exc:
+                ended_by_itself = child.exit_status() is not None
+                await child.stop()
+                if isinstance(exc, StackFailed) and ended_by_itself and attempt < _STARTS:
+                    continue
+                raise
+            ui_url = Entrance.derived(key).ui_address(ui_port) if is_apart else None
+            return TemporalServer(child, address, ui_url)
+        raise AssertionError("the last attempt returns or raises")
 
-        try:
-            await child.wait_until(serves, _READY_TIMEOUT_S)
-        except BaseException as exc:
-            ended_by_itself = child.exit_status() is not None
-            await child.stop()
-            if isinstance(exc, StackFailed) and ended_by_itself and attempt < _STARTS:
-                continue
-            raise
-        return TemporalServer(child, address, Entrance.derived(key).ui_address(ui) if is_apart else None)
-    raise AssertionError("the last attempt returns or raises")
+    def _command(self, port: int, ui_port: int, *, is_apart: bool) -> list[str]:
+        options = [
+            *("--namespace", self.namespace, "--log-level", "error", "--ui-disable-news-fetch"),
+            *dev_server_arguments(self.search_attributes),
+            *(("--db-filename", str(self.database), "--sqlite-pragma", "journal_mode=wal") if self.database else ()),
+            *(("--ui-codec-endpoint", self.codec_endpoint) if self.codec_endpoint else ()),
+        ]
+        server = [str(self.binary), "server", "start-dev", "--ip", self.ip]
+        if not is_apart:
+            return [*server, "--port", str(port), "--headless", *options]
+        gate = [*_GATE, "--port", str(port), "--ui-port", str(ui_port), "--"]
+        return [*gate, *server, "--port", str(GRPC_PORT), "--ui-port", str(UI_PORT), *options]
 
 
 @cache
 def why_not_apart() -> str:
-    """Why a server cannot have a network of its own on this machine, and what helps; empty where it can."""
+    """Return why a server cannot have a network of its own on this machine, and the remedy; empty where it can."""
     if sys.platform != "linux":
         return "Temporal has no UI here: a network of its own, which would guard it, is had on Linux only"
     done = subprocess.run(
@@ -210,25 +201,19 @@ def why_not_apart() -> str:
     )
     if done.returncode == 0:
         return ""
-    said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+    reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
     return (
         f"Temporal has no UI, and all users of this machine can reach it: no network namespaces are allowed here "
-        f"({said}); allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or user.max_user_namespaces "
+        f"({reason}); allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or user.max_user_namespaces "
         "above 0), or run a Temporal of your own and set REPLAYWRIGHT_TEMPORAL_ADDRESS"
     )
 
 
 async def temporal_answers(address: str, namespace: str = "default") -> bool:
-    """Whether a client can connect and the namespace is there."""
-    return await _describe(address, namespace) == ""
-
-
-async def _describe(address: str, namespace: str) -> str:
+    """Return whether a client can connect and the namespace is there."""
     try:
         client = await Client.connect(address, namespace=namespace)
         await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=namespace))
-    except RPCError as exc:
-        return f"{exc.status.name.lower()}: {exc.message}"
-    except RuntimeError as exc:  # what the SDK raises when it cannot connect
-        return str(exc)
-    return ""
+    except (RPCError, RuntimeError):  # the SDK raises the latter when it cannot connect
+        return False
+    return True

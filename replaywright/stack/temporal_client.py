@@ -22,13 +22,13 @@ _NAMES = {
     IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD: "Keyword",
     IndexedValueType.INDEXED_VALUE_TYPE_INT: "Int",
 }
-"""Of those types that ours have."""
+"""Names of the types that our attributes have."""
 
 
 async def connect_client(
     settings: Settings, plugins: tuple[Plugin, ...] = (), telemetry: "Telemetry | None" = None
 ) -> Client:
-    """A client of the Temporal in the settings; with `telemetry` it is measured, and so are its workers.
+    """Connect to the Temporal in the settings; with `telemetry` client and workers are measured.
 
     Raises:
         SettingsInvalid: keys or certificates cannot be read.
@@ -48,7 +48,7 @@ async def connect_client(
 
 
 async def why_temporal_fails(settings: Settings) -> str:
-    """What keeps a client from using this server; empty when nothing does."""
+    """Return why a client cannot use this server; empty when it can."""
     try:
         client = await connect_client(settings)
         request = DescribeNamespaceRequest(namespace=settings.temporal_namespace)
@@ -61,7 +61,7 @@ async def why_temporal_fails(settings: Settings) -> str:
 
 
 def security_of(settings: Settings) -> tuple[bool | TLSConfig, str | None]:
-    """How the server is to be reached: TLS and API key, from Temporal's own variables and configuration file.
+    """Return TLS and API key of the server, from Temporal's own variables and configuration file.
 
     Raises:
         SettingsInvalid: what they name cannot be read.
@@ -82,7 +82,7 @@ def security_of(settings: Settings) -> tuple[bool | TLSConfig, str | None]:
 
 
 async def known_attributes(client: Client) -> dict[str, str] | None:
-    """Types by name, "" for one that none of ours has; None where the server does not say, as hosted ones may not."""
+    """Return types by name, "" for a type that none of ours has; None where a (hosted) server does not say."""
     request = ListSearchAttributesRequest(namespace=client.namespace)
     try:
         answer = await client.operator_service.list_search_attributes(request)

@@ -1,4 +1,4 @@
-"""Updates of runs and batches are taken from whoever holds a signing key. The key stays outside of the workflow."""
+"""Guard of updates: those of runs and batches are accepted with a MAC only. The key stays outside of the workflow."""
 
 import json
 
@@ -35,7 +35,7 @@ class UpdateGuard(temporalio.worker.Interceptor):
         return None
 
     def objection(self, asked: Asked) -> str:
-        """Tell why an update is not taken; empty for one that is."""
+        """Return why an update is not accepted; empty for one that is."""
         if asked.name in OPEN_UPDATES:
             return ""
         try:

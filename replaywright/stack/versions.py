@@ -46,12 +46,12 @@ _AGAIN_S = 0.2
 
 
 class VersionState(StrEnum):
-    """What new runs and those under way have to do with a version."""
+    """State of a version."""
 
     CURRENT = "current"
     """New runs go to it."""
     RAMPING = "ramping"
-    """So many in a hundred new runs go to it."""
+    """A percentage of new runs goes to it."""
     INACTIVE = "inactive"
     """No run ever went to it."""
     DRAINING = "draining"
@@ -76,17 +76,17 @@ class Version:
     """`unversioned` for those without one."""
     state: VersionState
     ramp_percent: float = 0
-    """How many in a hundred new runs go to it; only while it is ramping."""
+    """Percentage of new runs that go to it; only while it is ramping."""
     under_way: int = 0
     """Its runs that have not ended; those that wait for a person are among them."""
     workers: int = 0
-    """How many of its workers ask for workflows of the tenant's queue."""
+    """Number of its workers that poll the tenant's workflow queue."""
     since: datetime | None = None
-    """When its state began, where Temporal says so."""
+    """Time at which its state began, where Temporal says so."""
 
     @property
     def concern(self) -> str:
-        """What is wrong with it, and what to do; empty when nothing is."""
+        """Problem and remedy; empty when all is well."""
         build = self.build_id
         is_next = self.state in (VersionState.CURRENT, VersionState.RAMPING)
         if self.workers and self.state is VersionState.INACTIVE:
@@ -100,11 +100,11 @@ class Version:
 
 @dataclass(frozen=True)
 class Served:
-    """Who asks for the workflows of a queue, and who gets the new ones."""
+    """Pollers of a queue of workflows, and routing of new runs."""
 
     queue: str
     workers: dict[str, int] = field(default_factory=dict)
-    """How many there are, by build id; those without a version under `unversioned`."""
+    """Number of workers by build id; those without a version under `unversioned`."""
     current: str = UNVERSIONED
     """Build id of those that get new runs, but for what a ramping version takes."""
     ramping: str = ""
@@ -112,7 +112,7 @@ class Served:
 
     @property
     def why_not(self) -> str:
-        """Why new runs wait, and what to do; empty when they do not."""
+        """Reason why new runs wait, and the remedy; empty when they do not."""
         if self.current in self.workers:
             return ""
         if not self.workers:
@@ -125,7 +125,7 @@ class Served:
 
 
 def deployment_of(settings: Settings) -> "WorkerDeploymentConfig | None":
-    """What a worker with these settings is a version of; None for one without."""
+    """Return the deployment of a worker with these settings; None for one without a version."""
     if settings.build_id is None:
         return None
     from temporalio.worker import WorkerDeploymentConfig  # noqa: PLC0415 - commands have no worker
@@ -135,7 +135,7 @@ def deployment_of(settings: Settings) -> "WorkerDeploymentConfig | None":
 
 
 def pinned(config: "WorkerDeploymentConfig") -> "WorkerDeploymentConfig":
-    """The same, with workflows that do not say otherwise kept on the version that they began with.
+    """Return the same config, with workflows pinned to the version that they began with by default.
 
     `BrowserTask` cannot say so itself: on workers without a version the server refuses whatever a workflow that does
     decides.
@@ -146,7 +146,7 @@ def pinned(config: "WorkerDeploymentConfig") -> "WorkerDeploymentConfig":
 
 
 async def served(client: Client, queue: str, *, is_own: bool = False) -> Served:
-    """Who asks for the workflows of this queue now.
+    """Return the current pollers of this queue.
 
     Temporal lists workers for minutes after they have ended; where it is this machine's own, their processes tell.
 
@@ -169,7 +169,7 @@ async def served(client: Client, queue: str, *, is_own: bool = False) -> Served:
 
 
 def _has_ended(identity: str) -> bool:
-    """Whether a poller was a process of this host, and is gone."""
+    """Return whether a poller was a process of this host, and is gone."""
     pid, _, host = identity.partition("@")
     return host == host_name() and pid.isdecimal() and identify(int(pid)) is None
 
@@ -181,7 +181,7 @@ def _build_of(poller: PollerInfo) -> str:
 
 
 async def versions_of(client: Client, settings: Settings) -> tuple[Version, ...]:
-    """The versions of the deployment, the newest first, then the workers without one where there is any to tell of.
+    """Return the versions of the deployment, the newest first, then the workers without a version, if there are any.
 
     Raises:
         RPCError: Temporal refuses the question.
@@ -320,7 +320,7 @@ async def _routed(client: Client, settings: Settings, build_id: str, ramp_percen
 
 
 async def _described(client: Client, settings: Settings) -> WorkerDeploymentInfo | None:
-    """What Temporal has of the deployment; None before the first of its workers."""
+    """Return Temporal's description of the deployment; None before the first of its workers."""
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=settings.deployment_name)
     try:
         answer = await client.workflow_service.describe_worker_deployment(request)

@@ -14,7 +14,7 @@ from replaywright.settings import OWNER_VARIABLE, READY_FILE_VARIABLE
 from replaywright.stack.processes import Child, start_child
 
 WORKER_READY_S = 180.0
-"""How long a worker may take until it is ready. A supervised one that takes longer is started again, with twice the
+"""Limit for a worker to be ready. A supervised one that takes longer is restarted with twice the
 time."""
 _KILLED_S = 5
 _DRAIN_S = 35

@@ -12,7 +12,7 @@ from typing import Any
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.errors import SecretMissing
-from replaywright.vault.sources import Source, bound_to, names_in, source_of
+from replaywright.vault.sources import SecretSource, bound_to, names_in, source_of
 
 _log = logging.getLogger("replaywright.vault")
 
@@ -47,11 +47,11 @@ class EnvironmentSecrets:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All secrets that are configured, rightly or not."""
+        """Names of all secrets that are configured, rightly or not."""
         return names_in(self._environ)
 
-    def source(self, name: str) -> Source:
-        """Where the value of the secret `name` comes from.
+    def source(self, name: str) -> SecretSource:
+        """Return the source of the secret `name`.
 
         Raises:
             SecretMissing: from nowhere, or from more than one place; the message names the variables.
@@ -59,7 +59,7 @@ class EnvironmentSecrets:
         return source_of(name, self._environ)
 
     def resolve(self, name: str) -> str:
-        """The value of the secret `name`. A command may take its time: not for the event loop.
+        """Return the value of the secret `name`. A command may take its time: not for the event loop.
 
         Raises:
             SecretMissing: it has no value, or more than one source; the message names the variables, no value.
@@ -78,7 +78,7 @@ class EnvironmentSecrets:
         return value
 
     def domains(self, name: str) -> tuple[Site, ...]:
-        """Sites that the secret is bound to, by its variable and by the grants; none where nobody bound it.
+        """Return the sites that the secret is bound to, by its variable and by the grants; none where nobody bound it.
 
         The file of grants is read at every use: a binding holds without a restart.
 
@@ -102,11 +102,11 @@ class EnvironmentSecrets:
                 self._redactor = Redactor([*self._values, *self._passing])
 
     def redact(self, text: str) -> str:
-        """`text` with every secret, in any common encoding, replaced by `{{secret:NAME}}`."""
+        """Return `text` with every secret, in any common encoding, replaced by `{{secret:NAME}}`."""
         return self._redactor.text(text)
 
     def redact_data(self, value: Any) -> Any:
-        """JSON-like data with every secret replaced, in keys too."""
+        """Return JSON-like data with every secret replaced, in keys too."""
         return self._redactor.data(value)
 
     def _is_command(self, name: str) -> bool:
@@ -122,9 +122,9 @@ class EnvironmentSecrets:
             _log.warning("%s", exc)
 
     def _note_configured(self, name: str) -> None:
-        """Know a value even where it is not to be used, for having two sources."""
+        """Redact a value even where it is not used, as there are two sources."""
         for variable in (f"REPLAYWRIGHT_SECRET_{name}", f"REPLAYWRIGHT_SECRET_{name}_FILE"):
-            source = Source(name, variable, self._environ.get(variable, ""))
+            source = SecretSource(name, variable, self._environ.get(variable, ""))
             try:
                 self._note(name, source.given and source.read(self._environ))
             except SecretMissing:

@@ -7,7 +7,7 @@ from typing import Any
 from replaywright.ports import Secrets
 
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""What every record has; all else came in through `extra`."""
+"""Fields of every record; all others come from `extra`."""
 
 
 class RedactingFilter(logging.Filter):
@@ -22,7 +22,7 @@ class RedactingFilter(logging.Filter):
         self._secrets = secrets
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change `record` in place; it is always kept."""
+        """Redact `record` in place; it is always kept."""
         try:
             message = record.getMessage()
         except (TypeError, ValueError, KeyError):
@@ -44,10 +44,3 @@ class RedactingFilter(logging.Filter):
         if value is None or isinstance(value, bool | int | float | str | dict | list | tuple):
             return self._secrets.redact_data(value)
         return self._secrets.redact(str(value))
-
-
-def redact_logs(secrets: Secrets, logger: logging.Logger | None = None) -> None:
-    """Put a `RedactingFilter` on every handler of `logger` (the root logger when None)."""
-    redacting = RedactingFilter(secrets)
-    for handler in (logger or logging.getLogger()).handlers:
-        handler.addFilter(redacting)

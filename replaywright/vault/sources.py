@@ -1,4 +1,4 @@
-"""Where the value of one secret comes from: a variable, a file that a variable names, or a command that it names."""
+"""Sources of a secret: a variable, or a file or command that a variable names."""
 
 import os
 import shlex
@@ -27,13 +27,13 @@ OUTPUT_LIMIT = 65_536
 
 
 @dataclass(frozen=True)
-class Source:
-    """One way in which a secret is configured."""
+class SecretSource:
+    """Configuration of one secret."""
 
     name: str
     variable: str
     given: str
-    """What the variable holds: for the kind `environment` the value itself."""
+    """Content of the variable: for the kind `environment` the value itself."""
 
     @property
     def kind(self) -> str:
@@ -44,7 +44,7 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """What people are told of it: the file's path, the program without its arguments, which may be secret too."""
+        """Text for people: the file's path, or the program without its arguments, which may be secret too."""
         match self.kind:
             case "environment":
                 return self.variable
@@ -54,7 +54,7 @@ class Source:
                 return Path(_argv(self)[0]).name
 
     def read(self, environ: Mapping[str, str]) -> str:
-        """The value, read now.
+        """Read the value.
 
         Raises:
             SecretMissing: there is none; names the variable, and for a command its exit code, never what it printed.
@@ -113,8 +113,8 @@ class Source:
         return value
 
 
-def source_of(name: str, environ: Mapping[str, str]) -> Source:
-    """The one source of the secret `name`.
+def source_of(name: str, environ: Mapping[str, str]) -> SecretSource:
+    """Return the one source of the secret `name`.
 
     Raises:
         SecretMissing: there is none, or more than one; names the variables.
@@ -123,7 +123,7 @@ def source_of(name: str, environ: Mapping[str, str]) -> Source:
     if name.endswith(SUFFIXES):
         raise SecretMissing(f"{name!r} is no name of a secret: {variable} says something about another one")
     found = [
-        Source(name, variable + suffix, given)
+        SecretSource(name, variable + suffix, given)
         for suffix in ("", FILE_SUFFIX, COMMAND_SUFFIX)
         if (given := environ.get(variable + suffix, ""))
     ]
@@ -138,7 +138,7 @@ def source_of(name: str, environ: Mapping[str, str]) -> Source:
 
 
 def bound_to(name: str, environ: Mapping[str, str], home: Path | None) -> tuple[Site, ...]:
-    """Sites that the secret is bound to, by its variable and by the grants of `home`; none where nobody bound it.
+    """Return the sites that the secret is bound to, by its variable and the grants of `home`; none if unbound.
 
     Raises:
         SecretMissing: the variable holds no list of domains, or the file of grants cannot be used.
@@ -154,13 +154,13 @@ def bound_to(name: str, environ: Mapping[str, str], home: Path | None) -> tuple[
 
 
 def names_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """All secrets that something is said about, in order."""
+    """Return the names of all secrets in the environment, in order."""
     found = (variable.removeprefix(SECRET_PREFIX) for variable in environ if variable.startswith(SECRET_PREFIX))
     return tuple(sorted({_without_suffix(name) for name in found} - {""}))
 
 
 def without_line_break(text: str) -> str:
-    """`text` without the one line break that editors and commands put at its end."""
+    """Return `text` without the one line break that editors and commands put at its end."""
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -168,7 +168,7 @@ def _without_suffix(name: str) -> str:
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
 
 
-def _argv(source: Source) -> list[str]:
+def _argv(source: SecretSource) -> list[str]:
     try:
         argv = shlex.split(source.given)
     except ValueError as exc:
@@ -179,7 +179,7 @@ def _argv(source: Source) -> list[str]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End it with all that it began."""
+    """Kill the process and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -21,7 +21,7 @@ from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.actions import Action
 from replaywright.errors import CodeLost, SettingsInvalid, StoreUnavailable
 from replaywright.settings import load_settings
-from replaywright.stack.doctor import Health, diagnose
+from replaywright.stack.doctor import PartHealth, diagnose
 
 T = "acme"
 SIGNER = Signer([Key("k1", b"1" * 32)])
@@ -139,7 +139,7 @@ async def test_doctor_looks_at_a_cluster_and_at_a_node_that_is_named_as_a_single
         for url in (cluster_url, node)
     ]
 
-    assert [each.health for each in found] == [Health.OK, Health.FAILED]
+    assert [each.health for each in found] == [PartHealth.OK, PartHealth.FAILED]
     assert "redis+cluster://" in found[1].advice
 
 

@@ -23,7 +23,8 @@ from replaywright.observing import observed_by
 from replaywright.ports import Intent, Recording
 from replaywright.settings import load_settings
 from replaywright.stack.processes import free_port, start_child
-from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import RedisServer, provide_redis, start_redis
+from tests.raw_redis import ask_redis
 from tests.telemetry.told import Remembering
 from worker import store_proof
 

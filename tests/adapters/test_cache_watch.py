@@ -15,7 +15,8 @@ from cache.watch import StoreWatch
 from replaywright.errors import StoreUnavailable
 from replaywright.ports import Intent
 from replaywright.stack.processes import free_port
-from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import RedisServer, provide_redis, start_redis
+from tests.raw_redis import ask_redis
 
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 

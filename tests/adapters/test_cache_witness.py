@@ -10,7 +10,8 @@ from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.ports import Intent, Recording
 from replaywright.stack.processes import free_port
-from replaywright.stack.redis import ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import provide_redis, start_redis
+from tests.raw_redis import ask_redis
 
 SCOPE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}
 

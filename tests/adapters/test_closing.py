@@ -14,6 +14,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.sessions import CloseSession, OpenSession, SessionOpened
 from replaywright.keeper.host.client import list_live
 from replaywright.keeper.host.local import LocalKeepers
+from replaywright.keeper.protocol import KeeperOptions
 from tests.adapters.test_keeper import is_running, until
 from tests.unit.staged import run_activity
 
@@ -46,8 +47,8 @@ async def test_a_browser_that_does_not_answer_any_more_is_ended_when_its_run_giv
     hangs: Callable[[ChromiumSession, list[psutil.Process]], None],
 ) -> None:
     sessions = tmp_path / "sessions"
-    sandbox = os.geteuid() != 0
-    keepers = LocalKeepers(sessions, chromium_path, headless=True, sandbox=sandbox, lease_s=30, limit=1)
+    options = KeeperOptions(executable=str(chromium_path), no_sandbox=os.geteuid() == 0)
+    keepers = LocalKeepers(sessions, options, limit=1)
     attachments = Attachments(keepers, browsers)
     activities = SessionActivities(keepers, attachments, queue="mine", host_queue="host-mine")
     asked = OpenSession(run_id="r1", lineage="r1", tenant="acme", epoch=1)

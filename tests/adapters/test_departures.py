@@ -19,6 +19,7 @@ from replaywright.keeper.gate.departures import departures_path, read_lines
 from replaywright.keeper.host.client import list_live, reap
 from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.host.local import LocalKeepers
+from replaywright.keeper.protocol import KeeperOptions
 from replaywright.ports import CommitGate, GateSeen, LeftBehind
 from tests.adapters.gate_site import authority, serving
 from tests.adapters.networks import LOOPBACK
@@ -123,7 +124,8 @@ class Rig:
 @pytest.fixture
 async def rig(tmp_path: Path, chromium_path: Path, site: Site, playwright: Playwright) -> AsyncIterator[Rig]:
     sessions = tmp_path / "sessions"
-    keepers = LocalKeepers(sessions, chromium_path, headless=True, sandbox=os.geteuid() != 0, lease_s=600, limit=1)
+    options = KeeperOptions(executable=str(chromium_path), no_sandbox=os.geteuid() == 0, lease_s=600)
+    keepers = LocalKeepers(sessions, options, limit=1)
     session = await keepers.launch("s1", LOOPBACK)
     with driver_url(await keepers.attach(session, 1)) as url:
         browser = await playwright.chromium.connect_over_cdp(url)

@@ -39,7 +39,7 @@ from replaywright.keeper.host.client import (
 )
 from replaywright.keeper.host.identity import identify, is_alive
 from replaywright.keeper.host.local import LocalKeepers
-from replaywright.keeper.protocol import OPTIONS_NAME, Attachment, GatePhase, KeeperOptions, SessionState
+from replaywright.keeper.protocol import OPTIONS_NAME, AttachReport, GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from tests.adapters.networks import LOOPBACK
@@ -137,7 +137,7 @@ async def playwright() -> AsyncIterator[Playwright]:
         yield running
 
 
-async def connected(playwright: Playwright, attachment: Attachment) -> Browser:
+async def connected(playwright: Playwright, attachment: AttachReport) -> Browser:
     with driver_url(attachment.endpoint_url) as url:
         return await playwright.chromium.connect_over_cdp(url, timeout=10_000)
 
@@ -244,7 +244,7 @@ async def test_a_disk_that_holds_up_a_start_does_not_hold_up_the_worker(sessions
 
 
 async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(sessions: Path) -> None:
-    keepers = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=1)
+    keepers = LocalKeepers(sessions, options(), limit=1)
     session = await keepers.launch("s1", LOOPBACK)
 
     first = await keepers.wear(session)
@@ -260,7 +260,7 @@ async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(s
 async def test_a_browser_is_not_started_before_its_turn(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "cores", lambda: 1)
     monkeypatch.setattr(places, "TURN_S", 0)
-    keepers = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=3)
+    keepers = LocalKeepers(sessions, options(), limit=3)
 
     async with places.Places(sessions, None).turn():
         with pytest.raises(NoPlace, match="is starting other browsers"):
@@ -357,7 +357,7 @@ async def test_the_reaper_kills_a_browser_that_outlived_its_keeper(sessions: Pat
     await until(lambda: not is_alive(handle.record.chromium))
     profile = Path(handle.record.profile)
     # Another keeper's death signal did not reach its browser: the same profile, without a parent that would end it.
-    arguments = command_line(CHROMIUM, profile=str(profile), proxy_port=9, no_sandbox=os.geteuid() == 0)
+    arguments = command_line(options(), profile=profile, proxy_port=9)
     arguments.remove("--remote-debugging-pipe")  # the end of its pipe would end it
     orphan = run_unattended(arguments, process_group=0)
     processes = [psutil.Process(orphan.pid)]
@@ -724,9 +724,7 @@ async def test_a_spare_browser_whose_worker_is_gone_ends_with_its_lease_and_leav
 
 @contextlib.asynccontextmanager
 async def keepers_with_a_spare(sessions: Path, *, limit: int) -> AsyncIterator[LocalKeepers]:
-    keepers = LocalKeepers(
-        sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=limit, spares=1
-    )
+    keepers = LocalKeepers(sessions, options(), limit=limit, spares=1)
     keeping = asyncio.create_task(keepers.spares.keep())
     try:
         yield keepers
@@ -756,7 +754,7 @@ async def test_a_session_takes_the_spare_browser_and_the_worker_starts_the_next_
 
 
 async def test_a_spare_browser_makes_room_for_a_session_of_another_worker(sessions: Path) -> None:
-    other = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=1)
+    other = LocalKeepers(sessions, options(), limit=1)
     async with keepers_with_a_spare(sessions, limit=1) as keepers:
         await until(lambda: keepers.spares.ready, 60)
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replaywright.domain.session.network_policy import NetworkPolicy
-from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate, RequestRefused
-from replaywright.keeper.gate.guard import Guard, Resolver
+from replaywright.keeper.gate.guard import NetworkGuard, Resolver
 from replaywright.keeper.gate.http1 import (
     Body,
-    End,
+    BodyEnd,
     ForwardedRequest,
     HttpError,
     RequestHead,
@@ -28,7 +28,7 @@ from replaywright.keeper.gate.http1 import (
 )
 from replaywright.keeper.gate.proxy import ForwardProxy, resolve
 from replaywright.keeper.host.own_processes import OwnPorts
-from replaywright.keeper.protocol import ConnectionRecord, GatePhase, OperationRecord
+from replaywright.keeper.protocol import ConnectionRecord, GatePhase
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK, network
 
@@ -90,7 +90,7 @@ def test_pipelined_requests_come_apart_the_same_wherever_the_stream_is_split(
                     assert request is not None
                     payloads[-1] += data
                     forwarded[-1] += request.piece(event)
-                case End():
+                case BodyEnd():
                     assert request is not None
                     forwarded[-1] += request.piece(event)
                     parser.answer(ResponseHead(204, b"", ()))
@@ -135,11 +135,11 @@ def test_a_response_body_passes_unchanged_wherever_the_stream_is_split(
     for piece in pieces(b"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\n" + header + b"\r\n" + encoded, positions):
         parser.receive(piece)
         while (event := parser.next_event()) is not None:
-            ended = ended or isinstance(event, End)
+            ended = ended or isinstance(event, BodyEnd)
             passed += event.data if isinstance(event, Body) else b""
     if kind == "until close":
         parser.receive(b"")
-        ended = isinstance(parser.next_event(), End)
+        ended = isinstance(parser.next_event(), BodyEnd)
 
     assert passed == body
     assert ended
@@ -266,7 +266,7 @@ class Rig:
     site: Site
     black_box: BlackBox
     gate: Gate
-    guard: Guard
+    guard: NetworkGuard
     port: int
     lapsed: bool = False
 
@@ -307,7 +307,6 @@ async def rig(
     *,
     policy: NetworkPolicy = LOOPBACK,
     resolver: Resolver = resolve,
-    dispatcher: Callable[[OperationRecord, ConnectionRecord], object] | None = None,
     own_ports: OwnPorts | None = None,
 ) -> AsyncIterator[Rig]:
     site = site or Site()
@@ -315,12 +314,8 @@ async def rig(
     site.port = server.sockets[0].getsockname()[1]
     black_box = BlackBox()
     made: list[Rig] = []
-    gate = Gate(
-        black_box,
-        lease_lapsed=lambda: bool(made) and made[0].lapsed,
-        dispatcher=dispatcher,  # type: ignore[arg-type]  # tests give coroutine functions that end in any way
-    )
-    guard = Guard(policy, black_box, own_ports)
+    gate = Gate(black_box, lease_lapsed=lambda: bool(made) and made[0].lapsed)
+    guard = NetworkGuard(policy, black_box, own_ports)
     proxy = ForwardProxy(gate, black_box, guard=guard, resolver=resolver, connect_timeout_s=1)
     made.append(Rig(site, black_box, gate, guard, await proxy.start()))
     try:
@@ -610,34 +605,6 @@ async def test_without_a_lease_nothing_unsafe_leaves_though_nothing_is_armed() -
     assert it.site.got == []
 
 
-@pytest.mark.parametrize(("verdict", "status"), [(True, b"200"), (False, b"503")])
-async def test_a_dispatcher_is_asked_at_the_first_held_byte_and_decides(verdict: bool, status: bytes) -> None:
-    asked: list[str] = []
-
-    async def dispatcher(operation: OperationRecord, connection: ConnectionRecord) -> bool:
-        asked.append(f"{operation.op_id} {connection.path}")
-        return verdict
-
-    async with rig(dispatcher=dispatcher) as it:
-        it.gate.arm("op", 1, 5000)
-        answer = await it.ask(it.post())
-
-    assert answer.startswith(b"HTTP/1.1 " + status)
-    assert asked == ["op /send"]
-
-
-async def test_a_dispatcher_that_fails_cuts() -> None:
-    async def dispatcher(_operation: OperationRecord, _connection: ConnectionRecord) -> bool:
-        raise OSError("ledger is down")
-
-    async with rig(dispatcher=dispatcher) as it:
-        it.gate.arm("op", 1, 5000)
-        answer = await it.ask(it.post())
-
-    assert answer.startswith(b"HTTP/1.1 503 ")
-    assert it.site.got == []
-
-
 async def test_one_attempt_arms_once_and_one_operation_at_a_time() -> None:
     gate = Gate(BlackBox())
     gate.arm("op", 1, 5000)
@@ -673,7 +640,7 @@ async def test_held_bytes_are_not_let_go_by_a_disarm() -> None:
 
 async def test_a_full_black_box_says_that_it_has_forgotten_and_keeps_its_totals() -> None:
     box = BlackBox(capacity=3)
-    connections: list[Connection] = []
+    connections: list[UpstreamConnection] = []
     for _ in range(5):
         connection = box.open("http", method="GET", host="a", port=80, path="/", gated=False)
         box.count_up(connection, 10)

@@ -12,7 +12,7 @@ from playwright.async_api import async_playwright
 
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.gate import Gate
-from replaywright.keeper.gate.guard import Guard
+from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.proxy import ForwardProxy
 from replaywright.keeper.host import tcp_users
 from tests.adapters.networks import LOOPBACK
@@ -52,9 +52,9 @@ async def test_of_a_host_that_has_knocked_only_the_user_who_did_is_served() -> N
     server = await asyncio.start_server(site.serve, "127.0.0.1", 0)
     site.port = server.sockets[0].getsockname()[1]
     gate = Gate(black_box)
-    proxy = ForwardProxy(gate, black_box, guard=Guard(LOOPBACK, black_box))
+    proxy = ForwardProxy(gate, black_box, guard=NetworkGuard(LOOPBACK, black_box))
     port, knocked = await proxy.start_for("127.0.0.1", "s3cret.invalid")
-    it = Rig(site, black_box, gate, Guard(LOOPBACK, black_box), port)
+    it = Rig(site, black_box, gate, NetworkGuard(LOOPBACK, black_box), port)
     try:
         before = await it.ask(it.get())
         await it.ask(b"GET http://s3cret.invalid/ HTTP/1.1\r\nHost: s3cret.invalid\r\n\r\n")

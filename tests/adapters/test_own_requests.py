@@ -11,6 +11,7 @@ from playwright.async_api import Page, async_playwright
 from replaywright.domain.session.network_policy import RefusedHost
 from replaywright.keeper.chromium.chromium import command_line
 from replaywright.keeper.chromium.profile import prepare_profile
+from replaywright.keeper.protocol import KeeperOptions
 from tests.adapters.test_keeper_proxy import Rig, Site, rig
 
 SIGN_IN = b"""<!doctype html><html lang=de><title>Anmelden</title><link rel=icon href=data:,><link rel=manifest href=/m>
@@ -27,9 +28,8 @@ async def page_of_a_session(it: Rig, executable: Path, folder: Path) -> AsyncIte
     profile = folder / "profile"
     profile.mkdir()
     prepare_profile(profile, folder / "downloads")
-    flags = command_line(
-        str(executable), profile=str(profile), proxy_port=it.port, no_sandbox=os.geteuid() == 0, lang="en-US"
-    )
+    options = KeeperOptions(executable=str(executable), no_sandbox=os.geteuid() == 0)
+    flags = command_line(options, profile=profile, proxy_port=it.port)
     kept = [flag for flag in flags[1:] if not flag.startswith("--remote-debugging")]
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(

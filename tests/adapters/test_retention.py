@@ -9,7 +9,7 @@ import pytest
 from cache.connection import Client, open_redis
 from cache.references import referenced
 from cache.steps import RedisStepStore
-from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
+from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -17,7 +17,7 @@ from replaywright.domain.task.actions import Action
 from replaywright.ports import Recording
 
 NOW = 1_700_000_000.0
-LOOSE = Limits(age_s=1000 * DAY_S, size_bytes=10**9, count=10**6)
+LOOSE = RetentionLimits(age_s=1000 * DAY_S, size_bytes=10**9, count=10**6)
 
 
 @pytest.fixture
@@ -42,14 +42,14 @@ async def left(store: ArtifactStore, digests: list[str]) -> list[bool]:
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(age_s=30 * DAY_S, size_bytes=10**9, count=10**6),
-        Limits(age_s=1000 * DAY_S, size_bytes=25, count=10**6),
-        Limits(age_s=1000 * DAY_S, size_bytes=10**9, count=2),
+        RetentionLimits(age_s=30 * DAY_S, size_bytes=10**9, count=10**6),
+        RetentionLimits(age_s=1000 * DAY_S, size_bytes=25, count=10**6),
+        RetentionLimits(age_s=1000 * DAY_S, size_bytes=10**9, count=2),
     ],
     ids=["age", "size", "count"],
 )
 async def test_what_is_over_a_limit_goes_the_longest_unused_first(
-    store: ArtifactStore, tmp_path: Path, limits: Limits
+    store: ArtifactStore, tmp_path: Path, limits: RetentionLimits
 ) -> None:
     digests = await put(store, 40, 31, 29, 2)
 
@@ -64,7 +64,7 @@ async def test_what_is_over_a_limit_goes_the_longest_unused_first(
 async def test_what_is_referred_to_stays_and_so_does_what_was_used_today(store: ArtifactStore, tmp_path: Path) -> None:
     digests = await put(store, 40, 39, 0.5, 0.1)
 
-    await prune(tmp_path, Limits(age_s=1, size_bytes=1, count=1), keep=digests[:1], now=NOW)
+    await prune(tmp_path, RetentionLimits(age_s=1, size_bytes=1, count=1), keep=digests[:1], now=NOW)
 
     assert await left(store, digests) == [True, False, True, True]
 
@@ -95,7 +95,7 @@ async def test_what_a_killed_writer_left_aside_goes_and_foreign_files_stay(
         path.write_bytes(b"x")
         os.utime(path, (NOW - 50 * DAY_S,) * 2)
 
-    await prune(tmp_path, Limits(age_s=45 * DAY_S, size_bytes=10**9, count=10**6), keep=(), now=NOW)
+    await prune(tmp_path, RetentionLimits(age_s=45 * DAY_S, size_bytes=10**9, count=10**6), keep=(), now=NOW)
 
     assert (aside.exists(), foreign.exists()) == (False, True)
     assert await left(store, [digest]) == [True]

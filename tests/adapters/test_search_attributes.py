@@ -15,9 +15,9 @@ from replaywright.domain.run.runs import Totals
 from replaywright.domain.trace.search_attributes import kinds
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
-from replaywright.stack.doctor import Finding, Health, diagnose
+from replaywright.stack.doctor import Diagnosis, PartHealth, diagnose
 from replaywright.stack.processes import free_port
-from replaywright.stack.temporal import start_temporal
+from replaywright.stack.temporal import DevServer
 from replaywright.stack.temporal_client import known_attributes
 
 
@@ -26,13 +26,13 @@ async def bare(temporal_binary: Path, tmp_path: Path) -> AsyncIterator[Place]:
     """A server with one of them, under another type."""
     log = tmp_path / "temporal.log"
     others = {"BrowserHeals": "Text"}
-    server = await start_temporal(temporal_binary, log=log, ui_port=free_port(), search_attributes=others)
+    server = await DevServer(temporal_binary, log=log, ui_port=free_port(), search_attributes=others).start()
     settings = Settings(home=tmp_path / "home", temporal_address=server.address)
     yield Place(await connect(settings), settings, "configured")
     await server.child.stop()
 
 
-async def told(settings: Settings) -> Finding:
+async def told(settings: Settings) -> Diagnosis:
     return next(one for one in await diagnose(settings) if one.component == "Search attributes")
 
 
@@ -43,13 +43,13 @@ async def test_runs_go_without_those_that_a_server_does_not_know_and_a_filter_fo
         await refuse_unknown(bare, Filter(healed=True))
     await refuse_unknown(bare, Filter(status=StatusFilter.FAILED, since="7d"))
 
-    assert (before.health, before.found) == (Health.WARNING, "0 of 8 known to 'default'")
+    assert (before.health, before.found) == (PartHealth.WARNING, "0 of 8 known to 'default'")
     assert list(started_with) == []
 
 
 async def test_the_command_of_doctor_makes_a_server_know_them(temporal_binary: Path, tmp_path: Path) -> None:
     log = tmp_path / "temporal.log"
-    server = await start_temporal(temporal_binary, log=log, ui_port=free_port(), search_attributes={})
+    server = await DevServer(temporal_binary, log=log, ui_port=free_port(), search_attributes={}).start()
     try:
         settings = Settings(home=tmp_path / "home", temporal_address=server.address)
         before = await told(settings)
@@ -61,8 +61,8 @@ async def test_the_command_of_doctor_makes_a_server_know_them(temporal_binary: P
     finally:
         await server.child.stop()
 
-    assert before.health is Health.WARNING
-    assert (after.health, known) == (Health.OK, kinds())
+    assert before.health is PartHealth.WARNING
+    assert (after.health, known) == (PartHealth.OK, kinds())
 
 
 @pytest.mark.parametrize(

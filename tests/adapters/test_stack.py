@@ -29,10 +29,11 @@ from replaywright.stack import (
     stop_running,
     stop_worker,
 )
-from replaywright.stack.doctor import Health, diagnose
-from replaywright.stack.redis import ask_redis, redis_answers, socket_in
+from replaywright.stack.doctor import PartHealth, diagnose
+from replaywright.stack.redis import redis_answers, socket_in
 from replaywright.stack.state import RunningService, state_file, write_running
 from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
+from tests.raw_redis import ask_redis
 from tests.telemetry.collector import collecting
 
 
@@ -349,10 +350,10 @@ async def test_doctor_finds_every_part_of_a_running_stack(settings: Settings) ->
     async with Stack(settings):
         findings = {finding.component: finding for finding in await diagnose(settings)}
 
-    assert {name for name, finding in findings.items() if finding.health is Health.FAILED} == set()
+    assert {name for name, finding in findings.items() if finding.health is PartHealth.FAILED} == set()
     assert findings["Temporal"].reachable
     assert findings["Redis"].reachable
-    assert findings["Redis"].health is Health.OK
+    assert findings["Redis"].health is PartHealth.OK
     assert findings["Chromium"].version
     assert "REPLAYWRIGHT_MODEL" in findings["Model"].advice
     assert findings["Telemetry"].found == "off"
@@ -372,10 +373,10 @@ async def test_doctor_says_what_does_not_answer_and_what_to_do(settings: Setting
     findings = {finding.component: finding for finding in await diagnose(broken)}
 
     for name in ("Temporal", "Redis", "Model"):
-        assert findings[name].health is Health.FAILED
+        assert findings[name].health is PartHealth.FAILED
         assert findings[name].reachable is False
         assert findings[name].advice
-    assert findings["Telemetry"].health is Health.WARNING
+    assert findings["Telemetry"].health is PartHealth.WARNING
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in findings["Telemetry"].advice
     assert "hunter2" not in repr(findings)
 
@@ -386,7 +387,7 @@ async def test_doctor_asks_the_collector_and_sends_it_nothing(settings: Settings
         findings = {finding.component: finding for finding in await diagnose(watched)}
 
     assert findings["Telemetry"].reachable
-    assert findings["Telemetry"].health is Health.OK
+    assert findings["Telemetry"].health is PartHealth.OK
     assert findings["Telemetry"].found.endswith("/v1/traces, Prometheus at 127.0.0.1:9464")
     assert collector.spans == []
 
@@ -394,7 +395,7 @@ async def test_doctor_asks_the_collector_and_sends_it_nothing(settings: Settings
 async def test_doctor_warns_of_a_disk_that_is_nearly_full(settings: Settings, small_disk: Path) -> None:
     findings = {each.component: each for each in await diagnose(settings.model_copy(update={"home": small_disk}))}
 
-    assert (findings["Disk"].health, findings["Disk"].found) == (Health.WARNING, "0.0 GiB free")
+    assert (findings["Disk"].health, findings["Disk"].found) == (PartHealth.WARNING, "0.0 GiB free")
     assert str(small_disk) in findings["Disk"].advice
 
 
@@ -406,7 +407,7 @@ async def test_doctor_refuses_a_redis_that_evicts(settings: Settings, redis_url:
         await ask_redis(redis_url, ("CONFIG", "SET", "maxmemory-policy", "noeviction"))
 
     redis = next(finding for finding in findings if finding.component == "Redis")
-    assert redis.health is Health.FAILED
+    assert redis.health is PartHealth.FAILED
     assert "allkeys-lru" in redis.advice
 
 
@@ -419,5 +420,5 @@ async def test_doctor_warns_of_artifacts_that_other_hosts_do_not_find(settings: 
         for each in (settings, elsewhere, shared)
     ]
 
-    assert [one.health for one in told] == [Health.OK, Health.WARNING, Health.OK]
+    assert [one.health for one in told] == [PartHealth.OK, PartHealth.WARNING, PartHealth.OK]
     assert "REPLAYWRIGHT_ARTIFACTS_URL" in told[1].advice

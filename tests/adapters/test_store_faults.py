@@ -10,8 +10,8 @@ from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.errors import Fenced, StoreUnavailable
 from replaywright.ports import Intent
-from replaywright.stack.redis import ask_redis
 from tests.adapters.between import Between
+from tests.raw_redis import ask_redis
 
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 SLOW_S = 0.25

@@ -19,8 +19,8 @@ from temporalio.testing import WorkflowEnvironment
 from cache.connection import address_of, open_redis, ping
 from replaywright.errors import SettingsInvalid, StoreUnavailable
 from replaywright.settings import Settings, load_settings
-from replaywright.stack.redis import ask_redis
 from replaywright.stack.temporal_client import connect_client, why_temporal_fails
+from tests.raw_redis import ask_redis
 
 
 @dataclass(frozen=True)

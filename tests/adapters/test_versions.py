@@ -22,7 +22,7 @@ from replaywright.cli.servers.connect import working_place
 from replaywright.errors import InputInvalid, SettingsInvalid
 from replaywright.keeper.host.identity import host_name
 from replaywright.settings import UNVERSIONED, Settings, load_settings
-from replaywright.stack.doctor import Finding, Health, diagnose
+from replaywright.stack.doctor import Diagnosis, PartHealth, diagnose
 from replaywright.stack.versions import Version, VersionState, deployment_of, promote, served, versions_of
 from tests.e2e.lab import until
 from worker import ReplaywrightPlugin
@@ -116,7 +116,7 @@ def states(found: tuple[Version, ...]) -> dict[str, tuple[str, int, int]]:
     return {version.build_id: (version.state.value, version.under_way, version.workers) for version in found}
 
 
-async def finding(settings: Settings) -> Finding | None:
+async def finding(settings: Settings) -> Diagnosis | None:
     """What `doctor` says of versions."""
     return next((found for found in await diagnose(settings) if found.component == "Versions"), None)
 
@@ -202,13 +202,13 @@ async def test_doctor_and_run_say_when_the_workers_are_of_no_version_that_gets_r
 
     assert before is None
     assert waiting is not None
-    assert (waiting.health, waiting.found) == (Health.WARNING, "b inactive, unversioned current")
+    assert (waiting.health, waiting.found) == (PartHealth.WARNING, "b inactive, unversioned current")
     assert "workers of version 'b' get no runs: `replaywright admin versions promote b`" in waiting.advice
     [why] = said
     assert "wait for workers of version 'unversioned'" in why
     assert "`replaywright admin versions promote b`" in why
     assert current is not None
-    assert (current.health, current.advice) == (Health.OK, "")
+    assert (current.health, current.advice) == (PartHealth.OK, "")
     assert other is not None
     assert "'c' is that of no worker yet" in other.advice
 

@@ -8,7 +8,8 @@ import pytest
 
 from bench.chaos.append_only import commands_since, cut_last_second
 from replaywright.stack.processes import free_port
-from replaywright.stack.redis import RedisServer, Reply, ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import RedisServer, provide_redis, start_redis
+from tests.raw_redis import Reply, ask_redis
 
 WRITTEN = b"#TS:100\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n#TS:101\r\n*1\r\n$4\r\nPING\r\n*1\r\n$6\r\nE\r\nXEC\r\n"
 

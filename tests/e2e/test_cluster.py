@@ -11,7 +11,7 @@ import pytest
 from bench.scale.fleet import Fleet
 from replaywright.cli.runs.starting import Order
 from replaywright.domain.task.tasks import Task, parse_task
-from replaywright.stack.redis import ask_redis
+from tests.raw_redis import ask_redis
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import new_key
 from replaywright.stack.processes import Child, free_port, start_child
 from replaywright.stack.services import run_address
-from replaywright.stack.temporal import TemporalServer, start_temporal
+from replaywright.stack.temporal import DevServer, TemporalServer
 from replaywright.stack.temporal_client import connect_client
 
 pytestmark = pytest.mark.long
@@ -36,7 +36,7 @@ async def temporal(
 ) -> AsyncIterator[TemporalServer]:
     log = tmp_path_factory.mktemp("ui") / "temporal.log"
     endpoint = f"http://127.0.0.1:{codec_port}"
-    server = await start_temporal(temporal_binary, log=log, codec_endpoint=endpoint, ui_port=free_port())
+    server = await DevServer(temporal_binary, log=log, codec_endpoint=endpoint, ui_port=free_port()).start()
     yield server
     await server.child.stop()
 

@@ -19,8 +19,9 @@ from replaywright.keeper.host.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child
 from replaywright.stack.keyring import new_key
-from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import RedisServer, provide_redis, start_redis
 from tests.e2e.lab import Lab, until
+from tests.raw_redis import ask_redis
 
 STEPS = 10
 PRIORITY = 7

@@ -282,7 +282,7 @@ async def test_where_no_namespaces_are_allowed_there_is_no_ui_and_the_http_api_a
     temporal_binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(temporal, "why_not_apart", lambda: "not allowed here")
-    server = await temporal.start_temporal(temporal_binary, log=tmp_path / "temporal.log")
+    server = await temporal.DevServer(temporal_binary, log=tmp_path / "temporal.log").start()
     try:
         answers = [
             await own(port, get("/api/v1/namespaces", "127.0.0.1")) for port in sorted(listening({server.child.pid}))

@@ -13,7 +13,7 @@ from replaywright.domain.run.runs import ActionRequest, Mode
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.processes import free_port
-from replaywright.stack.temporal import TemporalServer, start_temporal
+from replaywright.stack.temporal import DevServer, TemporalServer
 from tests.e2e.temporal_ui import temporal_ui, text_of
 from tests.workflows.scripted import Script, done, missed, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
@@ -30,7 +30,7 @@ TASK = run_of(
 
 @pytest.fixture
 async def temporal(temporal_binary: Path, tmp_path: Path) -> AsyncIterator[TemporalServer]:
-    server = await start_temporal(temporal_binary, log=tmp_path / "temporal.log", ui_port=free_port())
+    server = await DevServer(temporal_binary, log=tmp_path / "temporal.log", ui_port=free_port()).start()
     yield server
     await server.child.stop()
 

@@ -34,7 +34,7 @@ BROWSERS = (
     Mutant(
         "command for a whole shared browser",
         "a session of a shared browser commands what is in its context only",
-        "ContextFilter.asked",
+        "ContextFilter.filter_command",
         "        elif method not in _OF_TARGET and method not in _PLAIN:",
         '        elif method == "Browser.crash":',
         (
@@ -45,7 +45,7 @@ BROWSERS = (
     Mutant(
         "pages of another context",
         "pages of other contexts of a shared browser do not exist for a session",
-        "ContextFilter.told",
+        "ContextFilter.filter_message",
         '            case "Target.attachedToTarget" if not self._is_ours(params["targetInfo"]):',
         '            case "Target.attachedToTarget" if not params["targetInfo"]:',
         (

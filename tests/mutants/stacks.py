@@ -126,8 +126,8 @@ STACKS = (
     Mutant(
         "any user's gRPC",
         "only processes of its user reach Temporal",
-        "_Client.connection_made",
-        "        if there is None or self._network.user_at(there[:2], here[:2]) not in (os.getuid(), 0):\n",
+        "_forward",
+        "        if there is None or network.user_at(there[:2], here[:2]) not in (os.getuid(), 0):\n",
         "        if there is None:\n",
         (_DOORS + "test_another_user_gets_nothing_of_what_the_stack_listens_on",),
     ),

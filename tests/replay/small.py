@@ -12,7 +12,7 @@ from replaywright.cli.servers.connect import Place
 from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Totals
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.settings import Settings
-from replaywright.stack.temporal import provide_temporal, start_temporal
+from replaywright.stack.temporal import DevServer, provide_temporal
 from tests.e2e.lab import until
 from tests.workflows.batches import bench, rows, third_fails
 from tests.workflows.scripted import Script, done, missed, run_of, scripted, waiting
@@ -40,7 +40,7 @@ async def record_searchable(path: Path, scratch: Path, as_text: Callable[[Workfl
     if path.exists():
         return
     binary = await provide_temporal(scratch)
-    server = await start_temporal(binary.path, log=scratch / "searchable.log", database=scratch / "searchable.db")
+    server = await DevServer(binary.path, log=scratch / "searchable.log", database=scratch / "searchable.db").start()
     try:
         client = await Client.connect(server.address, plugins=[WorkflowPlugin()])
         place = Place(client, Settings(temporal_address=server.address), "configured")
@@ -67,7 +67,7 @@ async def record_batches(folder: Path, scratch: Path, as_text: Callable[[Workflo
     if all(path.exists() for path in (*continued, begun_again)):
         return
     binary = await provide_temporal(scratch)
-    server = await start_temporal(binary.path, log=scratch / "batch.log", database=scratch / "batch.db")
+    server = await DevServer(binary.path, log=scratch / "batch.log", database=scratch / "batch.db").start()
     try:
         client = await Client.connect(server.address, plugins=[WorkflowPlugin(sandboxed=True)])
         if not all(path.exists() for path in continued):

@@ -19,14 +19,14 @@ def written(**fields: Any) -> bytes:
 
 
 def test_a_command_for_a_context_gets_this_one() -> None:
-    asked = looks().asked(written(id=1, method="Storage.getCookies"))
+    asked = looks().filter_command(written(id=1, method="Storage.getCookies"))
 
     assert json.loads(asked)["params"] == {"browserContextId": "ours"}
 
 
 @pytest.mark.parametrize("params", [{}, {"targetId": "mine"}])
 def test_a_client_may_ask_about_the_browser_and_its_own_pages(params: dict[str, str]) -> None:
-    asked = looks().asked(written(id=1, method="Target.getTargetInfo", params=params))
+    asked = looks().filter_command(written(id=1, method="Target.getTargetInfo", params=params))
 
     assert json.loads(asked)["params"] == params
 
@@ -49,7 +49,7 @@ def test_a_client_may_ask_about_the_browser_and_its_own_pages(params: dict[str, 
 )
 def test_what_is_not_for_one_context_does_not_reach_the_browser(command: dict[str, Any]) -> None:
     with pytest.raises(Refused) as refused:
-        looks().asked(written(id=7, **command))
+        looks().filter_command(written(id=7, **command))
 
     answer = json.loads(refused.value.answer)
     assert answer["id"] == 7
@@ -62,7 +62,7 @@ def test_a_target_of_another_context_goes_on_and_is_not_shown() -> None:
     info = {"targetId": "x", "type": "page", "browserContextId": "theirs", "url": ""}
 
     event = written(method="Target.attachedToTarget", params={"sessionId": SESSION, "targetInfo": info})
-    shown, replies = ours.told(event)
+    shown, replies = ours.filter_message(event)
 
     assert shown is None
     assert [json.loads(reply)["method"] for reply in replies] == [
@@ -70,20 +70,20 @@ def test_a_target_of_another_context_goes_on_and_is_not_shown() -> None:
         "Target.detachFromTarget",
     ]
     assert all(json.loads(reply)["id"] >= OWN_NUMBERS for reply in replies)
-    assert ours.told(written(method="Page.frameNavigated", params={}, sessionId=SESSION)) == (None, ())
-    assert ours.told(written(id=OWN_NUMBERS + 1, result={})) == (None, ())
+    assert ours.filter_message(written(method="Page.frameNavigated", params={}, sessionId=SESSION)) == (None, ())
+    assert ours.filter_message(written(id=OWN_NUMBERS + 1, result={})) == (None, ())
 
 
 def test_a_session_that_is_the_browsers_is_looked_at_like_the_browser() -> None:
     ours = looks()
-    ours.asked(written(id=3, method="Target.attachToBrowserTarget"))
-    ours.told(written(id=3, result={"sessionId": SESSION}))
+    ours.filter_command(written(id=3, method="Target.attachToBrowserTarget"))
+    ours.filter_message(written(id=3, result={"sessionId": SESSION}))
 
-    asked = json.loads(ours.asked(written(id=4, method="Target.createTarget", sessionId=SESSION)))
+    asked = json.loads(ours.filter_command(written(id=4, method="Target.createTarget", sessionId=SESSION)))
     assert asked["params"]["browserContextId"] == "ours"
     downloads = {"behavior": "allowAndName", "downloadPath": "/home"}
     asked = json.loads(
-        ours.asked(written(id=5, method="Browser.setDownloadBehavior", params=downloads, sessionId=SESSION))
+        ours.filter_command(written(id=5, method="Browser.setDownloadBehavior", params=downloads, sessionId=SESSION))
     )
     assert asked["params"] == {"behavior": "deny", "browserContextId": "ours", "eventsEnabled": True}
 
@@ -92,7 +92,7 @@ def test_what_is_said_to_and_by_a_page_of_the_context_passes_as_it_is() -> None:
     ours, said = looks(), written(method="Network.dataReceived", params={"data": "x"}, sessionId=SESSION)
     asked = written(id=9, method="Runtime.evaluate", params={"expression": "1"}, sessionId=SESSION)
 
-    assert ours.told(said) == (said, ())
-    assert ours.asked(asked) == asked
+    assert ours.filter_message(said) == (said, ())
+    assert ours.filter_command(asked) == asked
     own = written(id=10, method="Target.getTargetInfo", sessionId=SESSION)
-    assert ours.asked(own) == own
+    assert ours.filter_command(own) == own

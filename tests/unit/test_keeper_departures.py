@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.dead_keepers import left_behind
-from replaywright.keeper.gate.departures import Begun, DepartureLog, departures_path, read_lines
+from replaywright.keeper.gate.departures import BeginLine, DepartureLog, departures_path, read_lines
 from replaywright.keeper.gate.gate import SENT_REMEMBERED, UNRECORDED, Gate
 from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name
 
-GONE = Begun(session_id="s1", host=host_name(), boot_id=boot_id(), keeper=ProcessIdentity(pid=1, start_ticks=-1))
+GONE = BeginLine(session_id="s1", host=host_name(), boot_id=boot_id(), keeper=ProcessIdentity(pid=1, start_ticks=-1))
 """Header of a keeper of this host that runs no more."""
 
 
@@ -24,7 +24,7 @@ def begun(tmp_path: Path, *, limit_bytes: int = 1024 * 1024) -> tuple[Gate, Blac
     return Gate(black_box), black_box, path
 
 
-def post(black_box: BlackBox, *, gated: bool = True) -> Connection:
+def post(black_box: BlackBox, *, gated: bool = True) -> UpstreamConnection:
     return black_box.open("http", method="POST", host="site.example", port=80, path="/send", gated=gated)
 
 

@@ -13,7 +13,7 @@ from replaywright.errors import SecretMissing
 from replaywright.ports import Secrets
 from replaywright.vault import environment, sources
 from replaywright.vault.environment import EnvironmentSecrets
-from replaywright.vault.logs import redact_logs
+from replaywright.vault.logs import RedactingFilter
 
 VALUE = "correct horse/battery"
 
@@ -243,7 +243,7 @@ class Log:
 
         handler.addFilter(keep)
         self.logger.addHandler(handler)
-        redact_logs(secrets, self.logger)
+        handler.addFilter(RedactingFilter(secrets))
 
     @property
     def text(self) -> str:

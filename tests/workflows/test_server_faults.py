@@ -12,7 +12,7 @@ from temporalio.client import Client
 from replaywright.domain.run.runs import ActionRequest, Resolution
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
-from replaywright.stack.temporal import TemporalServer, start_temporal
+from replaywright.stack.temporal import DevServer, TemporalServer
 from tests.adapters.between import Between
 from tests.workflows.scripted import Script, done, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
@@ -59,7 +59,7 @@ async def test_a_run_goes_on_where_it_was_when_temporal_is_back(
     temporal_binary: Path, tmp_path: Path, fault: str
 ) -> None:
     log, database = tmp_path / "temporal.log", tmp_path / "temporal.db"
-    server = await start_temporal(temporal_binary, log=log, database=database)
+    server = await DevServer(temporal_binary, log=log, database=database).start()
     counted = Counted()
     async with Between(port_of(server), delay_s=0.1 if fault == "slow" else 0.0) as between:
         client = await Client.connect(f"127.0.0.1:{between.port}", plugins=[WorkflowPlugin(sandboxed=True)])
@@ -68,7 +68,7 @@ async def test_a_run_goes_on_where_it_was_when_temporal_is_back(
             await counted.reached.wait()
             if fault == "killed":
                 os.kill(server.child.pid, signal.SIGKILL)
-                server = await start_temporal(temporal_binary, log=log, database=database, port=port_of(server))
+                server = await DevServer(temporal_binary, log=log, database=database, port=port_of(server)).start()
             elif fault == "cut off":
                 between.cut()
                 await asyncio.sleep(5)

@@ -8,10 +8,10 @@ from replaywright.cli.app import app
 from replaywright.cli.command import Exit
 from replaywright.cli.options import Json
 from replaywright.settings import load_settings
-from replaywright.stack.doctor import Finding, Health, diagnose
+from replaywright.stack.doctor import Diagnosis, PartHealth, diagnose
 from replaywright.stack.starting import wait_for_start
 
-_STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
+_STYLES = {PartHealth.OK: "green", PartHealth.WARNING: "yellow", PartHealth.FAILED: "red"}
 
 
 @app.command()
@@ -27,7 +27,7 @@ async def doctor(
     settings = load_settings()
     wait_for_start(settings.home, output.say_on_standard_error)
     findings = await diagnose(settings)
-    healthy = all(finding.health is not Health.FAILED for finding in findings)
+    healthy = all(finding.health is not PartHealth.FAILED for finding in findings)
     if json:
         output.print_json({"healthy": healthy, "findings": [finding.model_dump(mode="json") for finding in findings]})
     else:
@@ -35,7 +35,7 @@ async def doctor(
     raise typer.Exit(Exit.DONE if healthy else Exit.FAILED)
 
 
-def _print(findings: tuple[Finding, ...]) -> None:
+def _print(findings: tuple[Diagnosis, ...]) -> None:
     rows = output.table("part", "health", "version", "found", "answers")
     for finding in findings:
         answers = {True: "yes", False: "no", None: ""}[finding.reachable]

@@ -20,7 +20,7 @@ from replaywright.domain.task.budgets import Budget
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
-from replaywright.stack.redis import ask_redis
+from replaywright.stack.redis import ask_ping
 
 _ID_BYTES = 200
 _RESTARTS = 3
@@ -136,7 +136,7 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
         output.print_line(text, style="dim", console=output.for_people(json=following.json))
 
     if settings.redis_url is not None:
-        await ask_redis(settings.redis_url, ("PING",))
+        await ask_ping(settings.redis_url)
     order: Order | None = None
     for restart in range(_RESTARTS + 1):
         try:

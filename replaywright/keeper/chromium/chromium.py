@@ -1,6 +1,8 @@
 """Chromium's command line."""
 
-from collections.abc import Sequence
+from pathlib import Path
+
+from replaywright.keeper.protocol import KeeperOptions
 
 DISABLED_FEATURES = (
     "AcceptCHFrame",
@@ -90,25 +92,14 @@ ONLY_THROUGH_THE_PROXY = (
 without a name server: names are resolved by the proxy, once."""
 
 
-def command_line(
-    executable: str,
-    *,
-    profile: str,
-    proxy_port: int,
-    headless: bool = True,
-    no_sandbox: bool = False,
-    window_width: int = 1280,
-    window_height: int = 900,
-    lang: str = "en-US",
-    extra_arguments: Sequence[str] = (),
-) -> list[str]:
+def command_line(options: KeeperOptions, *, profile: Path, proxy_port: int) -> list[str]:
     """Return the arguments that start Chromium with one empty page and no way out but the proxy.
 
     It speaks DevTools over inherited descriptors only (`replaywright.keeper.chromium.pipe`): every local user can use a
     port.
     """
-    arguments = [
-        executable,
+    return [
+        options.executable,
         f"--user-data-dir={profile}",
         "--remote-debugging-pipe",
         f"--proxy-server=http://127.0.0.1:{proxy_port}",
@@ -116,12 +107,11 @@ def command_line(
         *QUIET,
         *STEADY,
         f"--disable-features={','.join(DISABLED_FEATURES)}",
-        f"--lang={lang}",
-        f"--accept-lang={lang}",
-        f"--window-size={window_width},{window_height}",
+        f"--lang={options.lang}",
+        f"--accept-lang={options.lang}",
+        f"--window-size={options.window_width},{options.window_height}",
+        *(("--headless=new", "--hide-scrollbars") if options.headless else ()),
+        *(("--no-sandbox",) if options.no_sandbox else ()),
+        *options.extra_arguments,
+        "about:blank",
     ]
-    if headless:
-        arguments += ["--headless=new", "--hide-scrollbars"]
-    if no_sandbox:
-        arguments.append("--no-sandbox")
-    return [*arguments, *extra_arguments, "about:blank"]

@@ -21,7 +21,7 @@ from replaywright.keeper.chromium.websocket import WebSocket
 from replaywright.keeper.host.identity import ProcessIdentity, identify
 
 LOGGED_LINES = 200
-"""So many lines of Chromium's own complaints are kept."""
+"""Lines of Chromium's stderr that are logged."""
 KILL_TIMEOUT_S = 10.0
 POLL_S = 0.01
 EXIT_S = 1.0
@@ -161,7 +161,7 @@ class ChromiumProcess:
             self._stderr.close()
 
     def _left(self) -> list[psutil.Process]:
-        """The keeper has no children but Chromium's, and adopts those whose parents died."""
+        """Return the living descendants: all are Chromium's, and the keeper adopts those whose parents died."""
         left = []
         for process in psutil.Process().children(recursive=True):
             try:
@@ -173,7 +173,7 @@ class ChromiumProcess:
 
 
 class _ComplaintLog(asyncio.Protocol):
-    """Chromium's stderr goes to the log, up to a bound, and is thrown away after it."""
+    """Log of Chromium's stderr, up to a bound."""
 
     def __init__(self) -> None:
         self._lines = 0

@@ -54,12 +54,12 @@ _OF_PAGE = frozenset(
         "Target.setAutoAttach",
     }
 )
-"""What a client may say of the browser in a session of a page."""
+"""Commands about the browser that a client may send in a session of a page."""
 _OF_BROWSER = ("Browser.", "Target.")
 _FILES = frozenset({"DOM.setFileInputFiles"})
 _NO_FILES = "files cannot be given to a remote browser: they are not on its host"
 _TAIL = re.compile(rb',"sessionId":"([0-9A-F]{32})"\}$')
-"""How Chromium ends what it says of a session: nothing else of a large message has to be read."""
+"""End of Chromium's messages of a session: nothing else of a large message has to be read."""
 
 
 class Refused(Exception):
@@ -67,10 +67,10 @@ class Refused(Exception):
 
     def __init__(self, command: dict[str, Any], why: str) -> None:
         super().__init__(why)
-        told = {"id": command.get("id"), "error": {"code": -32000, "message": why}}
+        reply = {"id": command.get("id"), "error": {"code": -32000, "message": why}}
         if "sessionId" in command:
-            told["sessionId"] = command["sessionId"]
-        self.answer = json.dumps(told).encode()
+            reply["sessionId"] = command["sessionId"]
+        self.answer = json.dumps(reply).encode()
 
 
 class ContextFilter:
@@ -90,8 +90,8 @@ class ContextFilter:
 
     # ---- from the client ----------------------------------------------------------------------------------------
 
-    def asked(self, message: bytes) -> bytes:
-        """What the browser is told of this.
+    def filter_command(self, message: bytes) -> bytes:
+        """Return the command that the browser gets for a client's message.
 
         Raises:
             Refused: nothing.
@@ -122,16 +122,16 @@ class ContextFilter:
 
     # ---- from the browser ---------------------------------------------------------------------------------------
 
-    def told(self, message: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
-        """What the client is told of this, and what the browser is answered."""
+    def filter_message(self, message: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
+        """Return the message that the client gets, if any, and the commands that the browser gets in reply."""
         tail = _TAIL.search(message[-64:])
         if tail is not None and tail[1] not in self._browsers:
             return (None if tail[1].decode() in self._foreign else message), ()
-        told = json.loads(message)
-        if "id" in told:
-            return self._answered(told, message), ()
-        params = told.get("params", {})
-        match told["method"]:
+        payload = json.loads(message)
+        if "id" in payload:
+            return self._answered(payload, message), ()
+        params = payload.get("params", {})
+        match payload["method"]:
             case "Target.attachedToTarget" if not self._is_ours(params["targetInfo"]):
                 return None, self._let_go(params["sessionId"])
             case "Target.targetCreated" | "Target.targetInfoChanged" if not self._is_ours(params["targetInfo"]):
@@ -142,16 +142,16 @@ class ContextFilter:
             case _:
                 return message, ()
 
-    def _answered(self, told: dict[str, Any], message: bytes) -> bytes | None:
-        if told["id"] >= OWN_NUMBERS:
+    def _answered(self, payload: dict[str, Any], message: bytes) -> bytes | None:
+        if payload["id"] >= OWN_NUMBERS:
             return None
-        result = told.get("result", {})
-        match self._asked.pop(told["id"], ""):
+        result = payload.get("result", {})
+        match self._asked.pop(payload["id"], ""):
             case "Target.attachToBrowserTarget" if "sessionId" in result:
                 self._browsers.add(result["sessionId"].encode())
             case "Target.getTargets" if "targetInfos" in result:
                 result["targetInfos"] = [info for info in result["targetInfos"] if self._is_ours(info)]
-                return json.dumps(told).encode()
+                return json.dumps(payload).encode()
         return message
 
     def _is_ours(self, info: dict[str, Any]) -> bool:

@@ -33,7 +33,7 @@ class FrontEnd:
         self._context = ""
         self._session = ""
 
-    async def file(self, name: str) -> tuple[bytes, bytes] | None:
+    async def file(self, name: str) -> tuple[str, bytes] | None:
         """Return content type and content of a file; None when there is none of this name.
 
         Raises:
@@ -44,17 +44,17 @@ class FrontEnd:
         async with self._opening:
             if not self._session:
                 await self._open()
-        asked = {"expression": _FETCH % json.dumps(_ROOT + name), "awaitPromise": True, "returnByValue": True}
-        told = await self._devtools.call("Runtime.evaluate", asked, self._session, limit_s=_FILE_S)
-        if "exceptionDetails" in told:
+        request = {"expression": _FETCH % json.dumps(_ROOT + name), "awaitPromise": True, "returnByValue": True}
+        reply = await self._devtools.call("Runtime.evaluate", request, self._session, limit_s=_FILE_S)
+        if "exceptionDetails" in reply:
             return None
-        kind, _, content = str(told["result"]["value"]).removeprefix("data:").partition(";base64,")
-        return kind.encode("latin-1"), base64.b64decode(content)
+        kind, _, content = str(reply["result"]["value"]).removeprefix("data:").partition(";base64,")
+        return kind, base64.b64decode(content)
 
     def close(self) -> None:
         """Close the page."""
         if self._context:
-            self._devtools.tell("Target.disposeBrowserContext", {"browserContextId": self._context})
+            self._devtools.send("Target.disposeBrowserContext", {"browserContextId": self._context})
             self._context = self._session = ""
 
     async def _open(self) -> None:
@@ -64,7 +64,7 @@ class FrontEnd:
         where = {"url": "about:blank", "browserContextId": self._context}
         page = (await self._devtools.call("Target.createTarget", where))["targetId"]
         attached = await self._devtools.call("Target.attachToTarget", {"targetId": page, "flatten": True})
-        told = await self._devtools.call("Page.navigate", {"url": _PLAIN_PAGE}, attached["sessionId"])
-        if told.get("errorText"):
-            raise StackFailed(f"Chromium does not open the files of its DevTools: {told['errorText']}")
+        reply = await self._devtools.call("Page.navigate", {"url": _PLAIN_PAGE}, attached["sessionId"])
+        if reply.get("errorText"):
+            raise StackFailed(f"Chromium does not open the files of its DevTools: {reply['errorText']}")
         self._session = str(attached["sessionId"])

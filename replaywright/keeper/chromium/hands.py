@@ -1,4 +1,4 @@
-"""Whose hands the browser is in: lending it to a person, and what left it meanwhile."""
+"""Lending of the browser to a person, and the record of what left it meanwhile."""
 
 import asyncio
 import logging
@@ -8,10 +8,10 @@ from replaywright.keeper import clock
 from replaywright.keeper.chromium.lending import LentBrowser
 from replaywright.keeper.chromium.multiplexer import Multiplexer
 from replaywright.keeper.gate.black_box import BlackBox
-from replaywright.keeper.protocol import LENT_NAME, Lent, Moment, TakenBack
+from replaywright.keeper.protocol import LENT_NAME, LendReport, Moment, TakeBackReport
 
-CONNECTIONS_TOLD = 200
-"""Of those that left while a person had the browser, the newest."""
+CONNECTIONS_REPORTED = 200
+"""Number of connections reported from the time when a person had the browser; the newest."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Hands:
         self.until_s = float("-inf")
         """Until when the browser is lent, on the lease clock."""
 
-    async def lend(self, name: str, lasts_s: float, devtools: Multiplexer) -> Lent:
+    async def lend(self, name: str, lasts_s: float, devtools: Multiplexer) -> LendReport:
         """Serve the browser's pages to a person for so long from now; where that is done already, go on with it."""
         if self._lent is None:
             lent = LentBrowser(devtools)
@@ -47,16 +47,16 @@ class Hands:
             self._timer.cancel()
         self.until_s = clock.lease_now_s() + lasts_s
         self._timer = asyncio.get_running_loop().call_later(lasts_s, self.close)
-        return Lent(file=str(self._file), ends_in_s=lasts_s)
+        return LendReport(file=str(self._file), ends_in_s=lasts_s)
 
-    def take_back(self, name: str) -> TakenBack:
-        """Close the address, and say what left the browser since it was lent."""
+    def take_back(self, name: str) -> TakeBackReport:
+        """Close the address, and return what left the browser since it was lent."""
         self.close()
         if self._begun is None or self._name != name:
-            return TakenBack(lent=False)
+            return TakeBackReport(lent=False)
         connections, is_complete = self._black_box.since(self._begun.monotonic_s)
-        newest = connections[-CONNECTIONS_TOLD:]
-        return TakenBack(
+        newest = connections[-CONNECTIONS_REPORTED:]
+        return TakeBackReport(
             lent=True,
             begun=self._begun,
             ended=self._ended,
@@ -65,7 +65,7 @@ class Hands:
         )
 
     def close(self) -> None:
-        """Nobody but the workers has the browser any more."""
+        """Take the browser back: only the workers have it from now on."""
         if self._lent is None:
             return
         _log.info("the browser is taken back")

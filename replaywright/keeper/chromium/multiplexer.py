@@ -38,7 +38,7 @@ class _Client:
     root: str
     sessions: set[str] = field(default_factory=set)
 
-    def tell(self, *parts: bytes | memoryview) -> None:
+    def send(self, *parts: bytes | memoryview) -> None:
         self.socket.write(*parts)
 
 
@@ -56,7 +56,7 @@ class Multiplexer:
     """The only one who speaks to Chromium."""
 
     def __init__(self) -> None:
-        self._pipe = DevToolsPipe(self._told, self._lost)
+        self._pipe = DevToolsPipe(self._received, self._lost)
         self._numbers = itertools.count(1)
         self._asked: dict[int, _Asked] = {}
         self._owners: dict[str, _Client] = {}
@@ -92,25 +92,25 @@ class Multiplexer:
         number = self._send(method, params or {}, session, _Asked(answer=answer))
         try:
             async with asyncio.timeout(limit_s):
-                told = await answer
+                reply = await answer
         except TimeoutError as error:
             raise StackFailed(f"Chromium has not answered {method} within {limit_s:g} s") from error
         finally:
             self._asked.pop(number, None)
-        if "error" in told:
-            raise StackFailed(f"Chromium refuses {method}: {told['error'].get('message')}")
-        result: dict[str, Any] = told["result"]
+        if "error" in reply:
+            raise StackFailed(f"Chromium refuses {method}: {reply['error'].get('message')}")
+        result: dict[str, Any] = reply["result"]
         return result
 
-    def tell(self, method: str, params: Mapping[str, Any], session: str = "") -> None:
+    def send(self, method: str, params: Mapping[str, Any], session: str = "") -> None:
         """Send a command of the keeper's own whose answer does not matter."""
         self._send(method, params, session, _Asked())
 
-    def hear(self, session: str, hears: Callable[[str, dict[str, Any]], None]) -> None:
-        """Have `hears` called with every event of a session of the keeper's own."""
-        self._own[session] = hears
+    def subscribe(self, session: str, on_event: Callable[[str, dict[str, Any]], None]) -> None:
+        """Have `on_event` called with every event of a session of the keeper's own."""
+        self._own[session] = on_event
 
-    def unhear(self, session: str) -> None:
+    def unsubscribe(self, session: str) -> None:
         """Forget a session of the keeper's own."""
         self._own.pop(session, None)
 
@@ -152,14 +152,14 @@ class Multiplexer:
 
     async def _attach(self, target: str) -> str:
         if target:
-            told = await self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
+            reply = await self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
         else:
-            told = await self.call("Target.attachToBrowserTarget")
-        return str(told["sessionId"])
+            reply = await self.call("Target.attachToBrowserTarget")
+        return str(reply["sessionId"])
 
     def _abandon(self, attaching: "asyncio.Future[str]") -> None:
         if not attaching.cancelled() and attaching.exception() is None:
-            self.tell("Target.detachFromTarget", {"sessionId": attaching.result()})
+            self.send("Target.detachFromTarget", {"sessionId": attaching.result()})
 
     def _admit(self, client: _Client, session: str) -> None:
         client.sessions.add(session)
@@ -170,7 +170,7 @@ class Multiplexer:
         for session in client.sessions:
             self._owners.pop(session, None)
         self._asked = {number: asked for number, asked in self._asked.items() if asked.client is not client}
-        self.tell("Target.detachFromTarget", {"sessionId": client.root})
+        self.send("Target.detachFromTarget", {"sessionId": client.root})
 
     def _pass_on(self, client: _Client, message: bytes) -> None:
         """Send a client's command to the session it is for, if that session is the client's."""
@@ -180,10 +180,10 @@ class Multiplexer:
             number, method = command["id"], command["method"]
             session, params = command.get("sessionId", client.root), command.get("params", {})
         except (ValueError, TypeError, KeyError, AttributeError):
-            client.tell(_refusal(number, -32600, "a command is an object with id, method and params"))
+            client.send(_refusal(number, -32600, "a command is an object with id, method and params"))
             return
         if self._owners.get(session) is not client:
-            client.tell(_refusal(number, -32001, "Session with given id not found."))
+            client.send(_refusal(number, -32001, "Session with given id not found."))
             return
         lists = bool(self._hidden_contexts) and method == _TARGETS
         self._send(method, params, session, _Asked(client, number, lists_targets=lists))
@@ -200,15 +200,15 @@ class Multiplexer:
 
     # ---- Chromium -----------------------------------------------------------------------------------------------
 
-    def _told(self, message: bytes) -> None:
+    def _received(self, message: bytes) -> None:
         found = _NUMBER.match(message)
         if found is not None:
             self._answered(int(found[1]), found.end(), message)
             return
         tail = _SESSION.search(message[-_SESSION_BYTES:])
         session = tail[1].decode() if tail is not None else ""
-        if (hears := self._own.get(session)) is not None:
-            hears(session, json.loads(message))
+        if (on_event := self._own.get(session)) is not None:
+            on_event(session, json.loads(message))
             return
         owner = self._owners.get(session)
         if message.startswith(_TARGET_EVENT) and not self._is_for_client(json.loads(message), session, owner):
@@ -217,9 +217,9 @@ class Multiplexer:
             return
         if session == owner.root:
             assert tail is not None
-            owner.tell(memoryview(message)[: -len(tail[0])], b"}")
+            owner.send(memoryview(message)[: -len(tail[0])], b"}")
         else:
-            owner.tell(message)
+            owner.send(message)
 
     def _answered(self, number: int, start: int, message: bytes) -> None:
         asked = self._asked.pop(number, None)
@@ -237,7 +237,7 @@ class Multiplexer:
         if tail is not None and tail[1].decode() == asked.client.root:
             end -= len(tail[0])
         closing = b"}" if end < len(message) else b""
-        asked.client.tell(b'{"id":%s,' % json.dumps(asked.number).encode(), memoryview(message)[start:end], closing)
+        asked.client.send(b'{"id":%s,' % json.dumps(asked.number).encode(), memoryview(message)[start:end], closing)
 
     def _is_for_client(self, event: dict[str, Any], session: str, owner: _Client | None) -> bool:
         """Follow which sessions there are; return false for what no client may see."""
@@ -247,8 +247,8 @@ class Multiplexer:
                 child = params["sessionId"]
                 if owner is not None and self._is_hidden(params["targetInfo"]):
                     self._hidden_sessions.add(child)
-                    self.tell("Runtime.runIfWaitingForDebugger", {}, child)
-                    self.tell("Target.detachFromTarget", {"sessionId": child}, session)
+                    self.send("Runtime.runIfWaitingForDebugger", {}, child)
+                    self.send("Target.detachFromTarget", {"sessionId": child}, session)
                     return False
                 if owner is not None:
                     self._admit(owner, child)
@@ -270,11 +270,11 @@ class Multiplexer:
         return info.get("browserContextId") in self._hidden_contexts
 
     def _without_hidden(self, message: bytes) -> bytes:
-        told = json.loads(message)
-        if "result" in told:
-            infos = told["result"]["targetInfos"]
-            told["result"]["targetInfos"] = [info for info in infos if not self._is_hidden(info)]
-        return json.dumps(told, separators=(",", ":")).encode()
+        reply = json.loads(message)
+        if "result" in reply:
+            infos = reply["result"]["targetInfos"]
+            reply["result"]["targetInfos"] = [info for info in infos if not self._is_hidden(info)]
+        return json.dumps(reply, separators=(",", ":")).encode()
 
     def _lost(self) -> None:
         self.is_lost = True

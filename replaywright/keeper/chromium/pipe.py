@@ -67,11 +67,11 @@ class DevToolsPipe(asyncio.Protocol):
             self._parts.append(rest)
 
     def pause_writing(self) -> None:
-        """Chromium takes no more for now."""
+        """Queue messages until Chromium takes more."""
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Chromium takes more."""
+        """Send the queued messages."""
         self._is_full = False
         while self._waiting and not self._is_full and self._transport is not None:
             sender, message = self._waiting.popleft()
@@ -81,7 +81,7 @@ class DevToolsPipe(asyncio.Protocol):
             self._free.set()
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """Chromium is gone."""
+        """Drop the queued messages: Chromium is gone."""
         self._transport = None
         self._waiting.clear()
         self._free.set()

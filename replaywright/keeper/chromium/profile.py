@@ -26,7 +26,7 @@ NOT_ASKED_FOR: Mapping[str, Any] = {
 Google whether a password that was just submitted has leaked, whatever `PasswordLeakDetection` says. Of the spelling
 checker: it loads a dictionary for the first field that is written in."""
 _MAKERS = ("org.chromium.", "com.google.")
-"""How the name of a profile's socket directory begins, of Chromium and of Chrome; some versions put a dot in front."""
+"""Prefixes of the socket directories of Chromium and Chrome; some versions put a dot in front."""
 
 
 def prepare_profile(profile: Path, downloads: Path) -> None:

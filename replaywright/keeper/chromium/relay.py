@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from replaywright.errors import StackFailed
-from replaywright.keeper.chromium.websocket import WebSocket, accepted, read_head, refused
+from replaywright.keeper.chromium.websocket import WebSocket, asks_for_websocket
 from replaywright.keeper.host.peers import is_own
 
 MAX_RELAYS = 8
@@ -112,18 +112,19 @@ class RelaySocket:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert self._devtools is not None
+        client = WebSocket(reader, writer)
         try:
             if not is_own(writer):
                 _log.warning("another user's process connected to the session, and was cut off")
                 return
             async with asyncio.timeout(_HEAD_S):
-                head = await read_head(reader)
-            relay = self._relays.get(head.target.removeprefix("/"))
-            if relay is None or not head.key:
-                writer.write(refused(404, "there is no such attachment, or it is over"))
+                request = await client.read_request()
+            relay = self._relays.get(request.path.removeprefix("/"))
+            if relay is None or not asks_for_websocket(request):
+                client.refuse(404, "there is no such attachment, or it is over")
                 return
-            writer.write(accepted(head.key))
-            await relay.serve(WebSocket(reader, writer, is_client=False), self._devtools)
+            client.accept(request)
+            await relay.serve(client, self._devtools)
         except (OSError, TimeoutError, StackFailed) as error:
             _log.info("a client of the browser was lost: %r", error)
         except asyncio.CancelledError:

@@ -22,13 +22,13 @@ CALL_S = 10.0
 PROOF_S = 20.0
 """For a page to try to get round the proxy; on a machine out of breath it takes longer than anything else."""
 ALIVE_EVERY_S = 5.0
-"""How often the browser is asked whether it is there: a host without power closes no connection."""
+"""Interval of the browser's health checks: a host without power closes no connection."""
 
 _log = logging.getLogger(__name__)
 
 
 class RemoteChromium:
-    """What the keeper needs of a `ChromiumProcess`, of a browser that is elsewhere."""
+    """A browser elsewhere, with the interface of `ChromiumProcess`."""
 
     def __init__(self, endpoint: str, on_gone: Callable[[], None]) -> None:
         """`on_gone` is called once when the browser is not there any more."""
@@ -47,7 +47,7 @@ class RemoteChromium:
 
     @property
     def shown(self) -> str:
-        """Its address without what may be secret."""
+        """Address of the browser without the parts that may be secret."""
         return f"{self._endpoint.scheme}://{self._endpoint.hostname}:{self._endpoint.port or ''}".rstrip(":")
 
     async def connect(self) -> str:
@@ -73,8 +73,8 @@ class RemoteChromium:
         query = f"?{self._endpoint.query}" if self._endpoint.query else ""
         if self._endpoint.scheme in ("ws", "wss") and self._endpoint.path.strip("/"):
             return self._endpoint.path + query
-        told = json.loads(await fetched(self._endpoint, f"/json/version{query}"))
-        return urlsplit(str(told["webSocketDebuggerUrl"])).path + query
+        reply = json.loads(await fetched(self._endpoint, f"/json/version{query}"))
+        return urlsplit(str(reply["webSocketDebuggerUrl"])).path + query
 
     async def open(self, proxy: str, *, width: int, height: int) -> None:
         """Make the context, with no way out but `proxy`, and an empty page in it.
@@ -102,7 +102,7 @@ class RemoteChromium:
         await self._call("Target.createTarget", {"url": url, "browserContextId": self._context})
 
     async def refuse_datagrams(self, address: str, host: str) -> None:
-        """See that a page's datagrams do not reach this host past the proxy: they would leave past the gate, too.
+        """Check that a page's datagrams do not reach this host past the proxy: they would leave past the gate, too.
 
         Args:
             address: of this host, to listen at.
@@ -117,8 +117,8 @@ class RemoteChromium:
             port = transport.get_extra_info("sockname")[1]
             tab = next(iter(self._tabs))
             session = (await self._call("Target.attachToTarget", {"targetId": tab, "flatten": True}))["sessionId"]
-            asked = {"expression": _ASKS_BY_UDP % f"stun:{host}:{port}", "awaitPromise": True}
-            await self._call("Runtime.evaluate", asked, session, limit_s=PROOF_S)
+            request = {"expression": _ASKS_BY_UDP % f"stun:{host}:{port}", "awaitPromise": True}
+            await self._call("Runtime.evaluate", request, session, limit_s=PROOF_S)
             await self._call("Target.detachFromTarget", {"sessionId": session})
         finally:
             transport.close()
@@ -134,7 +134,7 @@ class RemoteChromium:
             await self._call("Target.closeTarget", {"targetId": tab})
 
     def reap(self) -> bool:
-        """Whether it is gone."""
+        """Return whether it is gone."""
         return self.exit_code is not None
 
     async def kill(self) -> None:
@@ -168,28 +168,28 @@ class RemoteChromium:
         try:
             async with asyncio.timeout(limit_s):
                 await self._control.send(json.dumps(command).encode())
-                told = await answer
+                reply = await answer
         except (OSError, TimeoutError) as error:
             raise StackFailed(f"the browser at {self.shown} does not answer {method}: {error!r}") from error
         finally:
             self._waiting.pop(number, None)
-        if "error" in told:
-            raise StackFailed(f"the browser at {self.shown} refuses {method}: {told['error'].get('message')}")
-        result: dict[str, Any] = told.get("result", {})
+        if "error" in reply:
+            raise StackFailed(f"the browser at {self.shown} refuses {method}: {reply['error'].get('message')}")
+        result: dict[str, Any] = reply.get("result", {})
         return result
 
     async def _listen(self, control: WebSocket) -> None:
         while (message := await control.receive()) is not None:
-            told = json.loads(message)
-            waiting = self._waiting.get(told.get("id", 0))
+            reply = json.loads(message)
+            waiting = self._waiting.get(reply.get("id", 0))
             if waiting is not None and not waiting.done():
-                waiting.set_result(told)
-            elif told.get("method") in ("Target.targetCreated", "Target.targetInfoChanged"):
-                info = told["params"]["targetInfo"]
+                waiting.set_result(reply)
+            elif reply.get("method") in ("Target.targetCreated", "Target.targetInfoChanged"):
+                info = reply["params"]["targetInfo"]
                 if info.get("browserContextId") == self._context and info["type"] == "page":
                     self._tabs[info["targetId"]] = info
-            elif told.get("method") == "Target.targetDestroyed":
-                self._tabs.pop(told["params"]["targetId"], None)
+            elif reply.get("method") == "Target.targetDestroyed":
+                self._tabs.pop(reply["params"]["targetId"], None)
         self._ended()
 
     async def _stay_alive(self) -> None:
@@ -221,8 +221,11 @@ class RemoteChromium:
             there = await open_websocket(self._endpoint, self._path)
         except OSError as error:
             raise StackFailed(f"the browser at {self.shown} does not answer: {error}") from error
-        looks = ContextFilter(self._context, tabs=self._tabs)
-        ways = [asyncio.create_task(_down(there, client, looks)), asyncio.create_task(_up(client, there, looks))]
+        context_filter = ContextFilter(self._context, tabs=self._tabs)
+        ways = [
+            asyncio.create_task(_down(there, client, context_filter)),
+            asyncio.create_task(_up(client, there, context_filter)),
+        ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -233,7 +236,7 @@ class RemoteChromium:
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    """Whether any came."""
+    """Receiver that notes whether any datagram came."""
 
     def __init__(self) -> None:
         self.any = False
@@ -256,20 +259,20 @@ _ASKS_BY_UDP = """(async () => {
 })()"""
 
 
-async def _up(here: WebSocket, there: WebSocket, looks: ContextFilter) -> None:
-    """From the worker to the browser."""
+async def _up(here: WebSocket, there: WebSocket, context_filter: ContextFilter) -> None:
+    """Carry messages from the worker to the browser."""
     while (message := await here.receive()) is not None:
         try:
-            await there.send(looks.asked(message))
+            await there.send(context_filter.filter_command(message))
         except Refused as refused:
             await here.send(refused.answer)
 
 
-async def _down(there: WebSocket, here: WebSocket, looks: ContextFilter) -> None:
-    """From the browser to the worker."""
+async def _down(there: WebSocket, here: WebSocket, context_filter: ContextFilter) -> None:
+    """Carry messages from the browser to the worker."""
     while (message := await there.receive()) is not None:
-        passed, replies = looks.told(message)
-        for reply in replies:
-            await there.send(reply)
+        passed, commands = context_filter.filter_message(message)
+        for command in commands:
+            await there.send(command)
         if passed is not None:
             await here.send(passed)

@@ -1,4 +1,4 @@
-"""What left the browser and when: a bounded ring of connections that a crash of the worker does not erase."""
+"""Record of all that left the browser: a bounded ring of connections that a crash of the worker does not erase."""
 
 import time
 from collections import deque
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from replaywright.keeper import clock
-from replaywright.keeper.gate.departures import Answered, DepartureLog, Ended
+from replaywright.keeper.gate.departures import AnswerLine, DepartureLog, EndLine
 from replaywright.keeper.protocol import ConnectionRecord
 
 SWITCHED = 101
@@ -17,7 +17,7 @@ CAPACITY = 4096
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class UpstreamConnection:
     """One upstream connection while it lives and after it. Times are monotonic seconds."""
 
     number: int
@@ -41,21 +41,21 @@ class Connection:
     last_down_s: float | None = None
     closed_s: float | None = None
     answered_s: float | None = None
-    """When the site's status was seen: of a response, or of a tunnel that changed to WebSocket messages."""
+    """Time of the site's status: of a response, or of a tunnel that changed to WebSocket messages."""
     passed_for: object | None = None
     """The operation of the gate that has let some of it go while it holds what follows."""
     counted_for: object | None = None
     """The last operation of the gate for which bytes of it were counted."""
     is_handshake: bool = False
-    """Whether a tunnel begins with a request without TLS: Chromium opens WebSockets like that, and nothing else."""
+    """A tunnel begins with a request without TLS: Chromium opens WebSockets like that, and nothing else."""
     digest: bytes | None = None
-    """Of the whole request, where requests are compared."""
+    """Digest of the whole request, where requests are compared."""
     is_granted: bool = False
-    """Whether it was let go while it was held, for an operation that sends each request once."""
+    """It was held and released for an operation that sends each request once."""
 
     @property
     def is_one_request(self) -> bool:
-        """Whether all of its bytes are one request: not those of a tunnel, nor those after an upgrade."""
+        """All of its bytes are one request; false for a tunnel, and after an upgrade."""
         return self.kind == "http" and self.status != SWITCHED
 
     def record(self) -> ConnectionRecord:
@@ -94,8 +94,8 @@ class BlackBox:
         """`departures` outlives this process; without it nothing does."""
         self._capacity = capacity
         self.departures = departures or DepartureLog()
-        self._open: dict[int, Connection] = {}
-        self._closed: deque[Connection] = deque()
+        self._open: dict[int, UpstreamConnection] = {}
+        self._closed: deque[UpstreamConnection] = deque()
         self._numbers = 0
         self._forgotten_until_s = float("-inf")
         self.bytes_up = 0
@@ -103,19 +103,19 @@ class BlackBox:
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open now."""
+        """Number of connections that are open now."""
         return len(self._open)
 
     def open(
         self, kind: Literal["http", "tunnel", "inside"], *, method: str, host: str, port: int, path: str, gated: bool
-    ) -> Connection:
+    ) -> UpstreamConnection:
         """Begin to record a connection."""
         self._numbers += 1
-        connection = Connection(self._numbers, kind, method, host, port, path, gated)
+        connection = UpstreamConnection(self._numbers, kind, method, host, port, path, gated)
         self._open[connection.number] = connection
         return connection
 
-    def count_up(self, connection: Connection, size: int) -> None:
+    def count_up(self, connection: UpstreamConnection, size: int) -> None:
         """Note bytes that are about to be handed to the network; called before the write, never after."""
         connection.last_up_s = time.monotonic()
         if connection.first_up_s is None:
@@ -123,7 +123,7 @@ class BlackBox:
         connection.bytes_up += size
         self.bytes_up += size
 
-    def count_down(self, connection: Connection, size: int) -> None:
+    def count_down(self, connection: UpstreamConnection, size: int) -> None:
         """Note bytes that came from the site."""
         connection.last_down_s = time.monotonic()
         if connection.first_down_s is None:
@@ -131,24 +131,24 @@ class BlackBox:
         connection.bytes_down += size
         self.bytes_down += size
 
-    def answer(self, connection: Connection, status: int) -> None:
+    def answer(self, connection: UpstreamConnection, status: int) -> None:
         """Note the status of the site's final answer, or 101 of a tunnel."""
         connection.status, connection.answered_s = status, time.monotonic()
         if connection.counted_for is not None:
-            self.departures.write(Answered(connection=connection.number, status=status))
+            self.departures.write(AnswerLine(connection=connection.number, status=status))
 
-    def close(self, connection: Connection) -> None:
+    def close(self, connection: UpstreamConnection) -> None:
         """Note the end of a connection; once is enough, twice does no harm."""
         if self._open.pop(connection.number, None) is None:
             return
         connection.closed_s = time.monotonic()
         if connection.counted_for is not None and connection.answered_s is None:
-            self.departures.write(Ended(connection=connection.number))
+            self.departures.write(EndLine(connection=connection.number))
         self._closed.append(connection)
         while len(self._closed) + len(self._open) > self._capacity and self._closed:
             self._forgotten_until_s = max(self._forgotten_until_s, self._closed.popleft().closed_s or 0.0)
 
-    def since(self, monotonic_s: float) -> tuple[list[Connection], bool]:
+    def since(self, monotonic_s: float) -> tuple[list[UpstreamConnection], bool]:
         """Return the connections opened, held or sending at or after an instant, and whether these are all of them."""
         found = [
             connection
@@ -158,6 +158,6 @@ class BlackBox:
         found.sort(key=lambda connection: connection.number)
         return found, self._forgotten_until_s < monotonic_s
 
-    def _all(self) -> Iterable[Connection]:
+    def _all(self) -> Iterable[UpstreamConnection]:
         yield from self._closed
         yield from self._open.values()

@@ -49,12 +49,12 @@ class LocalCommitGate:
         return _seen(await self._client.disarm(op_id, self._epoch))
 
     async def pending(self) -> GateSeen | None:
-        """What is not disarmed yet."""
+        """Return the operation that is not disarmed yet."""
         operation = (await self._client.status()).gate
         return None if operation is None else _seen(operation)
 
     async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
-        """What became of an operation; None when it was not armed here in that epoch."""
+        """Return the record of an operation; None when it was not armed here in that epoch."""
         operations = (await self._client.black_box(op_id, limit=1)).operations
         return next((_seen(operation) for operation in operations if operation.epoch == epoch), None)
 

@@ -23,18 +23,18 @@ FOLDER = "departures"
 LIMIT_BYTES = 1024 * 1024
 """Some thousand operations. A file that has grown so far says so in its last line, and is written no more."""
 KEPT_S = 24 * 3600.0
-"""How long the file of a keeper that has ended is kept after its last line."""
+"""Retention of a dead keeper's file after its last line."""
 
 _log = logging.getLogger(__name__)
 
 
-class _Line(Message):
+class _BaseLine(Message):
     at: float = Field(default_factory=time.time)
     """Seconds since 1970, wall clock."""
 
 
-class Begun(_Line):
-    """First line: whose file it is; every operation since is in it."""
+class BeginLine(_BaseLine):
+    """First line: names the session and its keeper; every operation since is in the file."""
 
     what: Literal["begun"] = "begun"
     session_id: str
@@ -44,17 +44,17 @@ class Begun(_Line):
 
     @property
     def is_live(self) -> bool:
-        """Whether this keeper runs on this host, in this boot."""
+        """The keeper runs on this host, in this boot."""
         return self.host == host_name() and self.boot_id == boot_id() and is_alive(self.keeper)
 
     @property
     def has_ended(self) -> bool:
-        """Whether it certainly runs no more; of another host's keeper nothing is certain."""
+        """The keeper certainly runs no more; never certain for a keeper of another host."""
         return self.host == host_name() and not self.is_live
 
 
-class Armed(_Line):
-    """Lines that follow belong to this operation, up to the next one of this kind."""
+class ArmLine(_BaseLine):
+    """An operation was armed: the lines that follow belong to it, up to the next one of this kind."""
 
     what: Literal["armed"] = "armed"
     op_id: str
@@ -63,7 +63,7 @@ class Armed(_Line):
     note: str
 
 
-class Leaves(_Line):
+class LeaveLine(_BaseLine):
     """The first bytes of a connection, or of a request inside TLS, are about to be handed to the network."""
 
     what: Literal["leaves"] = "leaves"
@@ -74,11 +74,11 @@ class Leaves(_Line):
     is_safe: bool
     size: int
     status: int = 0
-    """Of an answer that was there before: 101 of a WebSocket that was open already."""
+    """Status of an earlier answer: 101 of a WebSocket that was open already."""
     answered_at: float | None = None
 
 
-class Answered(_Line):
+class AnswerLine(_BaseLine):
     """The site has answered, as far as the status."""
 
     what: Literal["answered"] = "answered"
@@ -86,42 +86,42 @@ class Answered(_Line):
     status: int
 
 
-class Ended(_Line):
+class EndLine(_BaseLine):
     """A connection was closed without an answer."""
 
     what: Literal["ended"] = "ended"
     connection: int
 
 
-class Unseen(_Line):
-    """A page was closed: of what it sent then only the tunnels tell."""
+class UnseenLine(_BaseLine):
+    """A page was closed: its last requests are seen as tunnels only."""
 
     what: Literal["unseen"] = "unseen"
 
 
-class Cut(_Line):
+class CutLine(_BaseLine):
     """The gate was closed."""
 
     what: Literal["cut"] = "cut"
 
 
-class Disarmed(_Line):
+class DisarmLine(_BaseLine):
     """The gate was opened: what leaves from now on is not written."""
 
     what: Literal["disarmed"] = "disarmed"
 
 
-class Full(_Line):
+class FullLine(_BaseLine):
     """Last line of a file that has reached its limit."""
 
     what: Literal["full"] = "full"
 
 
-Line = Annotated[
-    Begun | Armed | Leaves | Answered | Ended | Unseen | Cut | Disarmed | Full,
+DepartureLine = Annotated[
+    BeginLine | ArmLine | LeaveLine | AnswerLine | EndLine | UnseenLine | CutLine | DisarmLine | FullLine,
     Field(discriminator="what"),
 ]
-_LINES: TypeAdapter[Line] = TypeAdapter(Line)
+_LINES: TypeAdapter[DepartureLine] = TypeAdapter(DepartureLine)
 
 
 def departures_path(sessions_dir: Path, session_id: str) -> Path:
@@ -139,12 +139,12 @@ class DepartureLog:
         self._fd: int | None = None
         self._size = 0
         self._is_over = path is None
-        """Whether nothing is written any more."""
+        """Nothing is written any more."""
         self._synced_size = 0
-        """How much of it is on the disk."""
+        """Bytes that are on the disk."""
         self._syncing = ThreadPoolExecutor(1, "departures")
 
-    def begin(self, line: Begun) -> None:
+    def begin(self, line: BeginLine) -> None:
         """Make the file, which must not exist.
 
         Raises:
@@ -158,7 +158,7 @@ class DepartureLog:
         os.fsync(self._fd)
         _sync_folder(self._path.parent)
 
-    def write(self, line: Line) -> bool:
+    def write(self, line: DepartureLine) -> bool:
         """Hand a line to the system, where it outlives this process; return whether the file may be believed.
 
         A file that cannot be written is deleted: without one nothing is known. Where that fails as well, False.
@@ -167,7 +167,7 @@ class DepartureLog:
         if self._is_over or fd is None:
             return True
         if self._size >= self._limit_bytes:
-            self._is_over, line = True, Full()
+            self._is_over, line = True, FullLine()
         data = line.model_dump_json().encode() + b"\n"
         self._size += len(data)
         try:
@@ -225,22 +225,22 @@ def _sync_folder(folder: Path) -> None:
 # ---- reading and cleaning up -------------------------------------------------------------------------------------
 
 
-def read_lines(path: Path) -> list[Line]:
+def read_lines(path: Path) -> list[DepartureLine]:
     """Return the lines of a file up to the first that cannot be read; none when there is no such file.
 
     A last line without its end is none: its bytes had not left. In place of any other that cannot be read stands
-    `Full`: what followed is not known.
+    `FullLine`: what followed is not known.
     """
     try:
         *whole, _torn = path.read_bytes().split(b"\n")
     except OSError:
         return []
-    lines: list[Line] = []
+    lines: list[DepartureLine] = []
     for data in whole:
         try:
             lines.append(_LINES.validate_json(data))
         except ValidationError:
-            return [*lines, Full()]
+            return [*lines, FullLine()]
     return lines
 
 
@@ -252,7 +252,7 @@ def sweep_departures(sessions_dir: Path) -> None:
         except FileNotFoundError:
             continue
         match read_lines(path) if is_due else None:
-            case None | [Begun(is_live=True), *_]:
+            case None | [BeginLine(is_live=True), *_]:
                 continue
             case _:
                 path.unlink(missing_ok=True)

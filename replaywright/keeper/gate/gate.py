@@ -17,14 +17,14 @@ was frozen lets nothing go when it wakes.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
-from replaywright.keeper.gate.black_box import BlackBox, Connection
-from replaywright.keeper.gate.departures import Armed, Cut, Disarmed, Leaves, Unseen
+from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
+from replaywright.keeper.gate.departures import ArmLine, CutLine, DisarmLine, LeaveLine, UnseenLine
 from replaywright.keeper.protocol import ConnectionRecord, ErrorCode, GatePhase, OperationRecord, SentRecord
 
 OPERATIONS_REMEMBERED = 512
@@ -34,11 +34,8 @@ REPEATED = "equal to a request that was let go"
 UNRECORDED = "unrecorded"
 """Reason of a cut: what was about to leave could not be recorded."""
 
-Dispatcher = Callable[[OperationRecord, ConnectionRecord], Awaitable[bool | None]]
-"""Asked at the first held byte of an operation: True permits, False cuts, None leaves it to whoever armed."""
 
-
-class Teller(Protocol):
+class RequestReporter(Protocol):
     """Tells of the browser's requests, by `Gate.expect` and `Gate.lose_sight`, while an operation is current."""
 
     @property
@@ -46,7 +43,7 @@ class Teller(Protocol):
         """Unsafe requests since it last began to watch that are about to leave, or have no answer."""
 
     def watch(self, *, is_armed: bool) -> None:
-        """Hear that there is a current operation from now on, or none."""
+        """Report requests while there is a current operation."""
 
 
 class RequestRefused(KeeperRefused):
@@ -59,7 +56,7 @@ class RequestRefused(KeeperRefused):
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    connection: Connection
+    connection: UpstreamConnection
     sent_s: float
 
     def record(self) -> SentRecord:
@@ -95,53 +92,53 @@ class Operation:
     sent: list[_Sent] = field(default_factory=list)
     unlisted: int = 0
     once: bool = False
-    let_go: set[bytes] = field(default_factory=set)
+    released: set[bytes] = field(default_factory=set)
     """Digests of the requests that were let go, with `once`."""
     repeated: int = 0
     repeated_s: float | None = None
-    expected: list[Connection] = field(default_factory=list)
+    expected: list[UpstreamConnection] = field(default_factory=list)
     """Requests inside TLS that are about to leave."""
-    told_of: set[tuple[str, int]] = field(default_factory=set)
+    known_hosts: set[tuple[str, int]] = field(default_factory=set)
     """Hosts and ports of those that left: tunnels there carry nothing that is not known."""
     unseen_s: float | None = None
-    """Since when a tunnel may carry what is not known."""
+    """Time since which a tunnel may carry unknown requests."""
 
-    def begins_with(self, connection: Connection) -> bool:
-        """Whether bytes of this connection are the first that count for this operation."""
+    def begins_with(self, connection: UpstreamConnection) -> bool:
+        """Return whether the next bytes of this connection are its first ones for this operation."""
         return connection.counted_for is not self and (connection.gated or self.hold_safe)
 
-    def expect(self, connection: Connection) -> None:
+    def expect(self, connection: UpstreamConnection) -> None:
         """Note a request inside TLS that is about to leave; of safe ones the first to each host."""
-        known = self.told_of | {(one.host, one.port) for one in self.expected}
+        known = self.known_hosts | {(one.host, one.port) for one in self.expected}
         if connection.gated or (connection.host, connection.port) not in known:
             self.expected.append(connection)
         if len(self.expected) > SENT_REMEMBERED:
             self.unlisted += self.expected.pop(0).gated
 
-    def inside(self, connection: Connection) -> list[Connection]:
-        """Requests inside a tunnel that are about to leave."""
+    def inside(self, connection: UpstreamConnection) -> list[UpstreamConnection]:
+        """Return the requests inside a tunnel that are about to leave."""
         if connection.kind != "tunnel":
             return []
         there = (connection.host, connection.port)
         return [one for one in self.expected if (one.host, one.port) == there and one.closed_s is None]
 
-    def departing(self, connection: Connection) -> list[Connection]:
+    def departing(self, connection: UpstreamConnection) -> list[UpstreamConnection]:
         """Return what leaves first with the next bytes of a connection: itself, and requests inside."""
         return [*([connection] if self.begins_with(connection) else ()), *self.inside(connection)]
 
-    def is_told(self, connection: Connection) -> bool:
-        """Whether a connection is a tunnel of which all requests are known."""
-        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:
+    def is_transparent(self, connection: UpstreamConnection) -> bool:
+        """Return whether a connection is a tunnel whose requests are all known."""
+        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.known_hosts:
             return False
         return self.unseen_s is None or (connection.last_up_s or 0.0) < self.unseen_s
 
-    def count_first(self, connection: Connection, size: int) -> None:
+    def count_first(self, connection: UpstreamConnection, size: int) -> None:
         """Count the first bytes of a connection. Of too many connections, one on which least depends is dropped."""
         now_s = time.monotonic()
         connection.counted_for = self
         if connection.kind == "inside":
             self.expected.remove(connection)
-            self.told_of.add((connection.host, connection.port))
+            self.known_hosts.add((connection.host, connection.port))
         self.gated_bytes_up += size
         self.first_gated_up_s = self.first_gated_up_s or now_s
         self.sent.append(_Sent(connection, now_s))
@@ -151,18 +148,18 @@ class Operation:
             self.unlisted += self._weight(least) == 2
 
     def _weight(self, sent: _Sent) -> int:
-        """How much depends on it: nothing on safe requests, least is known of those without an answer."""
-        if not sent.connection.gated or self.is_told(sent.connection):
+        """Return how much depends on it: 0 for safe requests, 1 for those with an answer, 2 for the others."""
+        if not sent.connection.gated or self.is_transparent(sent.connection):
             return 0
         return 1 if sent.connection.answered_s is not None else 2
 
-    def is_repeat(self, connection: Connection) -> bool:
-        """Whether an equal request was let go on another connection; if not, this is the one."""
+    def is_repeat(self, connection: UpstreamConnection) -> bool:
+        """Return whether an equal request was let go on another connection; if not, note this one."""
         digest = connection.digest
         if not self.once or digest is None:
             return False
-        if digest not in self.let_go:
-            self.let_go.add(digest)
+        if digest not in self.released:
+            self.released.add(digest)
             return False
         self.repeated += 1
         self.repeated_s = self.repeated_s or time.monotonic()
@@ -171,7 +168,7 @@ class Operation:
 
 @dataclass(slots=True, eq=False)
 class _Held:
-    connection: Connection
+    connection: UpstreamConnection
     refused: asyncio.Future[str | None]
     """None when it may pass, else why not."""
 
@@ -179,35 +176,26 @@ class _Held:
 class Gate:
     """Decides for every piece of upstream traffic whether it passes, waits, or is refused."""
 
-    def __init__(
-        self,
-        black_box: BlackBox,
-        *,
-        lease_lapsed: Callable[[], bool] = lambda: False,
-        dispatcher: Dispatcher | None = None,
-    ) -> None:
+    def __init__(self, black_box: BlackBox, *, lease_lapsed: Callable[[], bool] = lambda: False) -> None:
         """Make an open gate.
 
         Args:
             black_box: where bytes are counted, before they are written.
             lease_lapsed: asked for every byte.
-            dispatcher: the seam for the DISPATCH record in the ledger; a failure in it cuts.
         """
         self._black_box = black_box
         self._lease_lapsed = lease_lapsed
-        self._dispatcher = dispatcher
         self._current: Operation | None = None
         self._operations: OrderedDict[tuple[str, int], Operation] = OrderedDict()
         self._held: list[_Held] = []
         self._waiting: set[asyncio.Future[None]] = set()
-        self._asking: asyncio.Task[None] | None = None
-        self._teller: Teller | None = None
+        self._reporter: RequestReporter | None = None
         self._granted: set[bytes] = set()
         """Digests of requests that were granted once, for the life of the session."""
 
     # ---- what the proxy asks ------------------------------------------------------------------------------------
 
-    async def admit(self, connection: Connection, size: int, *, is_gone: bool = False) -> bool:
+    async def admit(self, connection: UpstreamConnection, size: int, *, is_gone: bool = False) -> bool:
         """Return whether these bytes may be written now; counts them if so.
 
         Waits while they are held. The caller writes at once, without another `await` in between. `size` 0 asks
@@ -243,47 +231,47 @@ class Gate:
                 return False
             released_by = connection.passed_for
 
-    def listen(self, teller: Teller) -> None:
-        """Have requests told of from now on."""
-        self._teller = teller
+    def listen(self, reporter: RequestReporter) -> None:
+        """Have requests inside TLS reported by `reporter` from now on."""
+        self._reporter = reporter
 
-    def expect(self, connection: Connection) -> None:
-        """Hear of a request inside TLS before its first byte comes to the gate."""
+    def expect(self, connection: UpstreamConnection) -> None:
+        """Take note of a request inside TLS before its first byte comes to the gate."""
         if self._current is not None:
             self._current.expect(connection)
-            self._tell()
+            self._wake_waiters()
 
-    def lose_sight(self) -> None:
-        """Hear that a page was closed: what it sends then is not told of."""
+    def note_page_closed(self) -> None:
+        """Take note that a page was closed: its last requests are not reported."""
         if self._current is not None and self._current.unseen_s is None:
             self._current.unseen_s = time.monotonic()
-            self._black_box.departures.write(Unseen())
+            self._black_box.departures.write(UnseenLine())
 
-    def compares(self, connection: Connection) -> bool:
-        """Whether this request is to be read as a whole, as an equal one is to be refused."""
+    def compares(self, connection: UpstreamConnection) -> bool:
+        """Return whether this request has to be read as a whole, to refuse an equal one."""
         is_once = bool(self._granted) or (self._current is not None and self._current.once)
         return connection.gated and connection.is_one_request and is_once
 
-    def _is_granted_before(self, connection: Connection) -> bool:
-        """Whether an equal request had its only grant, and no operation is current that may grant another one."""
+    def _is_granted_before(self, connection: UpstreamConnection) -> bool:
+        """Return whether an equal request had its only grant, and no current operation may grant another one."""
         is_once = self._current is not None and self._current.once
         return connection.digest in self._granted and not (connection.is_granted or is_once)
 
     def refuses_tunnels(self) -> bool:
-        """Whether a new tunnel is refused outright: after a cut, and without a lease."""
+        """Return whether a new tunnel is refused outright: after a cut, and without a lease."""
         self.check_deadlines()
         return self._lease_lapsed() or (self._current is not None and self._current.phase is GatePhase.CUT)
 
-    def forget(self, connection: Connection) -> None:
-        """The browser gave this connection up: what is held of it will not be sent."""
+    def forget(self, connection: UpstreamConnection) -> None:
+        """Note that the browser gave this connection up: its held bytes will not be sent."""
         for held in [held for held in self._held if held.connection is connection]:
             self._held.remove(held)
             if not held.refused.done():
                 held.refused.set_result("given up by the browser")
-        self._tell()
+        self._wake_waiters()
 
-    def _judge(self, connection: Connection) -> GatePhase:
-        """PERMITTED: pass, ARMED: hold, CUT: refuse."""
+    def _judge(self, connection: UpstreamConnection) -> GatePhase:
+        """Return PERMITTED to pass bytes, ARMED to hold them, CUT to refuse them."""
         self.check_deadlines()
         operation = self._current
         if not connection.gated and not (operation is not None and operation.hold_safe):
@@ -295,8 +283,8 @@ class Gate:
         has_passed = connection.passed_for is operation and connection.is_one_request
         return GatePhase.PERMITTED if has_passed and operation.phase is GatePhase.ARMED else operation.phase
 
-    async def _record_departures(self, operation: Operation, departing: list[Connection], size: int) -> None:
-        """Record what is about to send its first bytes for an operation; cut where that is not possible.
+    async def _record_departures(self, operation: Operation, departing: list[UpstreamConnection], size: int) -> None:
+        """Record connections that are about to send their first bytes for an operation; cut where that is not possible.
 
         It is on the disk before they are let go where anything depends on it: if they may change something, or are the
         first of all.
@@ -313,8 +301,8 @@ class Gate:
         if not is_recorded and operation.phase is not GatePhase.DISARMED:
             self._cut(operation, UNRECORDED)
 
-    def _let_go(self, connection: Connection, size: int, counted: Operation | None) -> None:
-        """Note bytes that the caller writes now; those that were `counted` for an operation are no more of it."""
+    def _let_go(self, connection: UpstreamConnection, size: int, counted: Operation | None) -> None:
+        """Count bytes that the caller writes now, unless they were `counted` for the operation before."""
         operation = self._current
         if operation is not None and size:
             if connection.counted_for is not operation:
@@ -324,14 +312,14 @@ class Gate:
         if size:
             self._black_box.count_up(connection, size)
 
-    def refuse(self, connection: Connection, reason: str = "the commit gate is closed") -> None:
+    def refuse(self, connection: UpstreamConnection, reason: str = "the commit gate is closed") -> None:
         """Note that a connection was turned away."""
         if connection.refused is None:
             connection.refused = reason
         if self._current is not None:
             self._current.requests_refused += 1
 
-    async def _hold(self, connection: Connection) -> str | None:
+    async def _hold(self, connection: UpstreamConnection) -> str | None:
         operation = self._current
         assert operation is not None
         held = _Held(connection, asyncio.get_running_loop().create_future())
@@ -340,30 +328,13 @@ class Gate:
         self._held.append(held)
         if operation.first_held_s is None:
             operation.first_held_s = now_s
-            if self._dispatcher is not None:
-                self._asking = asyncio.create_task(self._ask(self._dispatcher, operation, connection))
-        self._tell()
+        self._wake_waiters()
         try:
             return await held.refused
         finally:
             if held in self._held:
                 self._held.remove(held)
-                self._tell()
-
-    async def _ask(self, dispatcher: Dispatcher, operation: Operation, connection: Connection) -> None:
-        try:
-            verdict = await dispatcher(self._record(operation), connection.record())
-        except Exception:  # noqa: BLE001  whatever went wrong in there: no answer, no dispatch
-            verdict, reason = False, "dispatcher_failed"
-        else:
-            reason = "refused_by_dispatcher"
-        self.check_deadlines()
-        if self._current is not operation or operation.phase is not GatePhase.ARMED or verdict is None:
-            return
-        if verdict:
-            self._permit(operation)
-        else:
-            self._cut(operation, reason)
+                self._wake_waiters()
 
     # ---- what the control socket asks ---------------------------------------------------------------------------
 
@@ -411,7 +382,7 @@ class Gate:
             note=note,
             once=once,
         )
-        if not self._black_box.departures.write(Armed(op_id=op_id, epoch=epoch, hold_safe=hold_safe, note=note)):
+        if not self._black_box.departures.write(ArmLine(op_id=op_id, epoch=epoch, hold_safe=hold_safe, note=note)):
             raise RequestRefused(ErrorCode.REFUSED, "what leaves can neither be recorded nor be left unrecorded")
         self._operations[op_id, epoch] = operation
         self._operations.move_to_end((op_id, epoch))
@@ -477,7 +448,7 @@ class Gate:
         self.check_deadlines()
         if self._held and operation.phase is GatePhase.ARMED:
             raise RequestRefused(ErrorCode.REFUSED, f"bytes are held for operation {op_id!r}: permit or cut them first")
-        if not self._black_box.departures.write(Disarmed()):
+        if not self._black_box.departures.write(DisarmLine()):
             raise RequestRefused(ErrorCode.REFUSED, f"the end of operation {op_id!r} cannot be recorded")
         operation.phase = GatePhase.DISARMED
         operation.disarmed_s = time.monotonic()
@@ -498,7 +469,7 @@ class Gate:
 
     @property
     def next_deadline_s(self) -> float | None:
-        """When `check_deadlines` has something to do, on the lease clock."""
+        """Next time at which `check_deadlines` has something to do, on the lease clock."""
         armed = self._current is not None and self._current.phase is GatePhase.ARMED
         return self._current.dispatch_by_s if armed and self._current is not None else None
 
@@ -513,18 +484,16 @@ class Gate:
             self._cut(operation, "lease_lapsed")
 
     def close(self) -> None:
-        """Refuse what is held and stop asking; the keeper ends."""
-        if self._asking is not None:
-            self._asking.cancel()
+        """Refuse what is held; the keeper ends."""
         self._release(passes=False)
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
     def _set_current(self, operation: Operation | None) -> None:
         self._current = operation
-        if self._teller is not None:
-            self._teller.watch(is_armed=operation is not None)
-        self._tell()
+        if self._reporter is not None:
+            self._reporter.watch(is_armed=operation is not None)
+        self._wake_waiters()
 
     def _newest(self, op_id: str) -> Operation:
         for operation in reversed(self._operations.values()):
@@ -548,7 +517,7 @@ class Gate:
         operation.phase = GatePhase.CUT
         operation.reason = reason
         operation.cut_s = time.monotonic()
-        self._black_box.departures.write(Cut())
+        self._black_box.departures.write(CutLine())
         self._release(passes=False)
 
     def _release(self, *, passes: bool) -> None:
@@ -557,9 +526,9 @@ class Gate:
             one.connection.is_granted |= passes and self._current is not None and self._current.once
             if not one.refused.done():
                 one.refused.set_result(None if passes else "the commit gate is closed")
-        self._tell()
+        self._wake_waiters()
 
-    def _tell(self) -> None:
+    def _wake_waiters(self) -> None:
         for change in self._waiting:
             if not change.done():
                 change.set_result(None)
@@ -585,23 +554,23 @@ class Gate:
             requests_refused=operation.requests_refused,
             held=self._waiting_for(operation) if operation is self._current else (),
             note=operation.note,
-            sent=tuple(sent.record() for sent in operation.sent if not operation.is_told(sent.connection)),
+            sent=tuple(sent.record() for sent in operation.sent if not operation.is_transparent(sent.connection)),
             unlisted=operation.unlisted,
             repeated=operation.repeated,
             repeated_at=clock.at(operation.repeated_s, offset_s),
-            awaited=None if self._teller is None else self._teller.awaited,
+            awaited=None if self._reporter is None else self._reporter.awaited,
         )
 
     def _waiting_for(self, operation: Operation) -> tuple[ConnectionRecord, ...]:
-        """What is held; of a tunnel the requests inside, where they are known."""
+        """Return the held connections; in place of a tunnel the requests inside, where they are known."""
         waiting = [one for held in self._held for one in operation.inside(held.connection) or [held.connection]]
         return tuple(connection.record() for connection in dict.fromkeys(waiting))
 
 
-def _leaves(record: ConnectionRecord, size: int) -> Leaves:
-    """The line of a connection that is about to send its first bytes for an operation."""
+def _leaves(record: ConnectionRecord, size: int) -> LeaveLine:
+    """Return the line of a connection that is about to send its first bytes for an operation."""
     answered_at = record.answered_at
-    return Leaves(
+    return LeaveLine(
         connection=record.number,
         method=record.readable_method,
         url=record.url,

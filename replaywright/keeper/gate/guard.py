@@ -1,4 +1,4 @@
-"""The network policy in force: what the proxy asks before it connects, and what it refused so far."""
+"""The network policy in force, which the proxy asks before it connects, and its refusals so far."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ REFUSED_LIMIT = 200
 """Hosts, with port and rule, that are remembered as refused; a page can ask for any number of them."""
 _HOST_LIMIT = 253
 _ADDRESSES_S = 10.0
-"""How long the addresses of own servers are remembered."""
+"""Time for which the addresses of own servers are remembered."""
 _RESOLVE_S = 2.0
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
@@ -33,7 +33,7 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a policy says about one destination."""
+    """Verdict of a policy on one destination."""
 
     is_allowed: bool
     reason: str = ""
@@ -42,15 +42,15 @@ class Verdict:
 
 @dataclass(slots=True)
 class _Refused:
-    """What is told of one host that was refused."""
+    """Refusals of one host."""
 
     reason: str
     count: int = 0
     last_s: float = 0.0
 
 
-class Guard:
-    """Answers for one session."""
+class NetworkGuard:
+    """Network policy of one session."""
 
     def __init__(self, policy: NetworkPolicy, black_box: BlackBox, own_ports: OwnPorts | None = None) -> None:
         """Without `own_ports`, own servers are those that the policy lists."""
@@ -69,7 +69,7 @@ class Guard:
         self._more = 0
 
     def decide(self, host: str, port: int, address: str | None) -> Verdict:
-        """Whether a connection may be made; see `replaywright.domain.session.network_policy.decide`."""
+        """Decide on a connection; see `replaywright.domain.session.network_policy.decide`."""
         if (spent := self.spent_up(1) or self.spent_down(1)) is not None:
             return spent
         decision = decide(self.policy, host, port, address)
@@ -107,15 +107,15 @@ class Guard:
         return None
 
     def spent_up(self, size: int) -> Verdict | None:
-        """What refuses to send `size` more bytes; None if they may be sent."""
+        """Return the refusal of `size` more bytes to be sent; None if they may be."""
         return _spent("up_mb", self.policy.up_bytes, self._black_box.bytes_up + size)
 
     def spent_down(self, size: int = 0) -> Verdict | None:
-        """What refuses to take `size` more bytes than were received; None if they may be taken."""
+        """Return the refusal of `size` more bytes to be received; None if they may be."""
         return _spent("down_mb", self.policy.down_bytes, self._black_box.bytes_down + size)
 
     def note(self, host: str, port: int, verdict: Verdict) -> None:
-        """Remember what was refused."""
+        """Remember a refusal."""
         key = (host[:_HOST_LIMIT], port, verdict.rule)
         known = self._refused.get(key)
         if known is None:
@@ -127,7 +127,7 @@ class Guard:
         known.last_s = time.monotonic()
 
     def seen(self, since_monotonic_s: float) -> NetworkSeen:
-        """What was refused at or after an instant, with the totals of the session."""
+        """Return the refusals at or after an instant, with the totals of the session."""
         return NetworkSeen(
             policy=self.policy,
             refused=tuple(

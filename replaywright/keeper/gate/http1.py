@@ -28,7 +28,7 @@ _STATUS_LINE = re.compile(
 )
 _HTTP = b"http/"
 _SLOP = 4
-"""So many octets before a status line are passed over."""
+"""Octets before a status line that are skipped."""
 _NOT_IN_VALUE = re.compile(rb"[\x00\r\n]")
 _SPACES_IN_VALUE = re.compile(rb"[\x0b\x0c]")
 _BOUNDARY = re.compile(rb'boundary="?([^";,]+)', re.IGNORECASE)
@@ -52,7 +52,7 @@ _HOP_BY_HOP = frozenset(
 
 
 class HttpError(Exception):
-    """What came is not a message that can be passed on; `status` is what to answer."""
+    """A message cannot be passed on; `status` is that of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -69,38 +69,33 @@ class RequestHead:
 
     @property
     def is_navigation(self) -> bool:
-        """Whether a page is to come of it, as far as the browser says; of a page without TLS only the second header."""
-        told = {name.lower(): value for name, value in self.headers}
-        return told.get(b"sec-fetch-mode") == b"navigate" or told.get(b"upgrade-insecure-requests") == b"1"
+        """The browser asks for a page; of a page without TLS it says so in the second header only."""
+        by_name = {name.lower(): value for name, value in self.headers}
+        return by_name.get(b"sec-fetch-mode") == b"navigate" or by_name.get(b"upgrade-insecure-requests") == b"1"
 
     @property
     def is_safe(self) -> bool:
-        """Whether it promises to change nothing (RFC 9110, section 9.2.1): by its method, and by carrying no data."""
+        """It promises to change nothing (RFC 9110, section 9.2.1): by its method, and by carrying no data."""
         return self.method in SAFE_METHODS and not self.has_body
 
     @property
     def has_body(self) -> bool:
-        """Whether data may follow."""
+        """Data may follow."""
         return bool(values(self.headers, b"transfer-encoding")) or any(
             value.strip(b"0") for value in values(self.headers, b"content-length")
         )
 
     def digest(self, body: bytes) -> bytes:
-        """Return what a request with this beginning of a body has in common with equal ones.
+        """Return a digest that equal requests have in common, given the beginning of the body.
 
-        The boundary of form data is random, and told by the head; what else the head says is not compared.
+        The boundary of form data is random, and the head names it; nothing else of the head is compared.
         """
-        told = b",".join(values(self.headers, b"content-type"))
-        if (boundary := _BOUNDARY.search(told)) is not None:
+        content_type = b",".join(values(self.headers, b"content-type"))
+        if (boundary := _BOUNDARY.search(content_type)) is not None:
             body = body.replace(boundary[1], b"")
         length = b",".join(values(self.headers, b"content-length"))
-        said = (self.method.encode(), self.target.encode(), length, body)
-        return hashlib.sha256(b"".join(len(part).to_bytes(8) + part for part in said)).digest()
-
-    @property
-    def wants_upgrade(self) -> bool:
-        """Whether the client offers to change to another protocol on this connection."""
-        return b"upgrade" in tokens(self.headers, b"connection") and bool(values(self.headers, b"upgrade"))
+        parts = (self.method.encode(), self.target.encode(), length, body)
+        return hashlib.sha256(b"".join(len(part).to_bytes(8) + part for part in parts)).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +115,13 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class BodyEnd:
     """The message is complete."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where a proxy request wants to go."""
+class ProxyTarget:
+    """Destination of a proxy request."""
 
     host: str
     port: int
@@ -170,7 +165,7 @@ def parse_authority(authority: str, default_port: int | None = None) -> tuple[st
     return match[1].strip("[]").lower(), port
 
 
-def parse_target(target: str) -> Target:
+def parse_target(target: str) -> ProxyTarget:
     """Return where an absolute-form request target (`http://host/path`) points to.
 
     Raises:
@@ -182,7 +177,7 @@ def parse_target(target: str) -> Target:
     end = min((i for i in map(rest.find, "/?#") if i >= 0), default=len(rest))
     host, port = parse_authority(rest[:end], 80)
     path = rest[end:].partition("#")[0]
-    return Target(host, port, path if path.startswith("/") else f"/{path}")
+    return ProxyTarget(host, port, path if path.startswith("/") else f"/{path}")
 
 
 def _passed_on(headers: Iterable[Header], *also_dropped: bytes) -> list[Header]:
@@ -202,7 +197,7 @@ class RequestParser:
         """Take in bytes as they came; none means that no more will come."""
         self._http.receive_data(data)
 
-    def next_event(self) -> RequestHead | Body | End | None:
+    def next_event(self) -> RequestHead | Body | BodyEnd | None:
         """Return the next piece, or None when more bytes are needed, or an answer to what came.
 
         Raises:
@@ -220,14 +215,14 @@ class RequestParser:
             case h11.Data():
                 return Body(event.data)
             case h11.EndOfMessage():
-                return End()  # without trailers: nothing needs them, and a reader may take them for headers
+                return BodyEnd()  # without trailers: nothing needs them, and a reader may take them for headers
         return None
 
     def take_rest(self) -> bytes:
         """Return the bytes behind the last event: they belong to another protocol."""
         return self._http.trailing_data[0]
 
-    def answer(self, piece: ResponseHead | Body | End) -> bytes:
+    def answer(self, piece: ResponseHead | Body | BodyEnd) -> bytes:
         """Return a piece of an answer as it is written to this connection.
 
         Raises:
@@ -239,7 +234,7 @@ class RequestParser:
                 return _sent(self._http, kind(status_code=status, reason=reason, headers=_passed_on(headers)))
             case Body():
                 return _sent(self._http, h11.Data(data=piece.data))
-            case End():
+            case BodyEnd():
                 return _sent(self._http, h11.EndOfMessage())
 
     def begin_next(self) -> bool:
@@ -279,7 +274,7 @@ class ForwardedRequest:
     on its connection.
     """
 
-    def __init__(self, head: RequestHead, target: Target) -> None:
+    def __init__(self, head: RequestHead, target: ProxyTarget) -> None:
         self._http = h11.Connection(h11.CLIENT, MAX_HEAD_BYTES)
         headers = [(b"Host", target.authority.encode("ascii")), *_passed_on(head.headers, b"host")]
         headers.append((b"Connection", b"close"))
@@ -287,7 +282,7 @@ class ForwardedRequest:
         """The head's bytes."""
         self.response = ResponseParser(head.method, self._http)
 
-    def piece(self, piece: Body | End) -> bytes:
+    def piece(self, piece: Body | BodyEnd) -> bytes:
         """Return a piece of the request's body as it is written."""
         return _sent(self._http, h11.Data(data=piece.data) if isinstance(piece, Body) else h11.EndOfMessage())
 
@@ -306,7 +301,7 @@ class ResponseParser:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything of a head is there that is not complete."""
+        """Part of a head has been received."""
         return bool(self._buffer)
 
     def receive(self, data: bytes) -> None:
@@ -317,8 +312,8 @@ class ResponseParser:
         else:
             self._http.receive_data(data)
 
-    def next_event(self) -> ResponseHead | Body | End | None:
-        """Return the next piece, or None when more bytes are needed. An interim response (1xx) has no `End`.
+    def next_event(self) -> ResponseHead | Body | BodyEnd | None:
+        """Return the next piece, or None when more bytes are needed. An interim response (1xx) has no `BodyEnd`.
 
         Raises:
             HttpError: this is not a response.
@@ -341,7 +336,7 @@ class ResponseParser:
             case h11.Data():
                 return Body(event.data)
             case h11.EndOfMessage():
-                return End()
+                return BodyEnd()
         return None
 
     def _begin_body(self) -> None:

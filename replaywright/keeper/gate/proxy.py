@@ -15,38 +15,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from replaywright.keeper.gate.black_box import SWITCHED, BlackBox, Connection
+from replaywright.keeper.gate.black_box import SWITCHED, BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate
-from replaywright.keeper.gate.guard import Guard, Resolver, Verdict
+from replaywright.keeper.gate.guard import NetworkGuard, Resolver, Verdict
 from replaywright.keeper.gate.http1 import (
     NO_CONTENT,
     Body,
-    End,
+    BodyEnd,
     ForwardedRequest,
     HttpError,
+    ProxyTarget,
     RequestHead,
     RequestParser,
     ResponseHead,
-    Target,
     error_page,
     parse_authority,
     parse_target,
 )
-from replaywright.keeper.gate.wire import Wire
+from replaywright.keeper.gate.wire import BufferedConnection
 from replaywright.keeper.host.tcp_users import own_user, user_at
 
 CONNECT_TIMEOUT_S = 20.0
 ADDRESS_TIMEOUT_S = 4.0
 """For each address but the last, where a name has several."""
 HALF_CLOSED_TIMEOUT_S = 30.0
-"""How long a tunnel lives on without traffic after one side has closed."""
+"""Limit of a tunnel without traffic after one side has closed."""
 REFUSED_BODY_BYTES = 1024 * 1024
-"""So much of a refused request is read before the answer, so that the answer is seen."""
+"""Bytes of a refused request that are read before the answer, so that the answer is seen."""
 REFUSED_BODY_TIMEOUT_S = 2.0
 COMPARED_BODY_BYTES = 1024 * 1024
-"""So much of a body is read before anything of its request is sent, where equal requests are refused."""
+"""Bytes of a body that are read before its request is sent, where equal requests are refused."""
 _HANDSHAKE, _SWITCHES = b"GET ", b"HTTP/1.1 101"
-"""What the two sides of a tunnel begin with that is to carry WebSocket messages without TLS."""
+"""First bytes of both sides of a tunnel for WebSocket messages without TLS."""
 
 _log = logging.getLogger(__name__)
 
@@ -108,14 +108,14 @@ def _status_of(error: Exception) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Client:
-    """Where a connection comes from."""
+    """Origin of a connection."""
 
     address: str
     user: int | None
     """Whose process holds it on this host; None on another one."""
 
     @classmethod
-    def of(cls, client: Wire) -> "_Client":
+    def of(cls, client: BufferedConnection) -> "_Client":
         return cls(client.peer_address[0], user_at(client.peer_address, client.own_address))
 
     def __str__(self) -> str:
@@ -126,12 +126,12 @@ class _Client:
 class _Exchange:
     """One plain HTTP request on its way."""
 
-    client: Wire
+    client: BufferedConnection
     parser: RequestParser
     head: RequestHead
-    target: Target
-    connection: Connection
-    upstream: Wire | None = None
+    target: ProxyTarget
+    connection: UpstreamConnection
+    upstream: BufferedConnection | None = None
     has_answer: bool = False
     """The head of the final response was written to the browser."""
     is_sent: bool = False
@@ -149,7 +149,7 @@ class _Exchange:
         return give_up
 
     def answer(self, status: int, error: Exception) -> None:
-        """Answer in the site's place.
+        """Answer in place of the site.
 
         A navigation that the commit gate did not let go leads nowhere, so that the page stays that was left: what it
         came to is decided elsewhere, and the step may be done on it once more.
@@ -164,16 +164,16 @@ class _Exchange:
         """Feed the parser with what the browser sends next."""
         self.parser.receive(await self.client.read())
 
-    async def read_ahead(self) -> deque[Body | End]:
+    async def read_ahead(self) -> deque[Body | BodyEnd]:
         """Read the body, or as much of it as is compared; the pieces in their order."""
-        pieces: deque[Body | End] = deque()
+        pieces: deque[Body | BodyEnd] = deque()
         data = bytearray()
-        while len(data) < COMPARED_BODY_BYTES and not (pieces and isinstance(pieces[-1], End)):
+        while len(data) < COMPARED_BODY_BYTES and not (pieces and isinstance(pieces[-1], BodyEnd)):
             match self.parser.next_event():
                 case Body() as body:
                     pieces.append(body)
                     data += body.data
-                case End() as end:
+                case BodyEnd() as end:
                     pieces.append(end)
                 case _:
                     await self.read_more()
@@ -189,7 +189,7 @@ class _Exchange:
                     match self.parser.next_event():
                         case Body(data):
                             size += len(data)
-                        case End():
+                        case BodyEnd():
                             return
                         case _:
                             await self.read_more()
@@ -205,7 +205,7 @@ class ForwardProxy:
         gate: Gate,
         black_box: BlackBox,
         *,
-        guard: Guard,
+        guard: NetworkGuard,
         resolver: Resolver = resolve,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
@@ -216,7 +216,7 @@ class ForwardProxy:
         self._connect_timeout_s = connect_timeout_s
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
-        self._wires: set[Wire] = set()
+        self._wires: set[BufferedConnection] = set()
         self.own_ports: set[int] = set()
         """Ports of the keeper and its Chromium on loopback: no page may reach them, whatever the policy."""
         self._port = 0
@@ -244,7 +244,7 @@ class ForwardProxy:
 
     async def _listen(self, address: str) -> int:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Wire(self._accept), address, 0, backlog=256)
+        self._server = await loop.create_server(lambda: BufferedConnection(self._accept), address, 0, backlog=256)
         self._port = self._server.sockets[0].getsockname()[1]
         self.own_ports.add(self._port)
         return self._port
@@ -259,18 +259,18 @@ class ForwardProxy:
             wire.abort()
         await asyncio.gather(*self._serving, return_exceptions=True)
 
-    def _accept(self, client: Wire) -> None:
+    def _accept(self, client: BufferedConnection) -> None:
         if self._only is not None and (came := _Client.of(client)) != self._only:
             client.abort()
             if not self._has_warned:
                 self._has_warned = True
-                _log.warning("refused %s, which is not the browser (%s): told once", came, self._only)
+                _log.warning("refused %s, which is not the browser (%s): logged once", came, self._only)
             return
         task = asyncio.create_task(self._serve(client))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
 
-    async def _serve(self, client: Wire) -> None:
+    async def _serve(self, client: BufferedConnection) -> None:
         self._wires.add(client)
         parser = RequestParser()
         try:
@@ -288,7 +288,7 @@ class ForwardProxy:
             self._wires.discard(client)
             client.close()
 
-    async def _next_head(self, client: Wire, parser: RequestParser) -> RequestHead | None:
+    async def _next_head(self, client: BufferedConnection, parser: RequestParser) -> RequestHead | None:
         while (event := parser.next_event()) is None:
             data = await client.read()
             if not data:
@@ -299,11 +299,11 @@ class ForwardProxy:
 
     # ---- plain HTTP ---------------------------------------------------------------------------------------------
 
-    async def _exchange(self, client: Wire, parser: RequestParser, head: RequestHead) -> bool:
+    async def _exchange(self, client: BufferedConnection, parser: RequestParser, head: RequestHead) -> bool:
         """Pass one request on and its response back; return whether the client may send another."""
         target = parse_target(head.target)
         if self._knocking is not None:
-            return self._hear_knock(client, target)
+            return self._answer_knock(client, target)
         connection = self._black_box.open(
             "http",
             method=head.method,
@@ -329,8 +329,8 @@ class ForwardProxy:
             client.on_gone = None
             self._black_box.close(connection)
 
-    def _hear_knock(self, client: Wire, target: Target) -> bool:
-        """See whether this is the browser that is waited for; what anybody else asks for is not answered."""
+    def _answer_knock(self, client: BufferedConnection, target: ProxyTarget) -> bool:
+        """Admit the browser that is waited for; nobody else is answered."""
         assert self._knocking is not None
         name, knocked = self._knocking
         if target.host == name and not knocked.done():
@@ -340,7 +340,7 @@ class ForwardProxy:
             client.write(NO_CONTENT)
         return False
 
-    async def _connect_exchange(self, exchange: "_Exchange") -> Wire | None:
+    async def _connect_exchange(self, exchange: "_Exchange") -> BufferedConnection | None:
         """Return a connection to the site, or None when the client was told why there is none."""
         connection, target = exchange.connection, exchange.target
         try:
@@ -354,7 +354,7 @@ class ForwardProxy:
             exchange.answer(connection.status, error)
             return None
 
-    async def _converse(self, exchange: "_Exchange", upstream: Wire) -> bool:
+    async def _converse(self, exchange: "_Exchange", upstream: BufferedConnection) -> bool:
         client, connection = exchange.client, exchange.connection
         request = ForwardedRequest(exchange.head, exchange.target)
         sending = asyncio.create_task(self._send_request(exchange, request, upstream))
@@ -373,7 +373,9 @@ class ForwardProxy:
             with contextlib.suppress(asyncio.CancelledError):
                 await sending
 
-    async def _send_request(self, exchange: "_Exchange", request: ForwardedRequest, upstream: Wire) -> None:
+    async def _send_request(
+        self, exchange: "_Exchange", request: ForwardedRequest, upstream: BufferedConnection
+    ) -> None:
         """Send head and body; a refusal in between ends the connection to the site and is told to the reply."""
         client, parser, connection = exchange.client, exchange.parser, exchange.connection
         try:
@@ -383,12 +385,12 @@ class ForwardProxy:
             upstream.write(request.head)
             while not exchange.is_sent:
                 match ahead.popleft() if ahead else parser.next_event():
-                    case (Body() | End()) as piece:
+                    case (Body() | BodyEnd()) as piece:
                         if data := request.piece(piece):
                             await self._admit(connection, len(data), client)
                             upstream.write(data)
                             await upstream.drain()
-                        exchange.is_sent = isinstance(piece, End)
+                        exchange.is_sent = isinstance(piece, BodyEnd)
                     case _:
                         await exchange.read_more()
         except (_RefusedError, HttpError) as error:
@@ -397,7 +399,9 @@ class ForwardProxy:
         except ConnectionError:
             pass  # the site has closed: its answer, if any, is still to be read
 
-    async def _pass_response(self, exchange: "_Exchange", request: ForwardedRequest, upstream: Wire) -> bool:
+    async def _pass_response(
+        self, exchange: "_Exchange", request: ForwardedRequest, upstream: BufferedConnection
+    ) -> bool:
         client, browser, connection, response = exchange.client, exchange.parser, exchange.connection, request.response
         while True:
             match response.next_event():
@@ -409,7 +413,7 @@ class ForwardProxy:
                 case Body() as body:
                     client.write(browser.answer(body))
                     await client.drain()
-                case End() as end:
+                case BodyEnd() as end:
                     client.write(browser.answer(end))
                     return exchange.is_sent and browser.begin_next()
                 case _:
@@ -423,12 +427,12 @@ class ForwardProxy:
 
     # ---- tunnels ------------------------------------------------------------------------------------------------
 
-    async def _tunnel(self, client: Wire, parser: RequestParser, head: RequestHead) -> None:
+    async def _tunnel(self, client: BufferedConnection, parser: RequestParser, head: RequestHead) -> None:
         if self._knocking is not None:
             return
         host, port = parse_authority(head.target)
         connection = self._black_box.open("tunnel", method="CONNECT", host=host, port=port, path="", gated=True)
-        upstream: Wire | None = None
+        upstream: BufferedConnection | None = None
         try:
             self._check_policy(connection, None)
             self._check_tunnels(connection)
@@ -450,13 +454,18 @@ class ForwardProxy:
             self._wires.discard(upstream)
             self._black_box.close(connection)
 
-    def _check_tunnels(self, connection: Connection) -> None:
+    def _check_tunnels(self, connection: UpstreamConnection) -> None:
         if self._gate.refuses_tunnels():
             self._gate.refuse(connection)
             raise _RefusedError(503, "the commit gate is closed")
 
     async def _relay(
-        self, client: Wire, upstream: Wire, connection: Connection, from_client: bytes, from_upstream: bytes
+        self,
+        client: BufferedConnection,
+        upstream: BufferedConnection,
+        connection: UpstreamConnection,
+        from_client: bytes,
+        from_upstream: bytes,
     ) -> None:
         """Carry bytes both ways until both sides are done, or the gate refuses."""
         client.on_gone = lambda: self._gate.forget(connection)
@@ -474,7 +483,7 @@ class ForwardProxy:
             client.abort() if connection.refused is not None else client.close()
             upstream.abort()
 
-    async def _wait_while_busy(self, connection: Connection, pending: set[asyncio.Task[bool]]) -> None:
+    async def _wait_while_busy(self, connection: UpstreamConnection, pending: set[asyncio.Task[bool]]) -> None:
         while pending:
             before = connection.bytes_up + connection.bytes_down
             _, pending = await asyncio.wait(pending, timeout=HALF_CLOSED_TIMEOUT_S)
@@ -482,7 +491,12 @@ class ForwardProxy:
                 return
 
     async def _pump(
-        self, direction: Literal["up", "down"], source: Wire, sink: Wire, connection: Connection, first: bytes
+        self,
+        direction: Literal["up", "down"],
+        source: BufferedConnection,
+        sink: BufferedConnection,
+        connection: UpstreamConnection,
+        first: bytes,
     ) -> bool:
         """Carry one direction; return whether it ended in peace."""
         data = first
@@ -507,13 +521,13 @@ class ForwardProxy:
 
     # ---- both ---------------------------------------------------------------------------------------------------
 
-    async def _admit(self, connection: Connection, size: int, client: Wire) -> None:
+    async def _admit(self, connection: UpstreamConnection, size: int, client: BufferedConnection) -> None:
         if size and (spent := self._guard.spent_up(size)) is not None:
             raise self._refused(connection, spent)
         if not await self._gate.admit(connection, size, is_gone=client.is_gone):
             raise _ClosedError
 
-    def _take(self, connection: Connection, size: int) -> None:
+    def _take(self, connection: UpstreamConnection, size: int) -> None:
         """Count what came from the site.
 
         Raises:
@@ -523,14 +537,14 @@ class ForwardProxy:
         if (spent := self._guard.spent_down()) is not None:
             raise self._refused(connection, spent)
 
-    def _refused(self, connection: Connection, verdict: Verdict) -> _RefusedError:
+    def _refused(self, connection: UpstreamConnection, verdict: Verdict) -> _RefusedError:
         """Remember that the policy refuses a connection, and say so."""
         self._guard.note(connection.host, connection.port, verdict)
-        said = f"{connection.host}:{connection.port} is blocked by the rule {verdict.rule}: {verdict.reason}"
-        connection.refused = f"{said:.200}"
-        return _RefusedError(403, said)
+        message = f"{connection.host}:{connection.port} is blocked by the rule {verdict.rule}: {verdict.reason}"
+        connection.refused = f"{message:.200}"
+        return _RefusedError(403, message)
 
-    def _check_policy(self, connection: Connection, address: str | None) -> None:
+    def _check_policy(self, connection: UpstreamConnection, address: str | None) -> None:
         host, port = connection.host, connection.port
         verdict = self._guard.decide(host, port, address)
         if verdict.is_allowed and address is not None and port in self.own_ports:
@@ -542,7 +556,7 @@ class ForwardProxy:
         if not verdict.is_allowed:
             raise self._refused(connection, verdict)
 
-    async def _connect(self, connection: Connection, host: str, port: int) -> Wire:
+    async def _connect(self, connection: UpstreamConnection, host: str, port: int) -> BufferedConnection:
         """Resolve once, and connect to the first of these addresses that answers.
 
         Raises:
@@ -562,7 +576,7 @@ class ForwardProxy:
                     continue
             return await self._connect_to(connection, addresses[-1], port)
 
-    async def _connect_to(self, connection: Connection, address: str, port: int) -> Wire:
+    async def _connect_to(self, connection: UpstreamConnection, address: str, port: int) -> BufferedConnection:
         connection.address = address
-        _, wire = await asyncio.get_running_loop().create_connection(Wire, address, port)
+        _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
         return wire

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable
 
 HIGH_WATER_BYTES = 256 * 1024
-"""So much is read ahead; more stays in the kernel."""
+"""Bytes that are read ahead; more stay in the kernel."""
 
 
-class Wire(asyncio.Protocol):
+class BufferedConnection(asyncio.Protocol):
     """A buffered connection. `close` or `abort` it in the end; both are fine twice."""
 
-    def __init__(self, on_connect: Callable[["Wire"], None] | None = None) -> None:
+    def __init__(self, on_connect: Callable[["BufferedConnection"], None] | None = None) -> None:
         self._on_connect = on_connect
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
@@ -26,7 +26,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the peer has closed its side. Bytes may still wait to be read."""
+        """The peer has closed its side. Bytes may still wait to be read."""
         return self._eof or self._lost
 
     @property
@@ -75,7 +75,7 @@ class Wire(asyncio.Protocol):
             raise ConnectionResetError("connection lost")
 
     def write_eof(self) -> None:
-        """Say that nothing more will be written."""
+        """Close our side."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write_eof()
 
@@ -90,7 +90,7 @@ class Wire(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is there."""
+        """Take over the connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         if self._on_connect is not None:
@@ -105,26 +105,26 @@ class Wire(asyncio.Protocol):
         self._wake()
 
     def eof_received(self) -> bool:
-        """The peer has closed its side; ours stays open."""
+        """Note that the peer has closed its side; ours stays open."""
         self._eof = True
         self._wake()
         self._tell_gone()
         return True
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """Both sides are closed."""
+        """Note that both sides are closed."""
         self._lost = True
         self._wake()
         self.resume_writing()
         self._tell_gone()
 
     def pause_writing(self) -> None:
-        """The peer does not take more for now."""
+        """Have `drain` wait."""
         if self._writable is None:
             self._writable = asyncio.get_running_loop().create_future()
 
     def resume_writing(self) -> None:
-        """The peer takes more."""
+        """Let `drain` return."""
         if self._writable is not None:
             if not self._writable.done():
                 self._writable.set_result(None)

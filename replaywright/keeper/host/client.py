@@ -35,34 +35,32 @@ from replaywright.keeper.protocol import (
     RECORD_NAME,
     SOCKET_NAME,
     ArmRequest,
-    Attachment,
+    AttachReport,
     AttachRequest,
     BlackBoxReport,
     BlackBoxRequest,
     CloseRequest,
-    CutRequest,
-    DisarmRequest,
     Done,
     ErrorCode,
     FenceRequest,
+    GateRequest,
     KeeperOptions,
     LeaseReport,
+    LendReport,
     LendRequest,
-    Lent,
-    LetPassRequest,
     Message,
     NetworkReport,
     NetworkRequest,
     OperationRecord,
-    PermitRequest,
     RenewRequest,
     Reply,
     ReplyHead,
+    Request,
     SessionRecord,
     StatusReport,
     StatusRequest,
+    TakeBackReport,
     TakeBackRequest,
-    TakenBack,
     TakeRequest,
     WaitHeldRequest,
 )
@@ -123,31 +121,25 @@ class KeeperClient:
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
 
-    async def status(self, *, timeout_s: float = TIMEOUT_S) -> StatusReport:
+    async def status(self) -> StatusReport:
         """Return how keeper, browser, lease and gate are."""
-        return await self._ask(StatusRequest(id=next(self._numbers)), StatusReport, timeout_s)
+        return await self._ask(StatusRequest(), StatusReport)
 
-    async def attach(
-        self, epoch: int, worker: str = "", *, lease_s: float | None = None, timeout_s: float = TIMEOUT_S
-    ) -> Attachment:
+    async def attach(self, epoch: int, worker: str = "", *, lease_s: float | None = None) -> AttachReport:
         """Return where this epoch may speak CDP, and renew the lease; lower epochs lose their connections."""
-        request = AttachRequest(id=next(self._numbers), epoch=epoch, worker=worker, lease_s=lease_s)
-        return await self._ask(request, Attachment, timeout_s)
+        return await self._ask(AttachRequest(epoch=epoch, worker=worker, lease_s=lease_s), AttachReport)
 
-    async def take(self, epoch: int, network: NetworkPolicy, lease_s: float, *, timeout_s: float = TIMEOUT_S) -> None:
+    async def take(self, epoch: int, network: NetworkPolicy, lease_s: float) -> None:
         """Make a session of this spare browser. `KeeperRefused` when somebody else has, or it is none."""
-        request = TakeRequest(id=next(self._numbers), epoch=epoch, network=network, lease_s=lease_s)
-        await self._ask(request, LeaseReport, timeout_s)
+        await self._ask(TakeRequest(epoch=epoch, network=network, lease_s=lease_s), LeaseReport)
 
-    async def renew(self, epoch: int, lease_s: float, *, timeout_s: float = TIMEOUT_S) -> LeaseReport:
+    async def renew(self, epoch: int, lease_s: float) -> LeaseReport:
         """Renew the lease. `Fenced` when it has lapsed: the session is to be adopted with a greater epoch."""
-        return await self._ask(
-            RenewRequest(id=next(self._numbers), epoch=epoch, lease_s=lease_s), LeaseReport, timeout_s
-        )
+        return await self._ask(RenewRequest(epoch=epoch, lease_s=lease_s), LeaseReport)
 
-    async def fence(self, epoch: int, *, timeout_s: float = TIMEOUT_S) -> LeaseReport:
+    async def fence(self, epoch: int) -> LeaseReport:
         """Cut off whoever has a lower epoch."""
-        return await self._ask(FenceRequest(id=next(self._numbers), epoch=epoch), LeaseReport, timeout_s)
+        return await self._ask(FenceRequest(epoch=epoch), LeaseReport)
 
     async def arm(
         self,
@@ -158,90 +150,60 @@ class KeeperClient:
         hold_safe: bool = False,
         note: str = "",
         once: bool = False,
-        timeout_s: float = TIMEOUT_S,
     ) -> OperationRecord:
         """Hold gated bytes from now on; after `dispatch_by_ms` milliseconds without a permit they are cut."""
         request = ArmRequest(
-            id=next(self._numbers),
-            op_id=op_id,
-            epoch=epoch,
-            dispatch_by_ms=dispatch_by_ms,
-            hold_safe=hold_safe,
-            note=note,
-            once=once,
+            op_id=op_id, epoch=epoch, dispatch_by_ms=dispatch_by_ms, hold_safe=hold_safe, note=note, once=once
         )
-        return await self._ask(request, OperationRecord, timeout_s)
+        return await self._ask(request, OperationRecord)
 
-    async def wait_held(self, op_id: str, timeout_ms: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
-        """Return when something is held, when the operation is no longer armed, or after `timeout_ms`.
+    async def wait_held(self, op_id: str, timeout_ms: int) -> OperationRecord:
+        """Return when something is held, when the operation is no longer armed, or after `timeout_ms`."""
+        request = WaitHeldRequest(op_id=op_id, timeout_ms=timeout_ms)
+        return await self._ask(request, OperationRecord, timeout_ms / 1000 + TIMEOUT_S)
 
-        Args:
-            op_id: the operation that was armed.
-            timeout_ms: how long the keeper may wait.
-            timeout_s: how much longer its answer may take.
-        """
-        request = WaitHeldRequest(id=next(self._numbers), op_id=op_id, timeout_ms=timeout_ms)
-        return await self._ask(request, OperationRecord, timeout_ms / 1000 + timeout_s)
-
-    async def permit(self, op_id: str, epoch: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
+    async def permit(self, op_id: str, epoch: int) -> OperationRecord:
         """Let held bytes go."""
-        return await self._ask(
-            PermitRequest(id=next(self._numbers), op_id=op_id, epoch=epoch), OperationRecord, timeout_s
-        )
+        return await self._ask(GateRequest(op="permit", op_id=op_id, epoch=epoch), OperationRecord)
 
-    async def let_pass(self, op_id: str, epoch: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
+    async def let_pass(self, op_id: str, epoch: int) -> OperationRecord:
         """Let go what is held now, and go on holding what follows."""
-        return await self._ask(
-            LetPassRequest(id=next(self._numbers), op_id=op_id, epoch=epoch), OperationRecord, timeout_s
-        )
+        return await self._ask(GateRequest(op="let_pass", op_id=op_id, epoch=epoch), OperationRecord)
 
-    async def cut(self, op_id: str, epoch: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
+    async def cut(self, op_id: str, epoch: int) -> OperationRecord:
         """Throw held bytes away and keep the gate closed until `disarm`."""
-        return await self._ask(CutRequest(id=next(self._numbers), op_id=op_id, epoch=epoch), OperationRecord, timeout_s)
+        return await self._ask(GateRequest(op="cut", op_id=op_id, epoch=epoch), OperationRecord)
 
-    async def disarm(self, op_id: str, epoch: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
+    async def disarm(self, op_id: str, epoch: int) -> OperationRecord:
         """Open the gate again; after a cut, only once the page's pending loads are stopped."""
-        return await self._ask(
-            DisarmRequest(id=next(self._numbers), op_id=op_id, epoch=epoch), OperationRecord, timeout_s
-        )
+        return await self._ask(GateRequest(op="disarm", op_id=op_id, epoch=epoch), OperationRecord)
 
     async def black_box(
-        self,
-        op_id: str | None = None,
-        *,
-        since_monotonic_s: float | None = None,
-        limit: int = 500,
-        timeout_s: float = TIMEOUT_S,
+        self, op_id: str | None = None, *, since_monotonic_s: float | None = None, limit: int = 500
     ) -> BlackBoxReport:
         """Return what left and when, since an operation was armed or since an instant."""
-        request = BlackBoxRequest(id=next(self._numbers), op_id=op_id, since_monotonic_s=since_monotonic_s, limit=limit)
-        return await self._ask(request, BlackBoxReport, timeout_s)
+        request = BlackBoxRequest(op_id=op_id, since_monotonic_s=since_monotonic_s, limit=limit)
+        return await self._ask(request, BlackBoxReport)
 
-    async def network(self, *, since_monotonic_s: float | None = None, timeout_s: float = TIMEOUT_S) -> NetworkSeen:
+    async def network(self, *, since_monotonic_s: float | None = None) -> NetworkSeen:
         """Return the policy in force, and what it has refused, since an instant or ever."""
-        request = NetworkRequest(id=next(self._numbers), since_monotonic_s=since_monotonic_s)
-        return (await self._ask(request, NetworkReport, timeout_s)).seen
+        return (await self._ask(NetworkRequest(since_monotonic_s=since_monotonic_s), NetworkReport)).seen
 
-    async def lend(self, epoch: int, lending: str, lasts_s: float, *, timeout_s: float = TIMEOUT_S) -> Lent:
+    async def lend(self, epoch: int, lending: str, lasts_s: float) -> LendReport:
         """Let a person drive the browser for so many seconds; the lease lasts as long."""
-        request = LendRequest(id=next(self._numbers), epoch=epoch, lending=lending, lasts_s=lasts_s)
-        return await self._ask(request, Lent, timeout_s)
+        return await self._ask(LendRequest(epoch=epoch, lending=lending, lasts_s=lasts_s), LendReport)
 
-    async def take_back(self, epoch: int, lending: str, *, timeout_s: float = TIMEOUT_S) -> TakenBack:
-        """Take the browser back from the person; what left it meanwhile."""
-        request = TakeBackRequest(id=next(self._numbers), epoch=epoch, lending=lending)
-        return await self._ask(request, TakenBack, timeout_s)
+    async def take_back(self, epoch: int, lending: str) -> TakeBackReport:
+        """Take the browser back from the person; return what left it meanwhile."""
+        return await self._ask(TakeBackRequest(epoch=epoch, lending=lending), TakeBackReport)
 
-    async def close(
-        self, epoch: int, *, only_spare: bool = False, is_over: bool = False, timeout_s: float = TIMEOUT_S
-    ) -> None:
+    async def close(self, epoch: int, *, only_spare: bool = False, is_over: bool = False) -> None:
         """End the session. The answer comes before the end; `wait_until_gone` waits for it.
 
         With `only_spare`, `KeeperRefused` when it is no spare any more. With `is_over`, as its run has ended, what left
         for its operations is forgotten, too.
         """
-        request = CloseRequest(id=next(self._numbers), epoch=epoch, only_spare=only_spare, is_over=is_over)
-        await self._ask(request, Done, timeout_s)
+        await self._ask(CloseRequest(epoch=epoch, only_spare=only_spare, is_over=is_over), Done)
 
     async def wait_until_gone(self, *, timeout_s: float = 15.0) -> None:
         """Return when the keeper has closed this connection: it does so after the browser's last process is gone.
@@ -253,15 +215,15 @@ class KeeperClient:
         if not done:
             raise KeeperUnavailable(f"the keeper at {str(self._socket_path)!r} has not ended within {timeout_s:g} s")
 
-    async def _ask(self, request: Message, result: type[ResultT], timeout_s: float) -> ResultT:
-        number = ReplyHead.model_validate(request.model_dump()).id
+    async def _ask(self, request: Request, result: type[ResultT], timeout_s: float = TIMEOUT_S) -> ResultT:
+        number = next(self._numbers)
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         if self._reading.done():
             raise KeeperUnavailable(f"the connection to the keeper at {str(self._socket_path)!r} is closed")
         self._waiting[number] = answer
         try:
             async with asyncio.timeout(timeout_s):
-                self._writer.write(request.model_dump_json().encode() + b"\n")
+                self._writer.write(request.model_copy(update={"id": number}).model_dump_json().encode() + b"\n")
                 await self._writer.drain()
                 line = await answer
         except (OSError, TimeoutError) as error:
@@ -327,7 +289,7 @@ class KeeperHandle:
 
     @property
     def socket_path(self) -> Path:
-        """Where `KeeperClient.connect` finds it."""
+        """Control socket of the keeper."""
         return self.directory / SOCKET_NAME
 
     async def connect(self) -> KeeperClient:
@@ -391,7 +353,7 @@ async def start_keeper(
 
 
 def _written(directory: Path, options: KeeperOptions) -> Path:
-    """Options in a file: a policy may be longer than an argument of a process can be, and is nobody else's business."""
+    """Write the options to a file: a policy may be longer than an argument of a process can be, and is private."""
     path = directory / OPTIONS_NAME
     path.touch(mode=0o600)
     path.write_text(options.model_dump_json(), "utf-8")
@@ -401,7 +363,7 @@ def _written(directory: Path, options: KeeperOptions) -> Path:
 def _spawn(
     directory: Path, options: KeeperOptions, environment: Mapping[str, str], ready_fd: int
 ) -> subprocess.Popen[bytes]:
-    """The process that starts the keeper; `ready_fd` is closed here."""
+    """Start the process that starts the keeper; close `ready_fd`."""
     kept = for_browser(environment)
     if len(os.fsencode(kept.get("TMPDIR", ""))) > MAX_TEMP_BYTES:
         del kept["TMPDIR"]
@@ -468,7 +430,7 @@ def read_record(directory: Path) -> SessionRecord | None:
 
 
 def is_live(record: SessionRecord) -> bool:
-    """Whether this keeper runs on this host, on this boot."""
+    """Return whether this keeper runs on this host, in this boot."""
     return _is_here(record) and record.boot_id == boot_id() and is_alive(record.keeper)
 
 
@@ -491,7 +453,7 @@ def count_starting(sessions_dir: Path) -> int:
 
 
 def _is_left_over(directory: Path) -> bool:
-    """Whether nobody starts a session in this directory, which has no record, any more.
+    """Return whether a start in this directory, which has no record, was given up.
 
     A record that a worker of another version wrote, and that cannot be read here, is none of ours to clean up.
     """
@@ -528,16 +490,6 @@ def reap(sessions_dir: Path) -> list[str]:
         reaped.append(record.session_id)
     sweep_departures(sessions_dir)
     return reaped
-
-
-def kill_all(sessions_dir: Path) -> None:
-    """Kill every living keeper of this host and its browser, for benches and tests; `reap` deletes what is left."""
-    for session in list_live(sessions_dir):
-        if session.chromium is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(session.chromium.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(session.keeper.pid, signal.SIGKILL)
 
 
 def session_directories(sessions_dir: Path) -> list[Path]:

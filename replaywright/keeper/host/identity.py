@@ -1,4 +1,4 @@
-"""Which process a pid means: a pid is reused, a pid with its start time and the boot id is not."""
+"""Identity of a process: a pid is reused, a pid with its start time and the boot id is not."""
 
 import socket
 import uuid
@@ -50,17 +50,17 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 
 def is_alive(identity: ProcessIdentity | None) -> bool:
-    """Whether exactly this process still runs on this boot of this host."""
+    """Return whether exactly this process still runs, on this boot of this host."""
     return identity is not None and start_ticks_of(identity.pid) == identity.start_ticks
 
 
 def host_name() -> str:
-    """The name of this host (of this container, where there is one)."""
+    """Return the name of this host (of this container, where there is one)."""
     return socket.gethostname()
 
 
 def boot_id() -> str:
-    """An id that changes with every boot of this host."""
+    """Return an id that changes with every boot of this host."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:

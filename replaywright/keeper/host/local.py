@@ -2,22 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from replaywright.domain.run.steering import HandedBack, Lent
-from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen, OwnService
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
 from replaywright.keeper.gate.dead_keepers import left_behind
 from replaywright.keeper.host.client import KeeperClient, KeeperHandle, start_keeper
-from replaywright.keeper.host.identity import ProcessIdentity, boot_id, host_name
+from replaywright.keeper.host.identity import boot_id, host_name
 from replaywright.keeper.host.memory import resident
 from replaywright.keeper.host.owner import end_session
 from replaywright.keeper.host.places import Places
 from replaywright.keeper.host.spares import Spares
-from replaywright.keeper.protocol import LEASE_S, SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
+from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions
 from replaywright.ports import LeftBehind
 
 
@@ -25,37 +24,20 @@ class LocalKeepers:
     """Starts keepers in `sessions_dir` and speaks to them over their sockets."""
 
     def __init__(
-        self,
-        sessions_dir: Path,
-        executable: Path,
-        *,
-        headless: bool,
-        sandbox: bool,
-        lease_s: float = LEASE_S,
-        limit: int | None,
-        own: Sequence[OwnService] = (),
-        own_networks: Sequence[str] = (),
-        remote: RemoteBrowser | None = None,
-        spares: int = 0,
-        owner: ProcessIdentity | None = None,
+        self, sessions_dir: Path, options: KeeperOptions, *, limit: int | None = None, spares: int = 0
     ) -> None:
-        """`limit` is the number of places for browsers on this host; None: what the free memory has room for.
+        """Prepare to start keepers.
 
-        No browser reaches the `own` services and networks. With `remote` they are contexts of that one, and none is
-        started. `spares` is how many are kept ready before they are asked for. All of
-        them end with the `owner` of the stack.
+        Args:
+            sessions_dir: Holds a directory for each session.
+            options: Options of every keeper; `network` names only the services and networks of our own.
+            limit: Number of places for browsers on this host. None: what the free memory has room for.
+            spares: Number of browsers that are kept ready; none are where `options.remote` is used.
         """
-        self._own = tuple(own)
-        self._own_networks = tuple(own_networks)
         self._sessions_dir = sessions_dir
         self._places = Places(sessions_dir, limit)
-        self._executable = executable
-        self._headless = headless
-        self._sandbox = sandbox
-        self._lease_s = lease_s
-        self._remote = remote
-        self._owner = owner
-        self.spares = Spares(sessions_dir, self._places, self._options, 0 if remote is not None else spares)
+        self._template = options
+        self.spares = Spares(sessions_dir, self._places, self._options, 0 if options.remote is not None else spares)
 
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium, or take a spare one, which keeps the id that it has.
@@ -89,40 +71,33 @@ class LocalKeepers:
             raise StackFailed(str(exc)) from exc
 
     def _options(self, session_id: str, network: NetworkPolicy) -> KeeperOptions:
-        return KeeperOptions(
-            session_id=session_id,
-            executable=str(self._executable),
-            network=network.model_copy(update={"own": self._own, "own_networks": self._own_networks}),
-            headless=self._headless,
-            no_sandbox=not self._sandbox,
-            lease_s=self._lease_s,
-            remote=self._remote,
-            owner=self._owner,
-        )
+        own = self._template.network
+        policy = network.model_copy(update={"own": own.own, "own_networks": own.own_networks})
+        return self._template.model_copy(update={"session_id": session_id, "network": policy})
 
     async def attach(self, session: SessionRef, epoch: int) -> str:
-        """The DevTools endpoint for the holder of `epoch`; every older holder is cut off."""
+        """Return the DevTools endpoint for the holder of `epoch`; every older holder is cut off."""
         async with await self._client(session) as client:
             if not (await client.status()).chromium_alive:
                 raise KeeperUnavailable(f"the browser of session {session.session_id} is gone")
-            return (await client.attach(epoch, lease_s=self._lease_s)).endpoint_url
+            return (await client.attach(epoch, lease_s=self._template.lease_s)).endpoint_url
 
     async def gate(self, session: SessionRef, epoch: int) -> LocalCommitGate:
-        """The session's commit gate, on a connection of its own."""
+        """Return the session's commit gate, on a connection of its own."""
         return LocalCommitGate(await self._client(session), epoch)
 
     async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
-        """The policy in force, and what was refused."""
+        """Return the policy in force and its refusals."""
         async with await self._client(session) as client:
             return await client.network(since_monotonic_s=since_monotonic_s)
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Prolong the lease."""
         async with await self._client(session) as client:
-            await client.renew(epoch, self._lease_s)
+            await client.renew(epoch, self._template.lease_s)
 
     async def wear(self, session: SessionRef) -> Wear:
-        """How long its browser has lived, by the clock that nobody steps, and how much its process group has grown."""
+        """Return the age of its browser, by the monotonic clock, and the memory of its process group."""
         async with await self._client(session) as client:
             status = await client.status()
         if status.chromium is None:
@@ -139,14 +114,14 @@ class LocalKeepers:
         return Lent(host=session.host, boot_id=session.boot_id, file=lent.file, until=time.time() + lent.ends_in_s)
 
     async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
-        """What left the browser in a person's hands; see the port."""
+        """Take the browser back from a person, and return what left it meanwhile; see the port."""
         async with await self._client(session) as client:
             taken = await client.take_back(epoch, lending)
-        left = tuple(said for one in taken.connections if (said := _said_of(one)))
+        left = tuple(text for one in taken.connections if (text := _described(one)))
         return HandedBack(known=taken.lent, requests=left, is_complete=taken.is_complete)
 
     async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
-        """What a keeper that has ended wrote of an operation; see the port."""
+        """Return the record that a dead keeper left of an operation; see the port."""
         return await asyncio.to_thread(left_behind, self._sessions_dir, session_id, op_id, epoch)
 
     async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
@@ -163,15 +138,15 @@ class LocalKeepers:
             await asyncio.to_thread(end_session, Path(session.directory))
 
     def is_local(self, session: SessionRef) -> bool:
-        """Whether the session lives on this host, in this boot."""
+        """Return whether the session lives on this host, in this boot."""
         return session.host == host_name() and session.boot_id == boot_id()
 
     async def _client(self, session: SessionRef) -> KeeperClient:
         return await KeeperClient.connect(Path(session.directory) / SOCKET_NAME)
 
 
-def _said_of(one: ConnectionRecord) -> str:
-    """A request that may have changed something, or a connection of which only the ends are known; empty for others."""
+def _described(one: ConnectionRecord) -> str:
+    """Describe a request that may have changed something, or an encrypted connection; empty for others."""
     if not (one.gated and one.bytes_up):
         return f"refused: {one.method} {one.host}:{one.port}" if one.refused else ""
     if one.kind == "tunnel":

@@ -1,4 +1,4 @@
-"""How much memory is free for browsers, and how much a browser has taken."""
+"""Memory that is free for browsers, and memory that a browser has taken."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -13,11 +13,11 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Memory:
-    """Of this host or, where that is less, of the control groups that this process is in. In bytes."""
+    """Memory of this host or, where that is less, of the control groups that this process is in, in bytes."""
 
     total: int
     available: int
-    """What can be had without swapping: pages that are only a cache of files count as free."""
+    """Memory that is free without swapping; the cache of files counts as free."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Resident:
     """Resident memory of a process group, in bytes."""
 
     private: int = 0
-    """What its processes have each for themselves: it is free again when they end."""
+    """Private memory of its processes: it is free again when they end."""
     shared: int = 0
     """Files and shared memory, counted once: at the process that has most of them."""
 
@@ -36,7 +36,7 @@ class Resident:
 
 
 def memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> Memory:
-    """The memory that browsers may share with everything else here."""
+    """Return the memory that browsers may share with everything else here."""
     host = psutil.virtual_memory()
     total, available = int(host.total), int(host.available)
     for limit, free in _limits(proc, cgroups):
@@ -45,7 +45,7 @@ def memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> Memory:
 
 
 def resident(groups: Collection[int]) -> dict[int, Resident]:
-    """What the processes of each process group have in memory; a group without any process has nothing.
+    """Return the resident memory of each process group; a group without any process has none.
 
     It is read from `statm`, which anybody may read. The proportional set size would tell the same a little better, but
     Chromium's processes that are in its sandbox hide it from everybody except root.
@@ -57,17 +57,17 @@ def resident(groups: Collection[int]) -> dict[int, Resident]:
             group = os.getpgid(pid)
             if group not in private:
                 continue
-            told = psutil.Process(pid).memory_info()
+            usage = psutil.Process(pid).memory_info()
         except (OSError, psutil.Error):  # it has ended, or is not ours
             continue
-        common = int(getattr(told, "shared", 0))
-        private[group] += max(0, int(told.rss) - common)
+        common = int(getattr(usage, "shared", 0))
+        private[group] += max(0, int(usage.rss) - common)
         shared[group] = max(shared[group], common)
     return {group: Resident(private[group], shared[group]) for group in private}
 
 
 def _limits(proc: Path, cgroups: Path) -> Iterator[tuple[int, int]]:
-    """Limit of each control group that this process is in and that has one, and what of it is free."""
+    """Yield limit and free memory of each control group of this process that has a limit."""
     for line in _text(proc / "self" / "cgroup").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":

@@ -20,7 +20,7 @@ from replaywright.keeper.host.identity import ProcessIdentity, identify, is_aliv
 ENTRIES = "processes"
 """Folder of the home that holds the entries."""
 _KNOWN_S = 2.0
-"""How long it is remembered that a socket belongs to somebody else."""
+"""Time for which a socket of somebody else is remembered as such."""
 
 _LISTEN = 10
 """State of a TCP socket that listens."""
@@ -92,11 +92,11 @@ class OwnPorts:
         return False
 
     def _whole(self) -> set[int]:
-        """Processes that count with their descendants."""
+        """Return the processes that count with their descendants."""
         return {entry.process.pid for _, entry in _entries(self._entries) if entry.port is None and entry.is_alive}
 
     def _single_ports(self) -> set[tuple[int, int]]:
-        """Processes of which one port counts, with the port."""
+        """Return the processes of which one port counts, with the port."""
         entries = (entry for _, entry in _entries(self._entries))
         return {(entry.process.pid, entry.port) for entry in entries if entry.port is not None and entry.is_alive}
 
@@ -155,7 +155,7 @@ class _Listener:
 
 
 def _listeners(port: int) -> set[_Listener] | None:
-    """Sockets of this network namespace that listen on a port; None where the system cannot be asked."""
+    """Return the sockets of this network namespace that listen on a port; None where the system cannot be asked."""
     try:
         return _asked_kernel(socket.AF_INET, port) | _asked_kernel(socket.AF_INET6, port)
     except (OSError, AttributeError):
@@ -163,7 +163,7 @@ def _listeners(port: int) -> set[_Listener] | None:
 
 
 def _asked_kernel(family: int, port: int) -> set[_Listener]:
-    """The same of one family by `sock_diag(7)`: the tables in /proc hold every connection, and take milliseconds.
+    """Ask for the listeners of one family by `sock_diag(7)`: reading the tables in /proc takes milliseconds.
 
     Raises:
         OSError: the kernel does not answer that.
@@ -191,7 +191,7 @@ def _asked_kernel(family: int, port: int) -> set[_Listener]:
 
 
 def _in_tables(port: int) -> set[_Listener] | None:
-    """The same from the tables in /proc; None where there are none."""
+    """Read the listeners from the tables in /proc; None where there are none."""
     found: set[_Listener] = set()
     is_known = False
     for table in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
@@ -232,7 +232,7 @@ def _parent_of(pid: int) -> int | None:
 
 
 def _sockets_of(pid: int) -> set[str] | None:
-    """Inodes of a process's sockets; None if it runs and nobody may look."""
+    """Return the inodes of a process's sockets; None if it runs and nobody may look."""
     found: set[str] = set()
     try:
         for file in Path(f"/proc/{pid}/fd").iterdir():
@@ -256,7 +256,7 @@ def _user_of(pid: int) -> int | None:
 
 
 def _ports_by_psutil(whole: set[int], single: set[tuple[int, int]]) -> set[int]:
-    """The same where there is no /proc."""
+    """Return the ports where there is no /proc."""
     import psutil  # noqa: PLC0415 - only systems without /proc need it
 
     found: set[int] = set()

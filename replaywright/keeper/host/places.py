@@ -32,18 +32,18 @@ LOCK_S = 5.0
 """The lock is held for milliseconds; only a worker that was stopped in between holds it longer."""
 _PAUSE_S = 0.01
 TURN_S = 15.0
-"""How long a start waits for its turn; after that its run is told, and asks again."""
+"""Limit of a start's wait for its turn; after that its run asks again."""
 TURN_PAUSE_S = 0.05
 _MIB = 1024 * 1024
 
 
 def most_places() -> int:
-    """How many browsers this host could hold if nothing else ran on it; at least one."""
+    """Return the number of browsers that this host could hold if nothing else ran on it; at least one."""
     return max(1, memory().total // BROWSER_BYTES)
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
@@ -104,7 +104,7 @@ class Places:
             os.close(lock)
 
     def _turn(self, most: int) -> int | None:
-        """A lock that stands for one of so many turns; None when all are taken."""
+        """Take one of `most` locks, each of which is a turn; None when all are taken."""
         for number in range(most):
             lock = self._opened(f".starting-{number}")
             if _locked(lock):
@@ -145,7 +145,7 @@ def _none_left(limit: int, taken: int) -> str:
 
 
 def _no_room(staying: list[SessionRecord], going: list[SessionRecord], starting: int) -> str:
-    """Why the memory has no room for another browser; empty when it has.
+    """Return why the memory has no room for another browser; empty when it has.
 
     Each browser may still grow to its budget: what it has not taken of that yet is not free.
     """
@@ -164,7 +164,7 @@ def _no_room(staying: list[SessionRecord], going: list[SessionRecord], starting:
 
 
 def room(there_is: Memory, staying: list[int], going: list[int]) -> int:
-    """Bytes that are free for one more browser.
+    """Return the bytes that are free for one more browser.
 
     Args:
         there_is: the memory as it is.

@@ -27,7 +27,7 @@ QUIET_S = 2.0
 AGE_S = 1800.0
 """One that is older is replaced, so that a run does not begin with a browser that is soon to be recycled."""
 RENEWALS = 4
-"""So many in the time of a lease."""
+"""Number of renewals in the time of a lease."""
 _EPOCH = 0
 """A spare is of no run yet."""
 
@@ -50,11 +50,11 @@ class Spares:
 
     @property
     def ready(self) -> tuple[str, ...]:
-        """The ids of those that may be taken."""
+        """Ids of the spares that may be taken."""
         return tuple(handle.record.session_id for handle in self._ready)
 
     async def take(self, network: NetworkPolicy) -> KeeperHandle | None:
-        """A browser of this worker that is ready, for a session with this policy; None when there is none."""
+        """Take a ready browser of this worker for a session with this policy; None when there is none."""
         self._asked_at = time.monotonic()
         while self._ready:
             handle, _ = self._ready.popitem()
@@ -69,14 +69,14 @@ class Spares:
         return None
 
     async def make_room(self) -> bool:
-        """End one spare of this host, whichever worker's; whether there was one."""
+        """End one spare of this host, of whichever worker; return whether there was one."""
         for record in await asyncio.to_thread(list_live, self._sessions_dir):
             if record.is_spare and await _ended(Path(record.socket_path)):
                 return True
         return False
 
     async def keep(self) -> None:
-        """Have as many as are wanted, for ever: renew their leases, replace those that are old or dead."""
+        """Keep as many as are wanted, for ever: renew their leases, replace those that are old or dead."""
         while self._wanted:
             for handle, started_at in [*self._ready.items()]:
                 await self._look_after(handle, started_at)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.keeper.chromium.multiplexer import Multiplexer
-from replaywright.keeper.gate.black_box import BlackBox, Connection
+from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate
 
 UNDER_WAY_KEPT: Final = 512
@@ -25,7 +25,7 @@ _TARGETS: Final = ("page", "service_worker", "shared_worker")
 _FRAMES: Final = ("iframe",)
 
 
-class ToldRequests:
+class RequestWatcher:
     """Tells the gate of the requests of one browser."""
 
     def __init__(self, devtools: Multiplexer, gate: Gate, black_box: BlackBox) -> None:
@@ -34,7 +34,7 @@ class ToldRequests:
         self._black_box = black_box
         self._sessions: dict[str, str] = {}
         """The kind of target that each session is with."""
-        self._under_way: dict[str, Connection] = {}
+        self._under_way: dict[str, UpstreamConnection] = {}
         """Those inside TLS, by number."""
         self._awaited: set[str] = set()
         self._is_watching = False
@@ -46,7 +46,7 @@ class ToldRequests:
             StackFailed: Chromium does not answer.
         """
         root = str((await self._devtools.call("Target.attachToBrowserTarget"))["sessionId"])
-        self._devtools.hear(root, self._hear)
+        self._devtools.subscribe(root, self._on_event)
         await self._devtools.call("Target.setAutoAttach", _auto_attach(_TARGETS), root)
         self._gate.listen(self)
 
@@ -60,12 +60,12 @@ class ToldRequests:
         self._is_watching = is_armed
         self._awaited.clear()
         for session in self._sessions:
-            self._tell_pattern(session)
+            self._set_pattern(session)
 
-    def _tell_pattern(self, session: str) -> None:
-        self._devtools.tell("Fetch.enable", _EVERY_REQUEST if self._is_watching else _NO_REQUEST, session)
+    def _set_pattern(self, session: str) -> None:
+        self._devtools.send("Fetch.enable", _EVERY_REQUEST if self._is_watching else _NO_REQUEST, session)
 
-    def _hear(self, session: str, event: Mapping[str, Any]) -> None:
+    def _on_event(self, session: str, event: Mapping[str, Any]) -> None:
         params = event["params"]
         match event["method"]:
             case "Target.attachedToTarget":
@@ -74,24 +74,24 @@ class ToldRequests:
                 self._detached(params["sessionId"])
             case "Fetch.requestPaused":
                 if "responseErrorReason" in params or "responseStatusCode" in params:
-                    self._answered(params["requestId"], params.get("responseStatusCode"))
+                    self._response_paused(params["requestId"], params.get("responseStatusCode"))
                 else:
-                    self._asked(params["requestId"], params["request"])
-                self._devtools.tell("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
+                    self._request_paused(params["requestId"], params["request"])
+                self._devtools.send("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
 
     def _attached(self, session: str, kind: str) -> None:
         self._sessions[session] = kind
-        self._devtools.hear(session, self._hear)
-        self._tell_pattern(session)
-        self._devtools.tell("Target.setAutoAttach", _auto_attach(_FRAMES), session)
-        self._devtools.tell("Runtime.runIfWaitingForDebugger", {}, session)
+        self._devtools.subscribe(session, self._on_event)
+        self._set_pattern(session)
+        self._devtools.send("Target.setAutoAttach", _auto_attach(_FRAMES), session)
+        self._devtools.send("Runtime.runIfWaitingForDebugger", {}, session)
 
     def _detached(self, session: str) -> None:
-        self._devtools.unhear(session)
+        self._devtools.unsubscribe(session)
         if self._sessions.pop(session, "") == "page":
-            self._gate.lose_sight()
+            self._gate.note_page_closed()
 
-    def _asked(self, number: str, request: Mapping[str, Any]) -> None:
+    def _request_paused(self, number: str, request: Mapping[str, Any]) -> None:
         """Note a request that is about to be sent."""
         address, method = urlsplit(request["url"]), request["method"].upper()
         is_unsafe = method not in SAFE_METHODS
@@ -111,7 +111,7 @@ class ToldRequests:
             self._black_box.close(self._under_way.pop(next(iter(self._under_way))))
         self._gate.expect(connection)
 
-    def _answered(self, number: str, status: int | None) -> None:
+    def _response_paused(self, number: str, status: int | None) -> None:
         """Note the status of an answer, or that there will be none."""
         self._awaited.discard(number)
         connection = self._under_way.pop(number, None)
