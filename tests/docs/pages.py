@@ -129,9 +129,9 @@ def exit_codes() -> str:
         "Exit codes",
         "Every command uses these; in the code, `Exit` in `replaywright/cli/command.py`.",
         table(("status", "name", "means"), rows),
-        "With `--json` the object has the same number in `exitStatus` if the command ran something or failed. A request "
-        "to an ended run is bad input and reports how the run ended; only `cancel` succeeds (0). `replaywright-worker` "
-        "ends with 0 when it is stopped, and with 2 if it cannot start.",
+        "With `--json` the object has the same number in `exitStatus` if the command ran something or failed. A "
+        "request to an ended run is bad input and reports how the run ended; only `cancel` succeeds (0). "
+        "`replaywright-worker` ends with 0 when it is stopped, and with 2 if it cannot start.",
     )
 
 
