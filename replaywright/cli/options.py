@@ -17,9 +17,7 @@ def _promise_json(ctx: typer.Context, wanted: bool) -> bool:
 
 Json = Annotated[
     bool,
-    typer.Option(
-        "--json", callback=_promise_json, help="One JSON object on standard output, the rest on standard error."
-    ),
+    typer.Option("--json", callback=_promise_json, help="Print one JSON object; messages go to standard error."),
 ]
 Run = Annotated[
     str,

@@ -28,9 +28,8 @@ def command_line() -> str:
     root: Any = typer.main.get_command(app)
     return page(
         "Command line",
-        "`replaywright --help` and `replaywright COMMAND --help` print the same. How commands end is in "
-        "[exit codes](exit-codes.md). `replaywright-worker`, or `python worker.py`, serves what `replaywright up` "
-        "starts; it takes `--role all|workflow|browser|model`.",
+        "`replaywright --help` and `replaywright COMMAND --help` print the same. See also [exit codes](exit-codes.md). "
+        "`replaywright-worker`, or `python worker.py`, starts a worker; it takes `--role all|workflow|browser|model`.",
         next(_described(root, "replaywright", None))[2],
         *parts,
     )
@@ -101,14 +100,14 @@ def all_settings() -> str:
     return page(
         "Settings",
         inspect.cleandoc(settings.__doc__ or "").split("\n\n")[0],
-        "A variable that begins with `REPLAYWRIGHT_` and is none of these is refused. An empty one counts as not set. "
-        "With `_FILE` behind its name a variable names a file that holds the value, without one line break at its end. "
-        "Where a meaning speaks of *None*, that is what holds while the variable is not set.",
+        "Unknown variables that begin with `REPLAYWRIGHT_` are refused. An empty variable counts as unset. A variable "
+        "with `_FILE` appended names a file that holds the value; one final line break is ignored. *None* in a meaning "
+        "is the behavior while the variable is unset.",
         *parts,
-        "## Variables that are no settings",
+        "## Other variables",
         table(("variable", "meaning"), _NOT_SETTINGS),
-        "Keys of model providers keep the providers' names (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`), and so do "
-        "Temporal's own variables for TLS and keys (`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`).",
+        "Keys of model providers (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`) and Temporal's variables for TLS and keys "
+        "(`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`) keep their own names.",
     )
 
 
@@ -128,13 +127,11 @@ def exit_codes() -> str:
     rows = [(f"`{int(member)}`", member.name.lower().replace("_", " "), said.get(member.name, "")) for member in Exit]
     return page(
         "Exit codes",
-        "The same for every command; in the code, `Exit` in `replaywright/cli/command.py`.",
+        "Every command uses these; in the code, `Exit` in `replaywright/cli/command.py`.",
         table(("status", "name", "means"), rows),
-        "With `--json` the object on standard output has the same number as `exitStatus`, where the command ran "
-        "something or failed. "
-        "What is asked of a run that is over is bad input, and says how it ended and what it has done; only `cancel` "
-        "of such a run is done (0), as it is what was wanted. "
-        "`replaywright-worker` ends with 0 when it was told to stop, and with 2 when it could not start.",
+        "With `--json` the object has the same number in `exitStatus` if the command ran something or failed. A "
+        "request to an ended run is bad input and reports how the run ended; only `cancel` succeeds (0). "
+        "`replaywright-worker` ends with 0 when it is stopped, and with 2 if it cannot start.",
     )
 
 

@@ -130,10 +130,10 @@ def metrics() -> str:
     labels: dict[Label, None] = dict.fromkeys(label for one in METRICS for label in one.labels)
     return page(
         "Metrics and spans",
-        f"What a worker counts, measures and traces. A label whose value is not listed says `{OTHER}`. No label "
-        "holds the id of a run, an address or free text.",
+        f"Measurements and traces of workers. An unlisted label value becomes `{OTHER}`. No label holds a run id, an "
+        "address or free text.",
         "## Metrics",
-        "*Counted* says what a repetition after a loss does: "
+        "*Counted* is the effect of a repetition after a loss: "
         + "; ".join(f"{member.value}: {_uncapitalised(said)}" for member, said in _counted()),
         table(
             ("OpenTelemetry", "Prometheus", "kind", "unit", "labels", "counted", "meaning"),
@@ -150,7 +150,7 @@ def metrics() -> str:
                 for one in METRICS
             ),
         ),
-        "In Prometheus a histogram has `_bucket`, `_sum` and `_count` behind its name.",
+        "In Prometheus a histogram's name ends with `_bucket`, `_sum` and `_count`.",
         "## Labels",
         table(
             ("label", "of", "values", "meaning"),
@@ -166,12 +166,16 @@ def metrics() -> str:
         ),
         "## Spans",
         table(("span", "written by", "meaning"), ((f"`{one.name}`", one.where, one.description) for one in SPANS)),
-        *(
-            f"### {one.name.strip('<>').replace('<', '').replace('>', '')}\n\n"
-            + table(("attribute", "meaning"), ((f"`{said.name}`", said.description) for said in one.attributes))
-            for one in SPANS
-        ),
+        table(("attribute", "spans", "meaning"), _attributes()),
     )
+
+
+def _attributes() -> Iterator[tuple[str, str, str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for span in SPANS:
+        for one in span.attributes:
+            found.setdefault((one.name, one.description), []).append(f"`{span.name}`")
+    return ((f"`{name}`", ", ".join(spans), meaning) for (name, meaning), spans in found.items())
 
 
 def _counted() -> Iterator[tuple[Counted, str]]:
@@ -188,11 +192,11 @@ def search_attributes() -> str:
     create = creating(SEARCH_ATTRIBUTES, namespace="default")
     return page(
         "Search attributes",
-        "By these the Temporal UI, `temporal workflow list` and `replaywright runs` find runs. Temporal keeps them in "
-        "clear text whatever codec there is; none holds what a person entered. `replaywright up` makes its server know "
-        "them. A namespace of your own has to be told once:",
+        "The Temporal UI, `temporal workflow list` and `replaywright runs` find runs by these. Temporal stores them in "
+        "clear text even with a codec; none holds what a person entered. `replaywright up` registers them with its "
+        "server. Register them once with a namespace of your own:",
         f"```sh\n{create}\n```",
-        "A run has those that its namespace knew when it was started.",
+        "A run has the attributes that its namespace knew when the run started.",
         table(
             ("attribute", "type", "meaning"),
             ((f"`{one.name}`", one.kind, f"{one.meaning}.") for one in SEARCH_ATTRIBUTES),

@@ -17,6 +17,7 @@ from tests.docs.tables import docstring, fields_table, page, sentences, table, t
 
 _POLICY_PARTS: Final = (Hosts, Actions, Downloads, Traffic, Amounts, Spending)
 _TASK_LINKS: Final = {
+    "Action": "#steps",
     "Parameter": "#parameters",
     "Budget": "#budget",
     "Wishes": "#policy",
@@ -31,17 +32,15 @@ _TASK_LINKS: Final = {
     "Goto…": "[step](#steps)",
 }
 _COMMON: Final = frozenset(steps.StepBase.model_fields)
-_PATIENCE: Final = frozenset(Patience.model_fields)
 
 
 def task_fields() -> str:
     """Every field of a task file, every action and every predicate."""
     return page(
         "Fields of task files",
-        "What each field takes, complete and short. What steps do is told in [task files](task-files.md). "
-        "`replaywright admin schema` prints the same as a JSON schema for editors. A predicate is a mapping with the "
-        "name of "
-        "its kind as a key: [predicates](#predicates).",
+        "The type, default and meaning of each field. [Task files](task-files.md) explain what steps do. "
+        "`replaywright admin schema` prints the same as a JSON schema for editors. A predicate is a mapping with its "
+        "kind as a key: [predicates](#predicates).",
         "## Task",
         _fields(Task),
         "## Parameters",
@@ -55,7 +54,9 @@ def task_fields() -> str:
         "## Steps",
         "Every step has `action`, and may have:",
         _fields(steps.StepBase),
-        "Steps that ask a person may also have:",
+        "Steps that act on one element also have:",
+        _fields(steps.ElementStep, _COMMON),
+        "All other steps may have an `instruction` as their title. Steps that ask a person may also have:",
         _fields(Patience),
         *_actions(),
         "## Predicates",
@@ -93,11 +94,11 @@ def _actions() -> Iterator[str]:
     for model in STEP_MODELS:
         (action,) = get_args(model.model_fields["action"].annotation)
         effect = effect_of(Action(action), None, None)
-        treated = f"*Effect* where none is declared: `{effect.value}`."
+        treated = f"Default effect: `{effect.value}`."
         if effect is Effect.COMMIT and Action(action) is not Action.TAKE_OVER:
-            treated = "*Effect* where none is declared: `commit`, until it was observed to change nothing."
-        asks = set(model.model_fields) >= _PATIENCE
-        told = _COMMON | {"action"} | (_PATIENCE if asks else frozenset())
+            treated = "Default effect: `commit`, until it was observed to change nothing."
+        bases = (base for base in (steps.ElementStep, steps.PageStep, Patience) if issubclass(model, base))
+        told = _COMMON.union({"action"}, *(base.model_fields for base in bases))
         heading = f"### {action}\n\n{docstring(model)}\n\n{treated}"
         yield heading if told >= set(model.model_fields) else f"{heading}\n\n{_fields(model, told)}"
 
