@@ -206,7 +206,7 @@ class Attempt {
     this.preparation.forget();
   }
 
-  /** Whether the attempt knows its element, or needs none. */
+  /** Returns whether the attempt knows its element, or needs none. */
   find(reading) {
     const { target, query } = this.spec;
     if (!target && !query) {
@@ -374,7 +374,7 @@ class Attempt {
     this.guard.arm(receiver, point);
   }
 
-  /** Whether the element says what it said when it was chosen. */
+  /** Returns whether the element says what it said when it was chosen. */
   saysTheSame(reading) {
     if (this.row !== null && rowKey(this.element, reading) !== this.row) return false;
     return elementHash(this.element, reading) === this.identity;
@@ -504,7 +504,7 @@ class Attempt {
     return isConnected(control) && holdsText(control, text, reading);
   }
 
-  /** Whether the page took what was pasted into its own hands: where it went then is for the page to show. */
+  /** Returns whether the page took what was pasted into its own hands: where it went then is for the page to show. */
   isTakenOver() {
     return Boolean(this.guard.pasted) && (this.guard.pasted.defaultPrevented || !isEditable(this.control));
   }

@@ -13,8 +13,6 @@ const WINDOW_LIMIT = 400;
 const DRAWN_MS = 120;
 const STOPPED_LIMIT = 3;
 
-const scrollTop = Object.getOwnPropertyDescriptor(Element.prototype, "scrollTop");
-
 /** One trusted input on one element of the page that is not the step's own. */
 class Part extends Attempt {
   constructor(number, element, need, reading, { hear, lost }) {
@@ -38,6 +36,10 @@ class Part extends Attempt {
     return [];
   }
 }
+
+const clickAt = (point) => ({ input: "click", point });
+const keysFor = (keys) => () => ({ input: "press", keys });
+const typing = (text) => () => ({ input: "type", text });
 
 class Choosing {
   constructor(attempt, control) {
@@ -113,10 +115,10 @@ class Choosing {
     this.typed = "";
     // For the next one the list may have to be opened and filtered again.
     this.tried = new Set(["opened"]);
-    this.act(found.option, "click", (point) => ({ input: "click", point }), () => {
+    this.act(found.option, "click", clickAt, reading, () => {
       this.press = { label, wasSelected: isSelected(found.option) };
       then();
-    }, reading);
+    });
   }
 
   /** A list of which several can be chosen: what is wanted on, what is not off. */
@@ -142,7 +144,7 @@ class Choosing {
     });
   }
 
-  /** Whether the last press took away what was chosen before it. */
+  /** Returns whether the last press took away what was chosen before it. */
   pressedAlone(wanted) {
     const { already = [] } = this.press;
     return already.some((label) => wanted.some((each) => each.label === label && each.option && !isSelected(each.option)));
@@ -157,13 +159,13 @@ class Choosing {
     if (!this.tried.has("click") && !expanded) {
       this.tried.add("click");
       this.shownBefore = new Set(shownLists(reading));
-      return this.act(control, "click", (point) => ({ input: "click", point }), () => {}, reading);
+      return this.act(control, "click", clickAt, reading);
     }
     this.whenQuiet(() => {
       if (this.options(this.attempt.newReading()).length) return this.look();
       if (!this.tried.has("key") && !expanded && takesKeys(control)) {
         this.tried.add("key");
-        return this.act(control, "focus", () => ({ input: "press", keys: "ArrowDown" }), () => {}, this.attempt.newReading());
+        return this.act(control, "focus", keysFor("ArrowDown"), this.attempt.newReading());
       }
       const label = this.wanted.find((each) => !this.chosen.has(each));
       this.search(label, "it did not open, or is empty");
@@ -179,7 +181,7 @@ class Choosing {
       this.typed = label;
       this.input = input;
       this.scan = null;
-      return this.act(input, "type", () => ({ input: "type", text: label }), () => {}, reading);
+      return this.act(input, "type", typing(label), reading);
     }
     this.attempt.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
   }
@@ -194,7 +196,7 @@ class Choosing {
     if (takes(this.control)) return this.control;
     if (box.length === 1) return box[0];
     // A popup that brings its own field takes the focus into it.
-    return active && takes(active) && active !== this.focusBefore && !this.shownBefore.has(active) ? active : null;
+    return active && takes(active) && !this.shownBefore.has(active) ? active : null;
   }
 
   hasTaken() {
@@ -207,7 +209,7 @@ class Choosing {
     if (!option) return this.attempt.block("no_such_option", why);
     const text = optionValueOf(option);
     this.suggestion = text;
-    this.act(this.control, "type", () => ({ input: "type", text }), () => this.finish(), this.attempt.newReading());
+    this.act(this.control, "type", typing(text), this.attempt.newReading(), () => this.finish());
   }
 
   /** All is chosen: close what is still open, and let the page show it. */
@@ -220,9 +222,9 @@ class Choosing {
         this.tried.add("close");
         if (!this.options(attempt.newReading()).length || attr(control, "aria-expanded") !== "true") return this.finish();
         if (isEditable(control) || !takesKeys(control)) {
-          return this.act(control, "focus", () => ({ input: "press", keys: "Escape" }), () => {}, attempt.newReading());
+          return this.act(control, "focus", keysFor("Escape"), attempt.newReading());
         }
-        this.act(control, "click", (point) => ({ input: "click", point }), () => {}, attempt.newReading());
+        this.act(control, "click", clickAt, attempt.newReading());
       });
     }
     attempt.land();
@@ -231,7 +233,7 @@ class Choosing {
   // ---------------------------------------------------------------------------------------- one input each
 
   /** Makes `element` ready, asks for the input, and goes on when it has arrived. */
-  act(element, need, input, then, reading) {
+  act(element, need, input, reading, then = () => {}) {
     this.part?.stop();
     this.waiting = true;
     const again = () => {
@@ -316,13 +318,13 @@ class Choosing {
         return true;
       }
       this.scan = { label, scroller, over: false, returned: false, steps: 0, hits: new Map(), since: 0 };
-      scrollTop.set.call(scroller, 0);
+      setScrollTop(scroller, 0);
       this.drawn();
       return true;
     }
     if (scan.over) return this.takeFromScan(found, scroller);
     if (!this.isDrawn(options, scroller)) return true;
-    const top = scrollTop.get.call(scroller);
+    const top = scrollTopOf(scroller);
     const origin = rectOf(scroller).top - top;
     if (found.option) {
       const place = attr(found.option, "aria-posinset") || String(Math.round((rectOf(found.option).top - origin) / 4));
@@ -337,7 +339,7 @@ class Choosing {
       scan.over = true;
       return this.takeFromScan(found, scroller);
     }
-    scrollTop.set.call(scroller, top + Math.max(20, clientHeightOf(scroller) * 0.8));
+    setScrollTop(scroller, top + Math.max(20, clientHeightOf(scroller) * 0.8));
     this.drawn();
     return true;
   }
@@ -348,14 +350,14 @@ class Choosing {
     const [place] = scan.hits.values();
     if (place === undefined || found.option) {
       // The end brought more, as endless lists do: go on.
-      const more = scrollTop.get.call(scroller) + clientHeightOf(scroller) < scrollHeightOf(scroller) - 1;
+      const more = scrollTopOf(scroller) + clientHeightOf(scroller) < scrollHeightOf(scroller) - 1;
       if (!found.option && more) scan.over = false;
       if (!found.option && more) this.attempt.scheduleLook();
       return !found.option && more;
     }
     if (scan.returned) return false;
     scan.returned = true;
-    scrollTop.set.call(scroller, Math.max(0, place - clientHeightOf(scroller) / 2));
+    setScrollTop(scroller, Math.max(0, place - clientHeightOf(scroller) / 2));
     this.drawn();
     return true;
   }
@@ -366,7 +368,7 @@ class Choosing {
     this.attempt.later("drawn", DRAWN_MS, () => this.attempt.phase === "choosing" && this.look());
   }
 
-  /** Whether what is drawn fills the window of the list, or nothing more came for a while. */
+  /** Returns whether what is drawn fills the window of the list, or nothing more came for a while. */
   isDrawn(options, scroller) {
     if (performance.now() - this.scan.since >= DRAWN_MS) return true;
     const window = rectOf(scroller);
@@ -377,7 +379,7 @@ class Choosing {
 
   // ------------------------------------------------------------------------------------------- the outcome
 
-  /** Whether the control shows what was to be chosen. */
+  /** Returns whether the control shows what was to be chosen. */
   isDone(reading) {
     const { control, wanted } = this;
     if (this.confirmed) return true;

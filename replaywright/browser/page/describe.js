@@ -8,7 +8,7 @@ const STATE_ARIA = new Set(["aria-valuenow", "aria-valuetext", "aria-checked", "
 const ATTRIBUTE_LIMIT = 200;
 
 /**
- * Whether an identifier looks made by a program: it will be another one after the next build or visit.
+ * Returns whether an identifier looks made by a program: it will be another one after the next build or visit.
  * Digits in a row, letters and digits mixed, or the known prefixes of frameworks.
  */
 function looksGenerated(id) {
@@ -270,7 +270,7 @@ function likeness(element) {
   return `${tagOf(element)}.${end < 0 ? classes : classes.slice(0, end)}`;
 }
 
-/** Whether an element is one of several of its kind side by side: a table row, a list item, a card. */
+/** Returns whether an element is one of several of its kind side by side: a table row, a list item, a card. */
 function isRepeated(element, reading) {
   const tag = tagOf(element);
   const role = attr(element, "role");
@@ -293,7 +293,7 @@ function isRepeated(element, reading) {
   return like >= (tag === "article" ? 1 : 2) && cellsOf(element, reading).length >= 2;
 }
 
-/** Whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
+/** Returns whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
 function isDataRow(row) {
   for (const step of [previousElementOf, nextElementOf]) {
     for (let at = step(row); at; at = step(at)) if (tagOf(at) === "tr") return true;
@@ -435,7 +435,7 @@ function neighboursOf(element, reading) {
   return nearest(reading.box(element), texts);
 }
 
-/** Whether a text is short enough to name a field; a sentence that happens to stand near says something else. */
+/** Returns whether a text is short enough to name a field; a sentence that happens to stand near says something else. */
 function isLabel(text) {
   return text !== "" && text.length <= LABEL_LIMIT && !(SENTENCE_END.test(text) && text.split(" ").length > 3);
 }

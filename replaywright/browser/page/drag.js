@@ -60,10 +60,8 @@ class Drag {
   /** Both ends in the window if that can be had; the source in any case. */
   bringIntoView() {
     if (!this.destination || (visiblePart(this.destination)?.share ?? 0) >= 0.5) return;
-    const scroll = (element, block) =>
-      Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
-    scroll(this.destination, "nearest");
-    if ((visiblePart(this.source)?.share ?? 0) < 0.5) scroll(this.source, "center");
+    scrollIntoView(this.destination, "nearest");
+    if ((visiblePart(this.source)?.share ?? 0) < 0.5) scrollIntoView(this.source, "center");
   }
 
   /** Where to release, null where that is out of sight; or why not at all, as the arguments of `block`. */
@@ -78,21 +76,15 @@ class Drag {
       const point = placeIn(destination, this.drop.position);
       return point ? { point } : { why: ["to_position_outside", sizeOf(destination)] };
     }
-    const clip = clipOf(destination);
     let middle = null;
-    for (const box of boxesOf(destination)) {
-      const part = clipped(box, clip);
-      if (!part) continue;
-      for (const [across, down] of SPOTS) {
-        const point = { x: part.left + (part.right - part.left) * across, y: part.top + (part.bottom - part.top) * down };
-        middle ??= point;
-        if (this.isOver(point)) return { point };
-      }
+    for (const { x, y } of spotsOf(destination)) {
+      middle ??= { x, y };
+      if (this.isOver({ x, y })) return { point: { x, y } };
     }
     return { point: middle };
   }
 
-  /** Whether what a release at this point meets is the destination, or what took its place. */
+  /** Returns whether what a release at this point meets is the destination, or what took its place. */
   isOver({ x, y }, isThere = false) {
     if (!this.destination) return !this.drop.query;
     const state = isThere ? this.state() : null;
@@ -109,7 +101,7 @@ class Drag {
     return false;
   }
 
-  /** Whether the list of both has made room, and where; null when it is not known to do so. */
+  /** Returns whether the list of both has made room, and where; null when it is not known to do so. */
   state() {
     return this.order?.state((element) => this.isFollower(element)) ?? null;
   }
@@ -164,7 +156,7 @@ class Drag {
     const isGone = Boolean(this.destination && !isConnected(this.destination));
     let { point } = isGone ? { point: null } : this.aimed();
     if (!point && !isGone) {
-      Element.prototype.scrollIntoView.call(this.destination, { block: "nearest", inline: "nearest", behavior: "instant" });
+      scrollIntoView(this.destination, "nearest");
       await framesDrawn();
       ({ point } = this.aimed());
     }

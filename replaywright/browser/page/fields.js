@@ -13,10 +13,9 @@ const TICKED = "input[type=checkbox],input[type=radio],[role=checkbox],[role=rad
 const CHOSEN_FROM = "select,[role=combobox],[role=listbox],[aria-haspopup=listbox],input[list]";
 const INSIDE_LIMIT = 5000;
 
-const indeterminateOf = getterOf(HTMLInputElement.prototype, "indeterminate");
 const takesSeveral = getterOf(HTMLSelectElement.prototype, "multiple");
-const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
-const setOptionSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
+const setInputValue = setterOf(HTMLInputElement.prototype, "value");
+const setOptionSelected = setterOf(HTMLOptionElement.prototype, "selected");
 const focusElement = (element) => {
   const prototype = element instanceof SVGElement ? SVGElement.prototype : HTMLElement.prototype;
   prototype.focus.call(element, { preventScroll: true });
@@ -166,7 +165,7 @@ const scaleOf = (range) =>
   ({ now: Number(inputValueOf(range)), min: numberIn(range, "min") ?? 0, max: numberIn(range, "max") ?? 100 });
 
 /**
- * Whether a native slider is moved there by its keys, as a person would: pages may take its value only when a key or the
+ * Returns whether a native slider is moved there by its keys, as a person would: pages may take its value only when a key or the
  * pointer is let go. A value between its steps, or many presses away, is set.
  */
 function isMovedByKeys(element, text) {
@@ -186,7 +185,7 @@ function obstacleToSliding(element, text) {
   return isReadonly(element) ? ["readonly"] : null;
 }
 
-/** Whether an input of this type takes the value as it is; tried on a copy that the page never sees. */
+/** Returns whether an input of this type takes the value as it is; tried on a copy that the page never sees. */
 function acceptsValue(element, text) {
   const copy = Document.prototype.createElement.call(document, "input");
   for (const name of ["type", "min", "max", "step"]) if (has(element, name)) copy.setAttribute(name, attr(element, name));
@@ -217,7 +216,7 @@ function isDisabled(element) {
 
 /** Neither on nor off. */
 const isMixed = (element) =>
-  inputTypeOf(element) === "checkbox" ? indeterminateOf(element)
+  inputTypeOf(element) === "checkbox" ? inputIndeterminateOf(element)
     : attr(element, "aria-checked") === "mixed" || attr(element, "aria-pressed") === "mixed";
 
 // ------------------------------------------------------------------------------------------ native lists
@@ -265,7 +264,7 @@ function optionsFor(select, wanted) {
   return { options };
 }
 
-/** Whether exactly the wanted options of a <select> are chosen. */
+/** Returns whether exactly the wanted options of a <select> are chosen. */
 function holdsOptions(select, wanted) {
   const { options } = optionsFor(select, wanted);
   return Boolean(options) && Array.from(optionsOf(select)).every((option) => optionSelectedOf(option) === options.includes(option));
@@ -291,7 +290,7 @@ function stateOf(element, reading) {
   };
 }
 
-/** Whether the control is as it is wanted before anything is done. */
+/** Returns whether the control is as it is wanted before anything is done. */
 function isAsWanted(control, spec, reading) {
   const { need, wanted, text, always } = spec;
   if (always) return false;
@@ -313,7 +312,7 @@ function setOptions(select, options) {
   focusElement(select);
   for (const option of optionsOf(select)) {
     const chosen = options.includes(option);
-    if (optionSelectedOf(option) !== chosen) setOptionSelected.call(option, chosen);
+    if (optionSelectedOf(option) !== chosen) setOptionSelected(option, chosen);
   }
   announceChange(select);
 }
@@ -321,7 +320,7 @@ function setOptions(select, options) {
 /** Gives an input that takes no text its value. */
 function setValue(input, value) {
   focusElement(input);
-  setInputValue.call(input, value);
+  setInputValue(input, value);
   announceChange(input);
 }
 

@@ -65,7 +65,7 @@ class Guard {
     this.receiver = isElement ? attempt.element : attempt.control;
   }
 
-  /** Whether input that takes this path arrives at the element, or at what stands for it. */
+  /** Returns whether input that takes this path arrives at the element, or at what stands for it. */
   accepts(path) {
     const { receiver } = this;
     if (!receiver || path.includes(receiver)) return true;
@@ -75,7 +75,7 @@ class Guard {
     return Boolean(control && path.includes(control));
   }
 
-  /** Whether the element still says what it said when it was ready; asked once, before the page sees the input. */
+  /** Returns whether the element still says what it said when it was ready; asked once, before the page sees the input. */
   isSame() {
     const { attempt } = this;
     if (this.refused) return false;
@@ -251,7 +251,7 @@ const SWALLOWED = {
   keys: new Set(["keydown", "keypress", "keyup", "beforeinput"]),
 };
 
-/** Whether this event belongs to a gesture that is being swallowed. */
+/** Returns whether this event belongs to a gesture that is being swallowed. */
 function isSwallowed(event) {
   if (!swallowing || !SWALLOWED[swallowing.kind].has(event.type)) return false;
   if (swallowing.released && /^(?:pointerdown|touchstart|keydown)$/.test(event.type)) {

@@ -147,7 +147,7 @@ function namedAlike({ role, name, tag }, reading) {
   );
 }
 
-/** Whether an element has the label by which a nameless one is called; without a label nothing is said of it. */
+/** Returns whether an element has the label by which a nameless one is called; without a label nothing is said of it. */
 const isLabelled = ({ role, name, label }, element, reading) =>
   Boolean(name) || !label || normalise(labelOf(element, role ?? "", reading)) === normalise(label);
 
@@ -186,7 +186,7 @@ const countCalled = (called, named, reading) => named.filter((element) => isLabe
 /** How many elements of the page are called as a described one is, itself included. */
 const namesakesOf = (described, reading) => countCalled(described, namedAlike(described, reading), reading);
 
-/** Whether role and name, or else the label, confirm a candidate, as far as the page can tell (Python decides). */
+/** Returns whether role and name, or else the label, confirm a candidate, as far as the page can tell (Python decides). */
 function agreesWith(target, element, reading) {
   const { role, name } = identityOf(element, reading);
   const sameName = normalise(name) === normalise(target.name ?? "");

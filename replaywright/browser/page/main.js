@@ -48,12 +48,14 @@ const api = {
     return attempt?.spec.attempt === number ? attempt.aim() : null;
   },
   carry,
+  /** Scrolls the page, or the largest area in it, to an end. */
+  scrollPage: (end) => void scrollToEnd(wholePage(), end),
   origins: originsHere,
   enter(number, text, origins) {
     return attempt?.spec.attempt === number ? attempt.enter(text, origins) : "gone";
   },
   enterHere,
-  /** Whether the focus is in this document, and not in a frame of it. */
+  /** Returns whether the focus is in this document, and not in a frame of it. */
   hasFocus: hasFocusHere,
   watch(number, probes) {
     begin({ attempt: number, need: "none", probes });

@@ -23,16 +23,10 @@ function picturedAt(ids) {
 }
 
 function drawnPart(element) {
-  const clip = clipOf(element);
-  for (const box of boxesOf(element)) {
-    const part = clipped(box, clip);
-    if (!part) continue;
-    for (const [across, down] of SPOTS) {
-      const x = part.left + (part.right - part.left) * across, y = part.top + (part.bottom - part.top) * down;
-      const hit = deepFromPoint(x, y);
-      // What the pointer passes through, such as a disabled button, is drawn all the same.
-      if (hit && (reaches(hit, element) || flatContains(hit, element))) return { ...part, x, y };
-    }
+  for (const { part, x, y } of spotsOf(element)) {
+    const hit = deepFromPoint(x, y);
+    // Elements that the pointer passes through, such as disabled buttons, are drawn all the same.
+    if (hit && (reaches(hit, element) || flatContains(hit, element))) return { ...part, x, y };
   }
   return null;
 }

@@ -123,14 +123,14 @@ class Preparation {
   bringIntoView(element) {
     let area = visiblePart(element);
     if (!area || area.share < 0.5) {
-      Element.prototype.scrollIntoView.call(element, { block: "center", inline: "center", behavior: "instant" });
+      scrollIntoView(element, "center", "center");
       this.lastBox = null;
       area = visiblePart(element);
     }
     return area;
   }
 
-  /** Whether the box rests. Two looks are needed only when something is animated or the box was elsewhere before. */
+  /** Returns whether the box rests. Two looks are needed only when something is animated or the box was elsewhere before. */
   isStill(element) {
     const rect = rectOf(element);
     const box = [rect.x, rect.y, rect.width, rect.height].join();
@@ -165,7 +165,7 @@ class Preparation {
     if (cover) this.covers.add(cover);
     const block = ["center", "end", "start", "nearest"][this.scrolls++];
     if (block) {
-      Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
+      scrollIntoView(element, block);
       this.lastBox = null;
       attempt.scheduleLook();
       if (this.scrolls < 3) return;

@@ -84,7 +84,7 @@ class Reading {
     return (this.scroll ??= { x: scrollX, y: scrollY });
   }
 
-  /** Whether links are read against the address of the document itself, as nearly everywhere. */
+  /** Returns whether links are read against the address of the document itself, as nearly everywhere. */
   get hasOwnBase() {
     return (this.ownBase ??= /^https?:$/.test(location.protocol) && new URL(document.baseURI).origin === location.origin);
   }
@@ -168,7 +168,7 @@ class Reading {
     return (facts.box ??= plainBox(rectOf(element)));
   }
 
-  /** Whether the element takes part in rendering: it or its text has a box and is not hidden. */
+  /** Returns whether the element takes part in rendering: it or its text has a box and is not hidden. */
   isShown(element, depth = 0) {
     const facts = this.of(element);
     return (facts.shown ??= Boolean(isRendered(element, this, depth)));
@@ -209,7 +209,7 @@ const CLOSED = new Set(["details", "select", "optgroup", "datalist", "object", "
 const UNSKIPPABLE = new Set(["inline", "contents"]);
 
 /**
- * Whether an element that was come to already is known to draw its children as their own styles say. Then these need
+ * Returns whether an element that was come to already is known to draw its children as their own styles say. Then these need
  * not be asked for: the browser's answer about the element and all its ancestors costs as much as everything else that
  * a walk asks about it.
  */

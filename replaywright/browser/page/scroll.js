@@ -16,7 +16,7 @@ const scrollBy = methodOf(Element.prototype, "scrollBy");
 /** Scrolls all areas around the element so that a position in it is seen, `share` of the way down each of them. */
 function scrollPlaceIntoView(element, position, share) {
   for (let at = flatParent(element); at; at = flatParent(at)) {
-    const isPage = at === (document.scrollingElement ?? rootElementOf(document));
+    const isPage = at === wholePage();
     const { overflowX, overflowY } = getComputedStyle(at);
     if (!isPage && overflowX === "visible" && overflowY === "visible") continue;
     const point = placeIn(element, position);
@@ -39,10 +39,11 @@ const AREA_LIMIT = 12;
 const GROWTH_MS = 300;
 
 const scrollTopOf = getterOf(Element.prototype, "scrollTop");
+const setScrollTop = setterOf(Element.prototype, "scrollTop");
 const scrollTo = methodOf(Element.prototype, "scrollTo");
 const wholePage = () => document.scrollingElement ?? rootElementOf(document);
 
-/** Whether more is in the element than is seen of it, and a person could scroll there. */
+/** Returns whether more is in the element than is seen of it, and a person could scroll there. */
 function scrollsDown(element) {
   if (scrollHeightOf(element) <= clientHeightOf(element) + 1) return false;
   const { overflowY } = getComputedStyle(element);
@@ -160,7 +161,7 @@ class Search {
     return false;
   }
 
-  /** Whether there was a page further to go. */
+  /** Returns whether there was a page further to go. */
   async page(area, direction) {
     const before = scrollTopOf(area);
     const stride = Math.min(clientHeightOf(area), innerHeight) * 0.8 * direction;

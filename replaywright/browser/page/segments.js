@@ -35,7 +35,7 @@ function timeParts(element, reading) {
 
 const partNow = (part) => numberIn(part, "aria-valuenow");
 
-/** Whether every part has its number. */
+/** Returns whether every part has its number. */
 function holdsTime(element, text, reading) {
   const parts = timeParts(element, reading), wanted = writtenTime(text);
   return Boolean(parts && wanted) && [...wanted].every(([name, number]) => parts.has(name) && partNow(parts.get(name)) === number);
@@ -72,6 +72,6 @@ class PartsFilling extends Choosing {
     if (times && !attempt.isSettled()) return this.whenQuiet(() => {});
     if (times >= ROUNDS_OF_PARTS) return attempt.block("no_such_value", `its ${name} does not take ${number}`, true);
     this.entered.set(name, times + 1);
-    this.act(parts.get(name), "type", () => ({ input: "type", text: String(number) }), () => {}, reading);
+    this.act(parts.get(name), "type", typing(String(number)), reading);
   }
 }

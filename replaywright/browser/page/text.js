@@ -47,7 +47,7 @@ function standsAt(haystack, { needle, opens, closes }, from = 0) {
   return -1;
 }
 
-/** Whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.common.text.contains. */
+/** Returns whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.common.text.contains. */
 const contains = (haystack, needle) => standsAt(normalise(haystack), wantedOf(needle)) >= 0;
 
 /** More than single spaces between words. */
