@@ -17,7 +17,7 @@ function isTicking(before, after) {
   return before !== after && shape(before) === shape(after) && CLOCK.test(after || before);
 }
 
-/** What can be read under a node, its own text included. */
+/** Readable text under a node, its own included. */
 function textUnder(node) {
   if (isText(node)) return node.data;
   return isElement(node) && !NOT_SHOWN.has(tagOf(node)) ? textContentOf(node) : "";

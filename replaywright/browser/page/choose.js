@@ -7,9 +7,9 @@
  * that answers to the label is pressed, and in the end the control has to show it.
  */
 
-/** So many windows of a list that shows a part of its options are looked through. */
+/** Limit of windows in the search through a virtual list. */
 const WINDOW_LIMIT = 400;
-/** A list that draws nothing new this long after it was scrolled has nothing new to draw, or is waiting for it. */
+/** Wait for a list to draw new options after it was scrolled. */
 const DRAWN_MS = 120;
 const STOPPED_LIMIT = 3;
 
@@ -57,7 +57,7 @@ class Choosing {
     this.scan = null;
     this.typed = "";
     this.shownBefore = new Set();
-    /** Labels that the field showed before anything was done: lists leave out what is chosen. */
+    /** Labels that the field showed at first: lists leave out chosen options. */
     this.chips = null;
   }
 
@@ -66,7 +66,7 @@ class Choosing {
     this.part = null;
   }
 
-  /** Why the option cannot be chosen, known before anything is touched; null if it may be there. */
+  /** Reason why the option cannot be chosen, known before any input; null if it may be there. */
   obstacle(reading) {
     const { control } = this;
     const own = control instanceof HTMLInputElement && has(control, "list") ? suggestionsOf(control)
@@ -121,7 +121,7 @@ class Choosing {
     });
   }
 
-  /** A list of which several can be chosen: what is wanted on, what is not off. */
+  /** Brings a list of multiple choice to the wanted state. */
   toggle(options, reading) {
     const wanted = this.wanted.map((label) => ({ label, ...pick(options, label, reading) }));
     for (const { label, option } of wanted) {
@@ -150,7 +150,7 @@ class Choosing {
     return already.some((label) => wanted.some((each) => each.label === label && each.option && !isSelected(each.option)));
   }
 
-  /** The list is not open: press the control, then a key on it, then type. */
+  /** Opens the list: by a press on the control, then a key, then typing. */
   open(reading) {
     const { control } = this;
     if (isListbox(control)) return this.whenQuiet(() => this.attempt.block("no_such_option", "it is empty"));
@@ -172,7 +172,7 @@ class Choosing {
     });
   }
 
-  /** The option is not among those drawn: type its label where that filters; say what there is otherwise. */
+  /** Types the label to filter the list, as the option is not drawn; otherwise reports what there is. */
   search(label, why) {
     const reading = this.attempt.newReading();
     const input = this.filterInput(reading);
@@ -186,7 +186,7 @@ class Choosing {
     this.attempt.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
   }
 
-  /** Where the label can be typed: the field that has the focus in the control or its list, or the control itself. */
+  /** Field to type the label in: the focused one in the control or its list, or the control itself. */
   filterInput(reading) {
     const takes = (element) => isEditable(element) && !isReadonly(element) && !SETTABLE_INPUTS.test(inputTypeOf(element));
     const active = deepActive();
@@ -203,7 +203,7 @@ class Choosing {
     return !this.input || !isConnected(this.input) || holdsText(this.input, this.typed, null);
   }
 
-  /** The browser's own suggestions cannot be pressed by a page: the value of the one meant is typed. */
+  /** Types the value of a datalist's option: the browser's own suggestions take no press. */
   enterSuggestion() {
     const { option, why } = pick(suggestionsOf(this.control), this.wanted[0], null);
     if (!option) return this.attempt.block("no_such_option", why);
@@ -212,7 +212,7 @@ class Choosing {
     this.act(this.control, "type", typing(text), this.attempt.newReading(), () => this.finish());
   }
 
-  /** All is chosen: close what is still open, and let the page show it. */
+  /** Closes what is still open after all is chosen. */
   finish() {
     const { attempt, control } = this;
     const reading = attempt.newReading();
@@ -232,7 +232,7 @@ class Choosing {
 
   // ---------------------------------------------------------------------------------------- one input each
 
-  /** Makes `element` ready, asks for the input, and goes on when it has arrived. */
+  /** Prepares `element`, requests the input, and goes on when it has arrived. */
   act(element, need, input, reading, then = () => {}) {
     this.part?.stop();
     this.waiting = true;
@@ -275,7 +275,7 @@ class Choosing {
     }
   }
 
-  /** Goes on when nothing has changed in the page for a while; every change calls `look` before. */
+  /** Goes on when the page has not changed for a while; every change calls `look` first. */
   whenQuiet(work) {
     const { attempt } = this;
     const left = attempt.settleMs - (performance.now() - attempt.lastChange);
@@ -344,7 +344,7 @@ class Choosing {
     return true;
   }
 
-  /** The list was looked through: go where the option was seen. */
+  /** Scrolls back to the option after the whole list was searched. */
   takeFromScan(found, scroller) {
     const { scan } = this;
     const [place] = scan.hits.values();
@@ -362,7 +362,7 @@ class Choosing {
     return true;
   }
 
-  /** The list was scrolled: it draws in a moment, and a change calls `look`; if none comes, this does. */
+  /** Looks again when the scrolled list has drawn; without any change, after a moment. */
   drawn() {
     this.scan.since = performance.now();
     this.attempt.later("drawn", DRAWN_MS, () => this.attempt.phase === "choosing" && this.look());

@@ -1,4 +1,4 @@
-/* Describing an element as a Target: everything that may find it again and tell it from its like. */
+/* Describing an element as a Target: all properties that may find it again and distinguish it. */
 
 const KEPT_ATTRIBUTES = new Set(["id", "class", "name", "type", "placeholder", "title", "alt", ...TEST_IDS]);
 /** aria-* that says what state the element is in, not which element it is. */
@@ -118,8 +118,8 @@ function stepOf(element, reading) {
 }
 
 /**
- * What `step` makes of an element and of its parent's value, kept among the facts of it and of all its ancestors under
- * `key`. No recursion: pages may nest thousands deep. `up` leads to the parent.
+ * Value of `step` for an element, computed from its parent's value and kept in the facts of all ancestors under `key`.
+ * No recursion: pages may nest thousands deep. `up` leads to the parent.
  */
 function descend(element, key, reading, up, step) {
   const known = reading.of(element)[key];
@@ -159,7 +159,7 @@ const xpathStep = (element, above, reading) =>
 
 const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\a ")}"`;
 
-/** How many elements of `root` have this attribute value; counted for a whole root at once, kept for the reading. */
+/** Returns whether one element of `root` has this attribute value; counts are kept for the reading. */
 function isUniqueIn(root, name, value, reading) {
   let byName = reading.unique.get(root);
   if (!byName) reading.unique.set(root, (byName = new Map()));
@@ -366,7 +366,7 @@ function textEntry(node, reading) {
   return entry;
 }
 
-/** Where a text stands. The box of an element that holds nothing else does for it: measuring a range costs more. */
+/** Box of a text. The box of an element without other content serves: measuring a range costs more. */
 function boxOfText(node, reading) {
   const parent = parentNodeOf(node);
   const alone = isElement(parent) && !nextSiblingOf(node) && !previousSiblingOf(node);

@@ -194,7 +194,7 @@ function allRoots(limit = 100000) {
   return roots;
 }
 
-/** What the pointer would hit, looking into open shadow roots. */
+/** The element that the pointer would hit, looking into open shadow roots. */
 function deepFromPoint(x, y) {
   let hit = documentFromPoint(document, x, y);
   while (hit) {

@@ -26,12 +26,12 @@ class Drag {
     this.destination = null;
     this.start = null;
     this.pointer = null;
-    /** Where a release was found to be one on the destination, before the pointer went there. */
+    /** Point where a release is one on the destination, found before the pointer goes there. */
     this.target = null;
-    /** The browser's own drag and drop took over: no pointer events come any more. */
+    /** True after a native drag has begun: no pointer events follow. */
     this.native = false;
     this.rearranged = false;
-    /** Of the list that both are in: where the dragged element is to get to. */
+    /** Order of the list that contains both ends. */
     this.order = null;
     this.added = new WeakSet();
     /** Boxes of what was under the pointer, and where the pointer was then. */
@@ -39,7 +39,7 @@ class Drag {
     this.followers = new WeakSet();
   }
 
-  /** Why it cannot be dropped, as the arguments of `block`; null when the destination is known. */
+  /** Reason why it cannot be dropped, as arguments of `block`; null when the destination is known. */
   findDestination(source, reading) {
     this.source = source;
     if (!this.drop.query || (this.destination && isConnected(this.destination))) return null;
@@ -64,7 +64,7 @@ class Drag {
     if ((visiblePart(this.source)?.share ?? 0) < 0.5) scrollIntoView(this.source, "center");
   }
 
-  /** Where to release, null where that is out of sight; or why not at all, as the arguments of `block`. */
+  /** Point of the release, null if out of sight; or the reason against it, as arguments of `block`. */
   aimed() {
     if (!this.drop.query) {
       const point = { x: this.start.x + this.drop.by.x, y: this.start.y + this.drop.by.y };
@@ -170,7 +170,7 @@ class Drag {
     return isNear(pointer, target) || Boolean(this.state()?.isPlaced && isWithin(pointer, rectOf(this.order.list)));
   }
 
-  /** Where the pointer goes on to for the list to make room at the right place; null when there is nothing to do. */
+  /** Next point that makes the list open the gap at the right place; null when there is nothing to do. */
   nextInOrder() {
     const { order, pointer, target } = this;
     if (!order || !pointer || !target) return null;
@@ -179,7 +179,7 @@ class Drag {
     return isNear(pointer, target) && this.isOver(pointer, true) ? order.trial() : null;
   }
 
-  /** What moved as the pointer did, in one direction at least (a list may let its items go up and down only). */
+  /** Notes elements that move with the pointer, in one direction at least (a list may fix the other). */
   lookForFollowers() {
     const { pointer } = this;
     if (!pointer) return;

@@ -1,10 +1,10 @@
-/* Fields and lists: which control an instruction means, what it takes, and whether it holds what was wanted. */
+/* Fields and lists: the control that an element stands for, its accepted values, and its state. */
 
 const TEXT_INPUTS = /^(?:text|search|email|url|tel|password|number)$/;
-/** So many steps a native slider is moved by its keys. */
+/** Limit of steps by which a native slider is moved with its keys. */
 const MOST_STEPS = 500;
 const SETTABLE_INPUTS = /^(?:date|time|datetime-local|month|week|color|range)$/;
-/** What a field of a type takes; anything else the browser refuses without a word. */
+/** Example values by type; the browser silently refuses any other form. */
 const VALUE_FORMS = { date: "2026-11-21", time: "14:30", "datetime-local": "2026-11-21T14:30", month: "2026-11",
   week: "2026-W47", color: "#1a2b3c" };
 const TEXT_NEEDS = new Set(["fill", "type", "paste"]);
@@ -57,7 +57,7 @@ function controlFor(element, need, reading) {
 
 const isExpandable = (element) => expandedOf(element) !== null;
 
-/** What has the focus when a part of an editor is written to: the editor, if the part is all that is in it. */
+/** The element to edit for a part of an editor: the editor, if the part is all of its content. */
 function editedWith(element, reading) {
   let host = element;
   for (let at = flatParent(host); at && isElement(at) && tagOf(at) !== "html" && isEditor(host) && isEditor(at); at = flatParent(at)) {
@@ -66,7 +66,7 @@ function editedWith(element, reading) {
   return host === element || plainLines(readText(host, reading)) !== plainLines(readText(element, reading)) ? element : host;
 }
 
-/** The only element of the page that is what another was that is gone: same tag, role, name, attributes, and row. */
+/** The only element with tag, role, name, attributes and row of one that is gone, or null. */
 function successorOf(element, identity, row, reading) {
   const tag = tagOf(element);
   const alike = reading.roots.flatMap((root) => Array.from(queryAll(root, tag)))
@@ -89,7 +89,7 @@ const isEditor = (element) => !inputTypeOf(element) && !(element instanceof HTML
 const isReadonly = (element) =>
   attr(element, "aria-readonly").toLowerCase() === "true" || matches(element, "input[readonly],textarea[readonly]");
 
-/** Why the control cannot take what the spec wants, as the arguments of `block`, or null. */
+/** Reason why the control cannot take the wanted value, as arguments of `block`, or null. */
 function obstacleTo(control, { need, text, wanted }) {
   const type = inputTypeOf(control);
   if (need === "check") return wanted === false && type === "radio" ? ["radio"] : null;
@@ -142,13 +142,13 @@ const isNumberPart = (element) =>
 
 const isRange = (element) => inputTypeOf(element) === "range";
 
-/** What keys and pointer move: a native slider, or a slider or spin button made of other elements that is no field. */
+/** Returns whether keys or pointer set it: a native slider, or an ARIA slider or spin button that is no field. */
 const isSlider = (element) => isRange(element) ||
   (/^(?:slider|spinbutton)$/i.test(attr(element, "role").trim()) && has(element, "aria-valuenow") && !isEditable(element));
 
 const numberIn = (element, name) => (attr(element, name).trim() === "" ? null : Number(attr(element, name)));
 
-/** What is known of a slider, for the hand that moves it; null for anything else. */
+/** State of a slider; null for any other element. */
 function sliderState(element) {
   if (!isSlider(element)) return null;
   if (isRange(element)) return { ...scaleOf(element), vertical: false, focused: deepActive() === element };
@@ -194,7 +194,7 @@ function acceptsValue(element, text) {
   return holdsText(copy, text, null) && !rangeUnderflow && !rangeOverflow && !stepMismatch;
 }
 
-/** What a field takes that takes no text, in words. */
+/** Description of the values that a field without text takes. */
 function valueFormOf(element) {
   const type = inputTypeOf(element);
   const limits = ["min", "max", "step"].filter((name) => attr(element, name)).map((name) => `${name} ${attr(element, name)}`);
@@ -214,7 +214,7 @@ function isDisabled(element) {
   return false;
 }
 
-/** Neither on nor off. */
+/** Returns whether it is neither on nor off. */
 const isMixed = (element) =>
   inputTypeOf(element) === "checkbox" ? inputIndeterminateOf(element)
     : attr(element, "aria-checked") === "mixed" || attr(element, "aria-pressed") === "mixed";
@@ -277,7 +277,7 @@ function holdsChosen(control, wanted, reading) {
 
 // --------------------------------------------------------------------------------------- state and change
 
-/** What a control holds, as Python is told. */
+/** State of a control for Python. */
 function stateOf(element, reading) {
   return {
     checked: isMixed(element) ? null : checkedOf(element),
@@ -317,7 +317,7 @@ function setOptions(select, options) {
   announceChange(select);
 }
 
-/** Gives an input that takes no text its value. */
+/** Sets the value of an input that takes no text. */
 function setValue(input, value) {
   focusElement(input);
   setInputValue(input, value);

@@ -1,5 +1,5 @@
 /*
- * Where an element can be pressed: what is to be seen of it, what lies over it, and whether it moves.
+ * Geometry of a press: visible parts of an element, covers over it, and movement.
  *
  * All points are in CSS pixels of this frame's viewport.
  */
@@ -77,7 +77,7 @@ function scrollIntoView(element, block, inline = "nearest") {
   Element.prototype.scrollIntoView.call(element, { block, inline, behavior: "instant" });
 }
 
-/** Where in a box to try: its centre first. */
+/** Points of a box to try, as shares of its size: the centre first. */
 const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.5], [0.9, 0.5]];
 const INTERACTIVE = "a[href],button,input,select,textarea,summary,[role=button],[role=link],[role=checkbox]," +
   "[role=menuitem],[role=tab],[role=switch],[onclick]";
@@ -115,7 +115,7 @@ function hitsInner(hit, element) {
   return false;
 }
 
-/** What covers this frame at a point of it, in the documents around it; null if nothing, or if they cannot be seen. */
+/** Element of an outer document that covers this frame at a point; null if none, or not accessible. */
 function outerCover(point) {
   let { x, y } = point;
   try {
@@ -151,7 +151,7 @@ function isDrawnOtherwise(frame, view) {
   return false;
 }
 
-/** What an animation may change without moving anything. */
+/** Properties that an animation may change without moving anything. */
 const RESTING = new Set(["offset", "computedOffset", "easing", "composite", "opacity", "color", "backgroundColor",
   "backgroundPosition", "backgroundPositionX", "backgroundPositionY", "boxShadow", "borderColor", "borderTopColor",
   "borderRightColor", "borderBottomColor", "borderLeftColor", "outlineColor", "textDecorationColor", "fill", "stroke",

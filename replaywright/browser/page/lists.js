@@ -82,7 +82,7 @@ function pick(options, label, reading) {
   });
 }
 
-/** What scrolls the options; null when nothing does. */
+/** Scrolling container of the options, or null. */
 function scrollerOf(element, stop) {
   for (let at = element; at; at = flatParent(at)) {
     const scrolls = /^(?:auto|scroll|overlay)$/.test(getComputedStyle(at).overflowY);

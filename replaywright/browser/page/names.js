@@ -14,7 +14,7 @@ function isInGrid(element, reading) {
   return false;
 }
 
-/** What is no part of what an item or a cell is called, as it has parts of its own: the items below, a form, a table. */
+/** Roles that do not contribute to the name of an item or a cell, as they have content of their own. */
 const HAS_PARTS = new Set(["cell", "gridcell", "menuitem", "menuitemcheckbox", "menuitemradio", "treeitem"]);
 const PARTS = new Set(["alertdialog", "dialog", "feed", "form", "grid", "group", "listbox", "menu", "menubar",
   "navigation", "radiogroup", "search", "table", "tablist", "tabpanel", "toolbar", "tree", "treegrid"]);

@@ -1,4 +1,4 @@
-/* Answering what Python asks of a page: queries on elements, texts, the state and value of one element. */
+/* Answers to Python's probes: queries on elements, texts, the state and value of an element. */
 
 const ROLE_ALIASES = { image: "img", none: "", presentation: "", generic: "", directory: "list" };
 const STATES_SHOWN = 3;
@@ -185,7 +185,7 @@ function innermostWith(query, reading) {
   return found;
 }
 
-/** How alike two texts are, 0 to 1: shared words, or shared pairs of letters. */
+/** Similarity of two texts, 0 to 1: shared words, or shared pairs of letters. */
 function alike(left, right) {
   const a = normalise(left), b = normalise(right);
   if (!a || !b) return 0;
@@ -278,7 +278,7 @@ function answerElements({ query, view }, reading, wanted) {
   };
 }
 
-/** One ProbeResult for each probe; what comes nearest to one without a match is costly, and told only if it is wanted. */
+/** One ProbeResult per probe; nearest elements of a probe without a match are costly, and optional. */
 function answer(probes, reading, wanted = { nearest: true }) {
   const tell = (probe) => (probe.query ? answerElements : answerText)(probe, reading, wanted);
   return (probes ?? []).map(tell);

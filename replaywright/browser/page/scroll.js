@@ -35,7 +35,7 @@ function scrollPlaceIntoView(element, position, share) {
 // ------------------------------------------------------------------------------------------- scrolling areas
 
 const AREA_LIMIT = 12;
-/** How long nothing may happen at the end of an area until it counts as the end; what requests bring is waited for. */
+/** Time without changes after which the end of an area counts as its end. */
 const GROWTH_MS = 300;
 
 const scrollTopOf = getterOf(Element.prototype, "scrollTop");
@@ -59,7 +59,7 @@ function areaOf(element) {
   return inside.sort((one, other) => size(other) - size(one))[0] ?? null;
 }
 
-/** To an end of the area that the element is or has; false when there is nothing to scroll. */
+/** Scrolls the area that the element is or has to an end; false without one. */
 function scrollToEnd(element, end) {
   const area = areaOf(element);
   if (area) scrollTo(area, { top: end === "top" ? 0 : scrollHeightOf(area), behavior: "instant" });

@@ -35,7 +35,7 @@ function typeText(control, text) {
   }
 }
 
-/** As if it came from the clipboard, where it never is: the page is asked first. Returns the event. */
+/** Pastes without the clipboard: the page gets the event first. Returns the event. */
 function pasteText(control, text) {
   const clipboardData = new DataTransfer();
   clipboardData.setData("text/plain", text);
