@@ -9,8 +9,7 @@ from typing import Any
 from replaywright.browser.devtools.cdp import COMMAND_TIMEOUT_S, CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.domain.page.pictures import Box
-from replaywright.domain.page.targets import FrameStep
+from replaywright.domain.page.targets import Box, FrameStep
 
 DRAWN_S = 1.0
 """Wait for a document to be drawn after it was scrolled."""

@@ -9,8 +9,7 @@ from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
-from replaywright.domain.page.pictures import Box
-from replaywright.domain.page.targets import FrameStep, Target
+from replaywright.domain.page.targets import Box, FrameStep, Target
 from replaywright.domain.predicate.evaluation import CustomPredicate, evaluate
 from replaywright.domain.predicate.predicates import Predicate, probes_of
 
