@@ -20,7 +20,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
-from replaywright.browser.devtools.stopping import stop_loading
+from replaywright.browser.devtools.freeing import stop_loading
 from replaywright.keeper.host.client import KeeperClient, launch_keeper
 from replaywright.keeper.protocol import KeeperOptions, OperationRecord
 from tests.adapters.gate_site import Authority, GateSite, authority, serving

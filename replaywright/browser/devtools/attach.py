@@ -13,10 +13,9 @@ from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.connection import connected
-from replaywright.browser.devtools.dialogs import dismiss_unattended
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.devtools.endpoint import driver_url, shown
-from replaywright.browser.devtools.stopping import stop_loading
+from replaywright.browser.devtools.freeing import dismiss_dialogs, stop_loading
 from replaywright.browser.session import ChromiumSession
 from replaywright.children import for_browser
 from replaywright.domain.predicate.evaluation import CustomPredicate
@@ -114,7 +113,7 @@ class ChromiumBrowsers:
                 left_s -= limit_s
                 if left_s <= 0:
                     raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
-                freed = await dismiss_unattended(endpoint) or freed
+                freed = await dismiss_dialogs(endpoint) or freed
                 limit_s *= 2
 
     async def _connected(self, endpoint: str, timeout_s: float) -> Browser:

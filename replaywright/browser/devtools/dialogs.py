@@ -1,15 +1,11 @@
 """Dialogs: each is answered at once, by the step that causes it or with dismissal, and recorded."""
 
-import asyncio
 import contextlib
-import logging
 from collections.abc import Iterator
 
 from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
-from replaywright.browser.devtools.connection import connected
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
 from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.text import shorten
@@ -17,49 +13,7 @@ from replaywright.domain.secrets.secret_sites import refusal
 from replaywright.domain.task.steps import Answer
 from replaywright.ports import Work
 
-_log = logging.getLogger("replaywright.dialogs")
-
 BEFORE_UNLOAD = "beforeunload"
-CONNECT_S = 5.0
-"""Limit of connecting, and of each answer of the browser."""
-
-
-async def dismiss_unattended(endpoint: str) -> bool:
-    """Dismiss the dialogs that are open in a browser that nobody is attached to; whether there was a page to try.
-
-    Their worker was lost, so a person could answer them now, and no client: one that attaches waits for the page,
-    which waits for the dialog, which tells nobody but those who were attached when it opened. Chromium dismisses the
-    dialogs of a tab by itself when another tab is brought to the front, and only while nobody is attached.
-    """
-    try:
-        async with asyncio.timeout(CONNECT_S):
-            connection = await connected(endpoint)
-    except (OSError, TimeoutError) as exc:
-        _log.warning("open dialogs could not be dismissed: %r", exc)
-        return False
-    browser = CdpSession(connection, "", lambda *_: None, EvaluationCounter())
-    try:
-        return await _brought_to_front(browser)
-    except CdpFailed as exc:
-        _log.warning("open dialogs could not be dismissed: %s", exc)
-        return False
-    finally:
-        connection.close()
-
-
-async def _brought_to_front(browser: CdpSession) -> bool:
-    """Bring every page to the front, and behind another one; whether there was one."""
-    targets = (await browser.send("Target.getTargets", timeout_s=CONNECT_S))["targetInfos"]
-    pages = [target["targetId"] for target in targets if target["type"] == "page"]
-    if not pages:
-        return False
-    for page in pages:
-        await browser.send("Target.activateTarget", {"targetId": page}, timeout_s=CONNECT_S)
-    aside = (await browser.send("Target.createTarget", {"url": "about:blank"}, timeout_s=CONNECT_S))["targetId"]
-    await browser.send("Target.activateTarget", {"targetId": aside}, timeout_s=CONNECT_S)
-    await browser.send("Target.activateTarget", {"targetId": pages[0]}, timeout_s=CONNECT_S)
-    await browser.send("Target.closeTarget", {"targetId": aside}, timeout_s=CONNECT_S)
-    return True
 
 
 class DialogHandler:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.input import choosing, entering, hand, pointer, sliding, uploads
+from replaywright.browser.input import choosing, entering, hand, pointer, sliding, uploading
 from replaywright.browser.reading import frames
 from replaywright.browser.step.attempt import Blocked
 from replaywright.browser.step.find import FoundElement, why_blocked
@@ -105,15 +105,7 @@ class InputDispatch:
     # ------------------------------------------------------------------------------------- kinds of input
 
     async def _drag(self, frame: Frame, place: tuple[float, float]) -> None:
-        context = self._context
-        gesture = pointer.Dragging(
-            context.tab,
-            frame,
-            context.attempt,
-            until=context.tabs.until,
-            placed=self._place,
-            deadline=context.deadline,
-        )
+        gesture = pointer.Dragging(self._context, frame, self._place)
         await gesture.perform(place)
         await self._landing([], _LANDING_GRACE_S)
 
@@ -132,12 +124,10 @@ class InputDispatch:
         self, step: Upload, frame: Frame, place: tuple[float, float] | None, files: Sequence[Path]
     ) -> None:
         context, attempt = self._context, self._context.attempt
-        upload = uploads.Uploading(
-            context.tab, frame, attempt, files, until=context.tabs.until, deadline=context.deadline
-        )
+        upload = uploading.Uploading(context, frame, files)
         if place is None:
             await upload.set_field()
-            await self._landing([], uploads.TAKEN_S)
+            await self._landing([], uploading.TAKEN_S)
         elif step.drop:
             await self._landing(upload.drop(place), _LANDING_GRACE_S)
         else:

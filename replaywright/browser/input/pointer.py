@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpFailed
-from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.input import hand, keys
-from replaywright.browser.step.attempt import PageAttempt
+from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.task.steps import Drag, Offset, PointerStep, Position, Scroll, Step
 from replaywright.errors import ActionFailed
 
@@ -91,22 +90,13 @@ class Dragging:
     moves the pointer with its button held down.
     """
 
-    def __init__(
-        self,
-        tab: Tab,
-        frame: Frame,
-        attempt: PageAttempt,
-        *,
-        until: Callable[[Callable[[], bool], float], Awaitable[bool]],
-        placed: Callable[[Frame, Place], Awaitable[Place]],
-        deadline: Deadline,
-    ) -> None:
-        self._tab = tab
+    def __init__(self, context: StepContext, frame: Frame, placed: Callable[[Frame, Place], Awaitable[Place]]) -> None:
+        self._tab = context.tab
         self._frame = frame
-        self._attempt = attempt
-        self._until = until
+        self._attempt = context.attempt
+        self._until = context.tabs.until
         self._placed = placed
-        self._deadline = deadline
+        self._deadline = context.deadline
         self._pointer: Place = (0.0, 0.0)
         self._start: Place = (0.0, 0.0)
         self._data: Mapping[str, Any] | None = None

@@ -156,12 +156,12 @@ class Attempt {
     if (this.weighs && !this.changed) this.changed = records.some((record) => isConsequence(record, this.element));
   }
 
-  /** What has changed and was not yet told of. */
+  /** Processes mutations that the observer has not delivered yet. */
   takeMutations() {
     this.onMutations(this.observer.takeRecords());
   }
 
-  /** What changes from here on is the doing of the input. */
+  /** Later changes count as consequences of the input. */
   forgetChanges() {
     this.observer.takeRecords();
     this.changed = false;
@@ -173,7 +173,7 @@ class Attempt {
     else if (this.phase === "observing" && event.type !== "scroll") this.scheduleObserve();
   }
 
-  /** At the next frame, or soon where no frames are drawn. */
+  /** Looks at the next frame, or soon where no frames are drawn. */
   scheduleLook() {
     if (this.frame || readyStateOf(document) === "loading") return;
     const run = () => {
@@ -206,7 +206,7 @@ class Attempt {
     this.preparation.forget();
   }
 
-  /** Whether the attempt knows its element, or needs none. */
+  /** Returns whether the attempt knows its element, or needs none. */
   find(reading) {
     const { target, query } = this.spec;
     if (!target && !query) {
@@ -244,7 +244,7 @@ class Attempt {
     this.byPython = false;
   }
 
-  /** Tells the candidates when they are others than those told before. */
+  /** Sends the candidates if they have changed since they were last sent. */
   offer(reading) {
     const offered = this.signed(reading);
     const key = offered.map(({ element, signature }) => `${numberOf(element)}:${signature}`).join();
@@ -254,7 +254,7 @@ class Attempt {
     this.send("candidates", { candidates: this.describeCandidates(reading), total: this.total, settled: this.isSettled() });
   }
 
-  /** The candidates with what they say now, row included: lists use the same nodes again for other rows. */
+  /** The candidates with their present content, row included: lists reuse nodes for other rows. */
   signed(reading) {
     return this.candidates.map(({ element, tier }) => {
       return { element, tier, signature: elementHash(element, reading) + rowKey(element, reading) };
@@ -265,7 +265,7 @@ class Attempt {
     return this.candidates.map(({ element, tier }, index) => ({ index, tier, target: describe(element, reading) }));
   }
 
-  /** What Python chose from, or the one that was certain: the others have another role or name. */
+  /** The candidates that Python chose from, or the certain one: the others have another role or name. */
   describeChosen(reading) {
     if (this.byPython) return this.describeCandidates(reading);
     return [{ index: this.index, tier: this.chosenTier, target: describe(this.element, reading) }];
@@ -374,7 +374,7 @@ class Attempt {
     this.guard.arm(receiver, point);
   }
 
-  /** Whether the element says what it said when it was chosen. */
+  /** Returns whether the element says what it said when it was chosen. */
   saysTheSame(reading) {
     if (this.row !== null && rowKey(this.element, reading) !== this.row) return false;
     return elementHash(this.element, reading) === this.identity;
@@ -504,12 +504,12 @@ class Attempt {
     return isConnected(control) && holdsText(control, text, reading);
   }
 
-  /** Whether the page took what was pasted into its own hands: where it went then is for the page to show. */
+  /** Returns whether the page took what was pasted into its own hands: where it went then is for the page to show. */
   isTakenOver() {
     return Boolean(this.guard.pasted) && (this.guard.pasted.defaultPrevented || !isEditable(this.control));
   }
 
-  /** After the input: a page that draws the control anew has put an equal one in its place. */
+  /** Follows a page that has replaced the control by an equal one after the input. */
   followRedrawn(reading) {
     if (!this.element || !this.control || isConnected(this.control)) return;
     const { element: known, identity, rowWhenReady } = this;

@@ -1,5 +1,5 @@
 /*
- * Whether what changes in the page after a press is a consequence of it.
+ * Returns whether what changes in the page after a press is a consequence of it.
  *
  * Every press leaves traces: the element is focused and drawn as pressed, a ripple runs over it, a tooltip comes up,
  * scripts are fetched; and clocks tick anyway. None of these says that the press did anything.
@@ -11,13 +11,13 @@ const LOOK_ATTRIBUTES = new Set(["class", "style", "src", "href", "value"]);
 const NOT_SHOWN = new Set(["script", "style", "link", "meta", "noscript", "template", "base", "title", "head"]);
 const CLOCK = /\d:\d\d|\b(?:sec|second|min|minute|hour|ago|vor|il y a|hace)\w*\b|[秒分]/i;
 
-/** Whether a text differs from the one before by its digits only, and tells a time. */
+/** Returns whether a text differs from the one before by its digits only, and tells a time. */
 function isTicking(before, after) {
   const shape = (text) => text.replace(/\d+/g, "0");
   return before !== after && shape(before) === shape(after) && CLOCK.test(after || before);
 }
 
-/** What can be read under a node, its own text included. */
+/** Readable text under a node, its own included. */
 function textUnder(node) {
   if (isText(node)) return node.data;
   return isElement(node) && !NOT_SHOWN.has(tagOf(node)) ? textContentOf(node) : "";
@@ -25,7 +25,7 @@ function textUnder(node) {
 
 const joinedText = (nodes) => collapse(Array.from(nodes, textUnder).join(" "));
 
-/** Whether a node that came or went is one that a person would miss: something to act on, or to look at. */
+/** Returns whether a node that came or went is one that a person would miss: something to act on, or to look at. */
 function isSomething(node) {
   if (!isElement(node) || NOT_SHOWN.has(tagOf(node)) || attr(node, "role") === "tooltip") return false;
   const telling = `${CONTROLS},img,svg,canvas,video,iframe,dialog`;
@@ -33,7 +33,7 @@ function isSomething(node) {
   return !isConnected(node) || boxesOf(node).length > 0;
 }
 
-/** Whether one record of a mutation observer (with old values) tells of a consequence of a press on `element`. */
+/** Returns whether one record of a mutation observer (with old values) tells of a consequence of a press on `element`. */
 function isConsequence({ type, target, oldValue, attributeName, addedNodes, removedNodes }, element) {
   const inside = Boolean(element) && flatContains(element, target);
   switch (type) {

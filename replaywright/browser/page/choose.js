@@ -7,13 +7,11 @@
  * that answers to the label is pressed, and in the end the control has to show it.
  */
 
-/** So many windows of a list that shows a part of its options are looked through. */
+/** Limit of windows in the search through a virtual list. */
 const WINDOW_LIMIT = 400;
-/** A list that draws nothing new this long after it was scrolled has nothing new to draw, or is waiting for it. */
+/** Wait for a list to draw new options after it was scrolled. */
 const DRAWN_MS = 120;
 const STOPPED_LIMIT = 3;
-
-const scrollTop = Object.getOwnPropertyDescriptor(Element.prototype, "scrollTop");
 
 /** One trusted input on one element of the page that is not the step's own. */
 class Part extends Attempt {
@@ -39,6 +37,10 @@ class Part extends Attempt {
   }
 }
 
+const clickAt = (point) => ({ input: "click", point });
+const keysFor = (keys) => () => ({ input: "press", keys });
+const typing = (text) => () => ({ input: "type", text });
+
 class Choosing {
   constructor(attempt, control) {
     this.attempt = attempt;
@@ -55,7 +57,7 @@ class Choosing {
     this.scan = null;
     this.typed = "";
     this.shownBefore = new Set();
-    /** Labels that the field showed before anything was done: lists leave out what is chosen. */
+    /** Labels that the field showed at first: lists leave out chosen options. */
     this.chips = null;
   }
 
@@ -64,7 +66,7 @@ class Choosing {
     this.part = null;
   }
 
-  /** Why the option cannot be chosen, known before anything is touched; null if it may be there. */
+  /** Reason why the option cannot be chosen, known before any input; null if it may be there. */
   obstacle(reading) {
     const { control } = this;
     const own = control instanceof HTMLInputElement && has(control, "list") ? suggestionsOf(control)
@@ -113,13 +115,13 @@ class Choosing {
     this.typed = "";
     // For the next one the list may have to be opened and filtered again.
     this.tried = new Set(["opened"]);
-    this.act(found.option, "click", (point) => ({ input: "click", point }), () => {
+    this.act(found.option, "click", clickAt, reading, () => {
       this.press = { label, wasSelected: isSelected(found.option) };
       then();
-    }, reading);
+    });
   }
 
-  /** A list of which several can be chosen: what is wanted on, what is not off. */
+  /** Brings a list of multiple choice to the wanted state. */
   toggle(options, reading) {
     const wanted = this.wanted.map((label) => ({ label, ...pick(options, label, reading) }));
     for (const { label, option } of wanted) {
@@ -142,13 +144,13 @@ class Choosing {
     });
   }
 
-  /** Whether the last press took away what was chosen before it. */
+  /** Returns whether the last press took away what was chosen before it. */
   pressedAlone(wanted) {
     const { already = [] } = this.press;
     return already.some((label) => wanted.some((each) => each.label === label && each.option && !isSelected(each.option)));
   }
 
-  /** The list is not open: press the control, then a key on it, then type. */
+  /** Opens the list: by a press on the control, then a key, then typing. */
   open(reading) {
     const { control } = this;
     if (isListbox(control)) return this.whenQuiet(() => this.attempt.block("no_such_option", "it is empty"));
@@ -157,20 +159,20 @@ class Choosing {
     if (!this.tried.has("click") && !expanded) {
       this.tried.add("click");
       this.shownBefore = new Set(shownLists(reading));
-      return this.act(control, "click", (point) => ({ input: "click", point }), () => {}, reading);
+      return this.act(control, "click", clickAt, reading);
     }
     this.whenQuiet(() => {
       if (this.options(this.attempt.newReading()).length) return this.look();
       if (!this.tried.has("key") && !expanded && takesKeys(control)) {
         this.tried.add("key");
-        return this.act(control, "focus", () => ({ input: "press", keys: "ArrowDown" }), () => {}, this.attempt.newReading());
+        return this.act(control, "focus", keysFor("ArrowDown"), this.attempt.newReading());
       }
       const label = this.wanted.find((each) => !this.chosen.has(each));
       this.search(label, "it did not open, or is empty");
     });
   }
 
-  /** The option is not among those drawn: type its label where that filters; say what there is otherwise. */
+  /** Types the label to filter the list, as the option is not drawn; otherwise reports what there is. */
   search(label, why) {
     const reading = this.attempt.newReading();
     const input = this.filterInput(reading);
@@ -179,12 +181,12 @@ class Choosing {
       this.typed = label;
       this.input = input;
       this.scan = null;
-      return this.act(input, "type", () => ({ input: "type", text: label }), () => {}, reading);
+      return this.act(input, "type", typing(label), reading);
     }
     this.attempt.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
   }
 
-  /** Where the label can be typed: the field that has the focus in the control or its list, or the control itself. */
+  /** Field to type the label in: the focused one in the control or its list, or the control itself. */
   filterInput(reading) {
     const takes = (element) => isEditable(element) && !isReadonly(element) && !SETTABLE_INPUTS.test(inputTypeOf(element));
     const active = deepActive();
@@ -194,23 +196,23 @@ class Choosing {
     if (takes(this.control)) return this.control;
     if (box.length === 1) return box[0];
     // A popup that brings its own field takes the focus into it.
-    return active && takes(active) && active !== this.focusBefore && !this.shownBefore.has(active) ? active : null;
+    return active && takes(active) && !this.shownBefore.has(active) ? active : null;
   }
 
   hasTaken() {
     return !this.input || !isConnected(this.input) || holdsText(this.input, this.typed, null);
   }
 
-  /** The browser's own suggestions cannot be pressed by a page: the value of the one meant is typed. */
+  /** Types the value of a datalist's option: the browser's own suggestions take no press. */
   enterSuggestion() {
     const { option, why } = pick(suggestionsOf(this.control), this.wanted[0], null);
     if (!option) return this.attempt.block("no_such_option", why);
     const text = optionValueOf(option);
     this.suggestion = text;
-    this.act(this.control, "type", () => ({ input: "type", text }), () => this.finish(), this.attempt.newReading());
+    this.act(this.control, "type", typing(text), this.attempt.newReading(), () => this.finish());
   }
 
-  /** All is chosen: close what is still open, and let the page show it. */
+  /** Closes what is still open after all is chosen. */
   finish() {
     const { attempt, control } = this;
     const reading = attempt.newReading();
@@ -220,9 +222,9 @@ class Choosing {
         this.tried.add("close");
         if (!this.options(attempt.newReading()).length || attr(control, "aria-expanded") !== "true") return this.finish();
         if (isEditable(control) || !takesKeys(control)) {
-          return this.act(control, "focus", () => ({ input: "press", keys: "Escape" }), () => {}, attempt.newReading());
+          return this.act(control, "focus", keysFor("Escape"), attempt.newReading());
         }
-        this.act(control, "click", (point) => ({ input: "click", point }), () => {}, attempt.newReading());
+        this.act(control, "click", clickAt, attempt.newReading());
       });
     }
     attempt.land();
@@ -230,8 +232,8 @@ class Choosing {
 
   // ---------------------------------------------------------------------------------------- one input each
 
-  /** Makes `element` ready, asks for the input, and goes on when it has arrived. */
-  act(element, need, input, then, reading) {
+  /** Prepares `element`, requests the input, and goes on when it has arrived. */
+  act(element, need, input, reading, then = () => {}) {
     this.part?.stop();
     this.waiting = true;
     const again = () => {
@@ -273,7 +275,7 @@ class Choosing {
     }
   }
 
-  /** Goes on when nothing has changed in the page for a while; every change calls `look` before. */
+  /** Goes on when the page has not changed for a while; every change calls `look` first. */
   whenQuiet(work) {
     const { attempt } = this;
     const left = attempt.settleMs - (performance.now() - attempt.lastChange);
@@ -316,13 +318,13 @@ class Choosing {
         return true;
       }
       this.scan = { label, scroller, over: false, returned: false, steps: 0, hits: new Map(), since: 0 };
-      scrollTop.set.call(scroller, 0);
+      setScrollTop(scroller, 0);
       this.drawn();
       return true;
     }
     if (scan.over) return this.takeFromScan(found, scroller);
     if (!this.isDrawn(options, scroller)) return true;
-    const top = scrollTop.get.call(scroller);
+    const top = scrollTopOf(scroller);
     const origin = rectOf(scroller).top - top;
     if (found.option) {
       const place = attr(found.option, "aria-posinset") || String(Math.round((rectOf(found.option).top - origin) / 4));
@@ -337,36 +339,36 @@ class Choosing {
       scan.over = true;
       return this.takeFromScan(found, scroller);
     }
-    scrollTop.set.call(scroller, top + Math.max(20, clientHeightOf(scroller) * 0.8));
+    setScrollTop(scroller, top + Math.max(20, clientHeightOf(scroller) * 0.8));
     this.drawn();
     return true;
   }
 
-  /** The list was looked through: go where the option was seen. */
+  /** Scrolls back to the option after the whole list was searched. */
   takeFromScan(found, scroller) {
     const { scan } = this;
     const [place] = scan.hits.values();
     if (place === undefined || found.option) {
       // The end brought more, as endless lists do: go on.
-      const more = scrollTop.get.call(scroller) + clientHeightOf(scroller) < scrollHeightOf(scroller) - 1;
+      const more = scrollTopOf(scroller) + clientHeightOf(scroller) < scrollHeightOf(scroller) - 1;
       if (!found.option && more) scan.over = false;
       if (!found.option && more) this.attempt.scheduleLook();
       return !found.option && more;
     }
     if (scan.returned) return false;
     scan.returned = true;
-    scrollTop.set.call(scroller, Math.max(0, place - clientHeightOf(scroller) / 2));
+    setScrollTop(scroller, Math.max(0, place - clientHeightOf(scroller) / 2));
     this.drawn();
     return true;
   }
 
-  /** The list was scrolled: it draws in a moment, and a change calls `look`; if none comes, this does. */
+  /** Looks again when the scrolled list has drawn; without any change, after a moment. */
   drawn() {
     this.scan.since = performance.now();
     this.attempt.later("drawn", DRAWN_MS, () => this.attempt.phase === "choosing" && this.look());
   }
 
-  /** Whether what is drawn fills the window of the list, or nothing more came for a while. */
+  /** Returns whether what is drawn fills the window of the list, or nothing more came for a while. */
   isDrawn(options, scroller) {
     if (performance.now() - this.scan.since >= DRAWN_MS) return true;
     const window = rectOf(scroller);
@@ -377,7 +379,7 @@ class Choosing {
 
   // ------------------------------------------------------------------------------------------- the outcome
 
-  /** Whether the control shows what was to be chosen. */
+  /** Returns whether the control shows what was to be chosen. */
   isDone(reading) {
     const { control, wanted } = this;
     if (this.confirmed) return true;

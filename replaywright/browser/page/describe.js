@@ -1,4 +1,4 @@
-/* Describing an element as a Target: everything that may find it again and tell it from its like. */
+/* Describing an element as a Target: all properties that may find it again and distinguish it. */
 
 const KEPT_ATTRIBUTES = new Set(["id", "class", "name", "type", "placeholder", "title", "alt", ...TEST_IDS]);
 /** aria-* that says what state the element is in, not which element it is. */
@@ -8,7 +8,7 @@ const STATE_ARIA = new Set(["aria-valuenow", "aria-valuetext", "aria-checked", "
 const ATTRIBUTE_LIMIT = 200;
 
 /**
- * Whether an identifier looks made by a program: it will be another one after the next build or visit.
+ * Returns whether an identifier looks made by a program: it will be another one after the next build or visit.
  * Digits in a row, letters and digits mixed, or the known prefixes of frameworks.
  */
 function looksGenerated(id) {
@@ -118,8 +118,8 @@ function stepOf(element, reading) {
 }
 
 /**
- * What `step` makes of an element and of its parent's value, kept among the facts of it and of all its ancestors under
- * `key`. No recursion: pages may nest thousands deep. `up` leads to the parent.
+ * Value of `step` for an element, computed from its parent's value and kept in the facts of all ancestors under `key`.
+ * No recursion: pages may nest thousands deep. `up` leads to the parent.
  */
 function descend(element, key, reading, up, step) {
   const known = reading.of(element)[key];
@@ -159,7 +159,7 @@ const xpathStep = (element, above, reading) =>
 
 const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\a ")}"`;
 
-/** How many elements of `root` have this attribute value; counted for a whole root at once, kept for the reading. */
+/** Returns whether one element of `root` has this attribute value; counts are kept for the reading. */
 function isUniqueIn(root, name, value, reading) {
   let byName = reading.unique.get(root);
   if (!byName) reading.unique.set(root, (byName = new Map()));
@@ -270,7 +270,7 @@ function likeness(element) {
   return `${tagOf(element)}.${end < 0 ? classes : classes.slice(0, end)}`;
 }
 
-/** Whether an element is one of several of its kind side by side: a table row, a list item, a card. */
+/** Returns whether an element is one of several of its kind side by side: a table row, a list item, a card. */
 function isRepeated(element, reading) {
   const tag = tagOf(element);
   const role = attr(element, "role");
@@ -293,7 +293,7 @@ function isRepeated(element, reading) {
   return like >= (tag === "article" ? 1 : 2) && cellsOf(element, reading).length >= 2;
 }
 
-/** Whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
+/** Returns whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
 function isDataRow(row) {
   for (const step of [previousElementOf, nextElementOf]) {
     for (let at = step(row); at; at = step(at)) if (tagOf(at) === "tr") return true;
@@ -366,7 +366,7 @@ function textEntry(node, reading) {
   return entry;
 }
 
-/** Where a text stands. The box of an element that holds nothing else does for it: measuring a range costs more. */
+/** Box of a text. The box of an element without other content serves: measuring a range costs more. */
 function boxOfText(node, reading) {
   const parent = parentNodeOf(node);
   const alone = isElement(parent) && !nextSiblingOf(node) && !previousSiblingOf(node);
@@ -435,7 +435,7 @@ function neighboursOf(element, reading) {
   return nearest(reading.box(element), texts);
 }
 
-/** Whether a text is short enough to name a field; a sentence that happens to stand near says something else. */
+/** Returns whether a text is short enough to name a field; a sentence that happens to stand near says something else. */
 function isLabel(text) {
   return text !== "" && text.length <= LABEL_LIMIT && !(SENTENCE_END.test(text) && text.split(" ").length > 3);
 }

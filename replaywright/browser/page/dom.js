@@ -10,6 +10,10 @@ const getterOf = (prototype, name) => {
   const get = propertyOf(prototype, name);
   return (self) => get.call(self);
 };
+const setterOf = (prototype, name) => {
+  const { set } = Object.getOwnPropertyDescriptor(prototype, name);
+  return (self, value) => set.call(self, value);
+};
 const methodOf = (prototype, name) => {
   const method = prototype[name];
   return (self, ...rest) => method.apply(self, rest);
@@ -146,7 +150,7 @@ function foreignChildren(element) {
   return assigned.length ? assigned : null;
 }
 
-/** Whether `holds` is true of a child in the flat tree; asks them in order and stops at the first. */
+/** Returns whether `holds` is true of a child in the flat tree; asks them in order and stops at the first. */
 function someFlatChild(element, holds) {
   const foreign = foreignChildren(element);
   if (foreign) return Array.prototype.some.call(foreign, (child) => holds(child));
@@ -169,7 +173,7 @@ function flatEnd(element, direction) {
   return direction > 0 ? firstChildOf(element) : lastChildOf(element);
 }
 
-/** Whether `node` is `ancestor` or inside it, shadow roots and slots included. */
+/** Returns whether `node` is `ancestor` or inside it, shadow roots and slots included. */
 function flatContains(ancestor, node) {
   for (let at = node; at; at = flatParent(at)) if (at === ancestor) return true;
   // A slotted node is inside its slot in the flat tree, and inside its parent in the DOM: both count.
@@ -190,7 +194,7 @@ function allRoots(limit = 100000) {
   return roots;
 }
 
-/** What the pointer would hit, looking into open shadow roots. */
+/** The element that the pointer would hit, looking into open shadow roots. */
 function deepFromPoint(x, y) {
   let hit = documentFromPoint(document, x, y);
   while (hit) {
@@ -274,7 +278,7 @@ const optionDisabledOf = getterOf(HTMLOptionElement.prototype, "disabled");
 const optionLabelOf = getterOf(HTMLOptionElement.prototype, "label");
 const optionValueOf = getterOf(HTMLOptionElement.prototype, "value");
 
-/** Whether the element is the root of an editable region (not merely inside one). */
+/** Returns whether the element is the root of an editable region (not merely inside one). */
 function isEditingHost(element) {
   const value = getAttribute.call(element, "contenteditable");
   if (value === null) return element === bodyOf(document) && designModeOf(document) === "on";

@@ -26,12 +26,12 @@ class Drag {
     this.destination = null;
     this.start = null;
     this.pointer = null;
-    /** Where a release was found to be one on the destination, before the pointer went there. */
+    /** Point where a release is one on the destination, found before the pointer goes there. */
     this.target = null;
-    /** The browser's own drag and drop took over: no pointer events come any more. */
+    /** True after a native drag has begun: no pointer events follow. */
     this.native = false;
     this.rearranged = false;
-    /** Of the list that both are in: where the dragged element is to get to. */
+    /** Order of the list that contains both ends. */
     this.order = null;
     this.added = new WeakSet();
     /** Boxes of what was under the pointer, and where the pointer was then. */
@@ -39,7 +39,7 @@ class Drag {
     this.followers = new WeakSet();
   }
 
-  /** Why it cannot be dropped, as the arguments of `block`; null when the destination is known. */
+  /** Reason why it cannot be dropped, as arguments of `block`; null when the destination is known. */
   findDestination(source, reading) {
     this.source = source;
     if (!this.drop.query || (this.destination && isConnected(this.destination))) return null;
@@ -60,13 +60,11 @@ class Drag {
   /** Both ends in the window if that can be had; the source in any case. */
   bringIntoView() {
     if (!this.destination || (visiblePart(this.destination)?.share ?? 0) >= 0.5) return;
-    const scroll = (element, block) =>
-      Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
-    scroll(this.destination, "nearest");
-    if ((visiblePart(this.source)?.share ?? 0) < 0.5) scroll(this.source, "center");
+    scrollIntoView(this.destination, "nearest");
+    if ((visiblePart(this.source)?.share ?? 0) < 0.5) scrollIntoView(this.source, "center");
   }
 
-  /** Where to release, null where that is out of sight; or why not at all, as the arguments of `block`. */
+  /** Point of the release, null if out of sight; or the reason against it, as arguments of `block`. */
   aimed() {
     if (!this.drop.query) {
       const point = { x: this.start.x + this.drop.by.x, y: this.start.y + this.drop.by.y };
@@ -78,21 +76,15 @@ class Drag {
       const point = placeIn(destination, this.drop.position);
       return point ? { point } : { why: ["to_position_outside", sizeOf(destination)] };
     }
-    const clip = clipOf(destination);
     let middle = null;
-    for (const box of boxesOf(destination)) {
-      const part = clipped(box, clip);
-      if (!part) continue;
-      for (const [across, down] of SPOTS) {
-        const point = { x: part.left + (part.right - part.left) * across, y: part.top + (part.bottom - part.top) * down };
-        middle ??= point;
-        if (this.isOver(point)) return { point };
-      }
+    for (const { x, y } of spotsOf(destination)) {
+      middle ??= { x, y };
+      if (this.isOver({ x, y })) return { point: { x, y } };
     }
     return { point: middle };
   }
 
-  /** Whether what a release at this point meets is the destination, or what took its place. */
+  /** Returns whether what a release at this point meets is the destination, or what took its place. */
   isOver({ x, y }, isThere = false) {
     if (!this.destination) return !this.drop.query;
     const state = isThere ? this.state() : null;
@@ -109,7 +101,7 @@ class Drag {
     return false;
   }
 
-  /** Whether the list of both has made room, and where; null when it is not known to do so. */
+  /** Returns whether the list of both has made room, and where; null when it is not known to do so. */
   state() {
     return this.order?.state((element) => this.isFollower(element)) ?? null;
   }
@@ -164,7 +156,7 @@ class Drag {
     const isGone = Boolean(this.destination && !isConnected(this.destination));
     let { point } = isGone ? { point: null } : this.aimed();
     if (!point && !isGone) {
-      Element.prototype.scrollIntoView.call(this.destination, { block: "nearest", inline: "nearest", behavior: "instant" });
+      scrollIntoView(this.destination, "nearest");
       await framesDrawn();
       ({ point } = this.aimed());
     }
@@ -178,7 +170,7 @@ class Drag {
     return isNear(pointer, target) || Boolean(this.state()?.isPlaced && isWithin(pointer, rectOf(this.order.list)));
   }
 
-  /** Where the pointer goes on to for the list to make room at the right place; null when there is nothing to do. */
+  /** Next point that makes the list open the gap at the right place; null when there is nothing to do. */
   nextInOrder() {
     const { order, pointer, target } = this;
     if (!order || !pointer || !target) return null;
@@ -187,7 +179,7 @@ class Drag {
     return isNear(pointer, target) && this.isOver(pointer, true) ? order.trial() : null;
   }
 
-  /** What moved as the pointer did, in one direction at least (a list may let its items go up and down only). */
+  /** Notes elements that move with the pointer, in one direction at least (a list may fix the other). */
   lookForFollowers() {
     const { pointer } = this;
     if (!pointer) return;

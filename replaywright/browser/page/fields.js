@@ -1,10 +1,10 @@
-/* Fields and lists: which control an instruction means, what it takes, and whether it holds what was wanted. */
+/* Fields and lists: the control that an element stands for, its accepted values, and its state. */
 
 const TEXT_INPUTS = /^(?:text|search|email|url|tel|password|number)$/;
-/** So many steps a native slider is moved by its keys. */
+/** Limit of steps by which a native slider is moved with its keys. */
 const MOST_STEPS = 500;
 const SETTABLE_INPUTS = /^(?:date|time|datetime-local|month|week|color|range)$/;
-/** What a field of a type takes; anything else the browser refuses without a word. */
+/** Example values by type; the browser silently refuses any other form. */
 const VALUE_FORMS = { date: "2026-11-21", time: "14:30", "datetime-local": "2026-11-21T14:30", month: "2026-11",
   week: "2026-W47", color: "#1a2b3c" };
 const TEXT_NEEDS = new Set(["fill", "type", "paste"]);
@@ -13,10 +13,9 @@ const TICKED = "input[type=checkbox],input[type=radio],[role=checkbox],[role=rad
 const CHOSEN_FROM = "select,[role=combobox],[role=listbox],[aria-haspopup=listbox],input[list]";
 const INSIDE_LIMIT = 5000;
 
-const indeterminateOf = getterOf(HTMLInputElement.prototype, "indeterminate");
 const takesSeveral = getterOf(HTMLSelectElement.prototype, "multiple");
-const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
-const setOptionSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
+const setInputValue = setterOf(HTMLInputElement.prototype, "value");
+const setOptionSelected = setterOf(HTMLOptionElement.prototype, "selected");
 const focusElement = (element) => {
   const prototype = element instanceof SVGElement ? SVGElement.prototype : HTMLElement.prototype;
   prototype.focus.call(element, { preventScroll: true });
@@ -58,7 +57,7 @@ function controlFor(element, need, reading) {
 
 const isExpandable = (element) => expandedOf(element) !== null;
 
-/** What has the focus when a part of an editor is written to: the editor, if the part is all that is in it. */
+/** The element to edit for a part of an editor: the editor, if the part is all of its content. */
 function editedWith(element, reading) {
   let host = element;
   for (let at = flatParent(host); at && isElement(at) && tagOf(at) !== "html" && isEditor(host) && isEditor(at); at = flatParent(at)) {
@@ -67,7 +66,7 @@ function editedWith(element, reading) {
   return host === element || plainLines(readText(host, reading)) !== plainLines(readText(element, reading)) ? element : host;
 }
 
-/** The only element of the page that is what another was that is gone: same tag, role, name, attributes, and row. */
+/** The only element with tag, role, name, attributes and row of one that is gone, or null. */
 function successorOf(element, identity, row, reading) {
   const tag = tagOf(element);
   const alike = reading.roots.flatMap((root) => Array.from(queryAll(root, tag)))
@@ -90,7 +89,7 @@ const isEditor = (element) => !inputTypeOf(element) && !(element instanceof HTML
 const isReadonly = (element) =>
   attr(element, "aria-readonly").toLowerCase() === "true" || matches(element, "input[readonly],textarea[readonly]");
 
-/** Why the control cannot take what the spec wants, as the arguments of `block`, or null. */
+/** Reason why the control cannot take the wanted value, as arguments of `block`, or null. */
 function obstacleTo(control, { need, text, wanted }) {
   const type = inputTypeOf(control);
   if (need === "check") return wanted === false && type === "radio" ? ["radio"] : null;
@@ -143,13 +142,13 @@ const isNumberPart = (element) =>
 
 const isRange = (element) => inputTypeOf(element) === "range";
 
-/** What keys and pointer move: a native slider, or a slider or spin button made of other elements that is no field. */
+/** Returns whether keys or pointer set it: a native slider, or an ARIA slider or spin button that is no field. */
 const isSlider = (element) => isRange(element) ||
   (/^(?:slider|spinbutton)$/i.test(attr(element, "role").trim()) && has(element, "aria-valuenow") && !isEditable(element));
 
 const numberIn = (element, name) => (attr(element, name).trim() === "" ? null : Number(attr(element, name)));
 
-/** What is known of a slider, for the hand that moves it; null for anything else. */
+/** State of a slider; null for any other element. */
 function sliderState(element) {
   if (!isSlider(element)) return null;
   if (isRange(element)) return { ...scaleOf(element), vertical: false, focused: deepActive() === element };
@@ -166,7 +165,7 @@ const scaleOf = (range) =>
   ({ now: Number(inputValueOf(range)), min: numberIn(range, "min") ?? 0, max: numberIn(range, "max") ?? 100 });
 
 /**
- * Whether a native slider is moved there by its keys, as a person would: pages may take its value only when a key or the
+ * Returns whether a native slider is moved there by its keys, as a person would: pages may take its value only when a key or the
  * pointer is let go. A value between its steps, or many presses away, is set.
  */
 function isMovedByKeys(element, text) {
@@ -186,7 +185,7 @@ function obstacleToSliding(element, text) {
   return isReadonly(element) ? ["readonly"] : null;
 }
 
-/** Whether an input of this type takes the value as it is; tried on a copy that the page never sees. */
+/** Returns whether an input of this type takes the value as it is; tried on a copy that the page never sees. */
 function acceptsValue(element, text) {
   const copy = Document.prototype.createElement.call(document, "input");
   for (const name of ["type", "min", "max", "step"]) if (has(element, name)) copy.setAttribute(name, attr(element, name));
@@ -195,7 +194,7 @@ function acceptsValue(element, text) {
   return holdsText(copy, text, null) && !rangeUnderflow && !rangeOverflow && !stepMismatch;
 }
 
-/** What a field takes that takes no text, in words. */
+/** Description of the values that a field without text takes. */
 function valueFormOf(element) {
   const type = inputTypeOf(element);
   const limits = ["min", "max", "step"].filter((name) => attr(element, name)).map((name) => `${name} ${attr(element, name)}`);
@@ -215,9 +214,9 @@ function isDisabled(element) {
   return false;
 }
 
-/** Neither on nor off. */
+/** Returns whether it is neither on nor off. */
 const isMixed = (element) =>
-  inputTypeOf(element) === "checkbox" ? indeterminateOf(element)
+  inputTypeOf(element) === "checkbox" ? inputIndeterminateOf(element)
     : attr(element, "aria-checked") === "mixed" || attr(element, "aria-pressed") === "mixed";
 
 // ------------------------------------------------------------------------------------------ native lists
@@ -265,7 +264,7 @@ function optionsFor(select, wanted) {
   return { options };
 }
 
-/** Whether exactly the wanted options of a <select> are chosen. */
+/** Returns whether exactly the wanted options of a <select> are chosen. */
 function holdsOptions(select, wanted) {
   const { options } = optionsFor(select, wanted);
   return Boolean(options) && Array.from(optionsOf(select)).every((option) => optionSelectedOf(option) === options.includes(option));
@@ -278,7 +277,7 @@ function holdsChosen(control, wanted, reading) {
 
 // --------------------------------------------------------------------------------------- state and change
 
-/** What a control holds, as Python is told. */
+/** State of a control for Python. */
 function stateOf(element, reading) {
   return {
     checked: isMixed(element) ? null : checkedOf(element),
@@ -291,7 +290,7 @@ function stateOf(element, reading) {
   };
 }
 
-/** Whether the control is as it is wanted before anything is done. */
+/** Returns whether the control is as it is wanted before anything is done. */
 function isAsWanted(control, spec, reading) {
   const { need, wanted, text, always } = spec;
   if (always) return false;
@@ -313,15 +312,15 @@ function setOptions(select, options) {
   focusElement(select);
   for (const option of optionsOf(select)) {
     const chosen = options.includes(option);
-    if (optionSelectedOf(option) !== chosen) setOptionSelected.call(option, chosen);
+    if (optionSelectedOf(option) !== chosen) setOptionSelected(option, chosen);
   }
   announceChange(select);
 }
 
-/** Gives an input that takes no text its value. */
+/** Sets the value of an input that takes no text. */
 function setValue(input, value) {
   focusElement(input);
-  setInputValue.call(input, value);
+  setInputValue(input, value);
   announceChange(input);
 }
 

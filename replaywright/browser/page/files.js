@@ -11,7 +11,7 @@ const fileNameOf = getterOf(File.prototype, "name");
 const fileSizeOf = getterOf(Blob.prototype, "size");
 const transferredFilesOf = getterOf(DataTransfer.prototype, "files");
 
-/** What is smaller stands for a field that is not to be seen. */
+/** A smaller element stands for a hidden field. */
 const DROP_ZONE_PX = 16;
 
 const isFileField = (element) => inputTypeOf(element) === "file";
@@ -28,7 +28,7 @@ function fileFieldFor(element) {
   return inside.length === 1 ? inside[0] : null;
 }
 
-/** What of an element files are dropped on: where its only file field is drawn, or the box around that; else all of it. */
+/** Drop zone of an element: its only drawn file field, or the box around it; else the whole element. */
 function dropZoneOf(element) {
   const inside = innerElements(element, isFileField);
   if (inside.length !== 1) return element;
@@ -38,14 +38,14 @@ function dropZoneOf(element) {
   return zone;
 }
 
-/** Why a field cannot take so many files, as the arguments of `block`; null when it can. */
+/** Reason why a field cannot take `count` files, as arguments of `block`; null when it can. */
 function obstacleToFiles(field, count) {
   if (takesFolders(field)) return ["takes_folders"];
   if (isDisabled(field)) return ["disabled"];
   return count > 1 && !multipleOf(field) ? ["takes_one_file", String(count)] : null;
 }
 
-/** A declared element that is not to be seen: file fields are hidden behind what is drawn in their place. */
+/** Hidden file fields that match a query: pages draw other elements in their place. */
 function hiddenFileFields(query, reading) {
   return startingFrom(query, reading).filter((element) => isFileField(element) && answersTo(element, query, reading));
 }

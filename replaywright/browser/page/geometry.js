@@ -1,5 +1,5 @@
 /*
- * Where an element can be pressed: what is to be seen of it, what lies over it, and whether it moves.
+ * Geometry of a press: visible parts of an element, covers over it, and movement.
  *
  * All points are in CSS pixels of this frame's viewport.
  */
@@ -48,59 +48,58 @@ function boxesOf(element) {
   return boxes;
 }
 
-/** Centre of the visible part, and which share of the element can be seen; null when nothing can. */
-function visiblePart(element) {
+/** The visible parts of an element's boxes. */
+function visibleParts(element) {
   const clip = clipOf(element);
-  let all = 0, seen = 0, first = null;
-  for (const box of boxesOf(element)) {
-    // Of what is larger than the window, a window full is all that can be wanted.
-    all += Math.min(box.width, innerWidth) * Math.min(box.height, innerHeight);
-    const part = clipped(box, clip);
-    if (!part) continue;
-    seen += (part.right - part.left) * (part.bottom - part.top);
-    first ??= part;
-  }
+  return boxesOf(element).map((box) => clipped(box, clip)).filter(Boolean);
+}
+
+/** Centre of the first visible part, and the visible share of the element; null when nothing is visible. */
+function visiblePart(element) {
+  // Of an element larger than the window, at most a window full can be visible.
+  const area = ({ width, height }) => Math.min(width, innerWidth) * Math.min(height, innerHeight);
+  const all = boxesOf(element).reduce((sum, box) => sum + area(box), 0);
+  const parts = visibleParts(element);
+  const seen = parts.reduce((sum, part) => sum + (part.right - part.left) * (part.bottom - part.top), 0);
+  const [first] = parts;
   return first ? { x: (first.left + first.right) / 2, y: (first.top + first.bottom) / 2, share: seen / all } : null;
 }
 
-/** What is to be seen of an element, as one box, and how far its document is scrolled; null when nothing can. */
+/** The box around all visible parts of an element, with the scroll position; null when nothing is visible. */
 function shownBoxOf(element) {
-  const clip = clipOf(element);
-  let around = null;
-  for (const box of boxesOf(element)) {
-    const part = clipped(box, clip);
-    if (!part) continue;
-    around = !around ? part : {
-      left: Math.min(around.left, part.left), right: Math.max(around.right, part.right),
-      top: Math.min(around.top, part.top), bottom: Math.max(around.bottom, part.bottom),
-    };
-  }
-  return around && { ...around, scrollX, scrollY };
+  const parts = visibleParts(element);
+  const side = (name, choose) => choose(...parts.map((part) => part[name]));
+  return parts.length ? { left: side("left", Math.min), right: side("right", Math.max), top: side("top", Math.min),
+    bottom: side("bottom", Math.max), scrollX, scrollY } : null;
 }
 
-/** Where in a box to try: its centre first. */
+function scrollIntoView(element, block, inline = "nearest") {
+  Element.prototype.scrollIntoView.call(element, { block, inline, behavior: "instant" });
+}
+
+/** Points of a box to try, as shares of its size: the centre first. */
 const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.5], [0.9, 0.5]];
 const INTERACTIVE = "a[href],button,input,select,textarea,summary,[role=button],[role=link],[role=checkbox]," +
   "[role=menuitem],[role=tab],[role=switch],[onclick]";
 
+/** Yields points to try in the visible parts of an element, each with its part. */
+function* spotsOf(element) {
+  for (const part of visibleParts(element)) {
+    for (const [across, down] of SPOTS) {
+      yield { part, x: part.left + (part.right - part.left) * across, y: part.top + (part.bottom - part.top) * down };
+    }
+  }
+}
+
 /** A point of `place` where a press reaches `element`; else what is in the way at the centre. */
 function clickablePoint(place, element) {
-  const clip = clipOf(place);
   let cover = null, nested = null;
-  for (const box of boxesOf(place)) {
-    const part = clipped(box, clip);
-    if (!part) continue;
-    for (const [across, down] of SPOTS) {
-      const point = { x: part.left + (part.right - part.left) * across, y: part.top + (part.bottom - part.top) * down };
-      const hit = deepFromPoint(point.x, point.y);
-      if (!hit) continue;
-      if (!reaches(hit, element)) {
-        cover ??= hit;
-        continue;
-      }
-      if (!hitsInner(hit, element)) return { point };
-      nested ??= point;
-    }
+  for (const { x, y } of spotsOf(place)) {
+    const hit = deepFromPoint(x, y);
+    if (!hit) continue;
+    if (!reaches(hit, element)) cover ??= hit;
+    else if (hitsInner(hit, element)) nested ??= { x, y };
+    else return { point: { x, y } };
   }
   return { point: nested, cover };
 }
@@ -109,14 +108,14 @@ function reaches(hit, element) {
   return flatContains(element, hit) || labelsOf(element).some((label) => flatContains(label, hit));
 }
 
-/** Whether a press there would work another control that lies inside the element. */
+/** Returns whether a press there would work another control that lies inside the element. */
 function hitsInner(hit, element) {
   const label = labelsOf(element);
   for (let at = hit; at && at !== element && !label.includes(at); at = flatParent(at)) if (matches(at, INTERACTIVE)) return true;
   return false;
 }
 
-/** What covers this frame at a point of it, in the documents around it; null if nothing, or if they cannot be seen. */
+/** Element of an outer document that covers this frame at a point; null if none, or not accessible. */
 function outerCover(point) {
   let { x, y } = point;
   try {
@@ -142,7 +141,7 @@ function outerCover(point) {
   return null;
 }
 
-/** Whether a frame is turned, scaled or zoomed: then its own pixels are not those of the document around it. */
+/** Returns whether a frame is turned, scaled or zoomed: then its own pixels are not those of the document around it. */
 function isDrawnOtherwise(frame, view) {
   if ((frame.currentCSSZoom ?? 1) !== 1) return true;
   for (let around = frame; around && isElement(around); around = flatParent(around)) {
@@ -152,7 +151,7 @@ function isDrawnOtherwise(frame, view) {
   return false;
 }
 
-/** What an animation may change without moving anything. */
+/** Properties that an animation may change without moving anything. */
 const RESTING = new Set(["offset", "computedOffset", "easing", "composite", "opacity", "color", "backgroundColor",
   "backgroundPosition", "backgroundPositionX", "backgroundPositionY", "boxShadow", "borderColor", "borderTopColor",
   "borderRightColor", "borderBottomColor", "borderLeftColor", "outlineColor", "textDecorationColor", "fill", "stroke",
@@ -165,7 +164,7 @@ function moves(animation, element) {
   return animation.effect.getKeyframes().some((frame) => Object.keys(frame).some((name) => !RESTING.has(name)));
 }
 
-/** Whether an animation or transition that may move the element is running on it or around it. */
+/** Returns whether an animation or transition that may move the element is running on it or around it. */
 function movingAnimations(element) {
   const running = [...Document.prototype.getAnimations.call(document)];
   for (let root = getRoot(element); isShadowRoot(root); root = getRoot(hostOf(root))) {

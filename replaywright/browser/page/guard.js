@@ -9,7 +9,7 @@
 
 /** Input comes right after `ready`; a guard that waits longer would swallow what a person does. */
 const GUARD_LIFE_MS = 30000;
-/** After it landed, a second press of the same gesture (a double click) is still guarded. */
+/** A second press of the same gesture (double click) is guarded for so long after the first. */
 const GUARD_AFTER_LANDING_MS = 1000;
 /** The next key or press of an input of many may take this long. */
 const GUARD_BETWEEN_MS = 3000;
@@ -20,11 +20,11 @@ class Guard {
   constructor(attempt) {
     this.attempt = attempt;
     this.armed = false;
-    /** What input has to arrive at; null for whatever has the focus. */
+    /** Element that the input has to reach; null for the focused one. */
     this.receiver = null;
     this.point = null;
     this.pressed = false;
-    /** Input was stopped: what is still on its way is stopped as well. */
+    /** True after input was stopped: the rest of it is stopped as well. */
     this.refused = false;
     /** Something changed in the element since it was ready. */
     this.touched = false;
@@ -56,7 +56,7 @@ class Guard {
     if (element && !this.touched) this.touched = records.some(({ target }) => flatContains(element, target));
   }
 
-  /** A page that draws the element anew while the input is on its way: what took its place takes the input. */
+  /** Follows a page that replaces the element while the input is on its way. */
   followRedrawn() {
     const { attempt, receiver } = this;
     if (!receiver || isConnected(receiver)) return;
@@ -65,7 +65,7 @@ class Guard {
     this.receiver = isElement ? attempt.element : attempt.control;
   }
 
-  /** Whether input that takes this path arrives at the element, or at what stands for it. */
+  /** Returns whether input that takes this path arrives at the element, or at what stands for it. */
   accepts(path) {
     const { receiver } = this;
     if (!receiver || path.includes(receiver)) return true;
@@ -75,7 +75,7 @@ class Guard {
     return Boolean(control && path.includes(control));
   }
 
-  /** Whether the element still says what it said when it was ready; asked once, before the page sees the input. */
+  /** Returns whether the element still says what it said when it was ready; asked once, before the page sees the input. */
   isSame() {
     const { attempt } = this;
     if (this.refused) return false;
@@ -85,7 +85,7 @@ class Guard {
     return (!this.touched && attempt.row === null) || attempt.saysTheSame(new Reading());
   }
 
-  /** One trusted input event, before anything in the page sees it. */
+  /** Handles one trusted input event before any listener of the page. */
   onInput(event) {
     const { attempt } = this;
     if (!this.armed) return;
@@ -251,7 +251,7 @@ const SWALLOWED = {
   keys: new Set(["keydown", "keypress", "keyup", "beforeinput"]),
 };
 
-/** Whether this event belongs to a gesture that is being swallowed. */
+/** Returns whether this event belongs to a gesture that is being swallowed. */
 function isSwallowed(event) {
   if (!swallowing || !SWALLOWED[swallowing.kind].has(event.type)) return false;
   if (swallowing.released && /^(?:pointerdown|touchstart|keydown)$/.test(event.type)) {

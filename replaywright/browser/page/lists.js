@@ -24,7 +24,7 @@ const suggestionsOf = (input) => {
   return list instanceof HTMLDataListElement ? Array.from(queryAll(list, "option")) : [];
 };
 
-/** Whether several can be chosen: the list says so, its options have boxes to tick, or several are chosen. */
+/** Returns whether several can be chosen: the list says so, its options have boxes to tick, or several are chosen. */
 function isMultiple(options, control) {
   const said = [options[0], control].map((element) => closest(element, "[aria-multiselectable]")).filter(Boolean);
   if (said.some((element) => attr(element, "aria-multiselectable") === "true")) return true;
@@ -82,7 +82,7 @@ function pick(options, label, reading) {
   });
 }
 
-/** What scrolls the options; null when nothing does. */
+/** Scrolling container of the options, or null. */
 function scrollerOf(element, stop) {
   for (let at = element; at; at = flatParent(at)) {
     const scrolls = /^(?:auto|scroll|overlay)$/.test(getComputedStyle(at).overflowY);
@@ -92,7 +92,7 @@ function scrollerOf(element, stop) {
   return null;
 }
 
-/** Whether the list draws only some of its options. */
+/** Returns whether the list draws only some of its options. */
 function isWindowed(options, scroller) {
   const size = Number(attr(options[0], "aria-setsize"));
   if (size > options.length) return true;
@@ -101,7 +101,7 @@ function isWindowed(options, scroller) {
   return scrollHeightOf(scroller) > extent + 4 * (rects[0].height || 20);
 }
 
-/** Whether the list, or the control as it reads, says before any input that exactly this is chosen. */
+/** Returns whether the list, or the control as it reads, says before any input that exactly this is chosen. */
 function isChosenAlready(control, wanted, reading) {
   if (isListbox(control)) {
     const options = optionsIn(control, reading);
@@ -115,7 +115,7 @@ function isChosenAlready(control, wanted, reading) {
 
 const LETTER = /[\p{L}\p{N}]/u;
 
-/** Whether a text has the label in it as words of its own. */
+/** Returns whether a text has the label in it as words of its own. */
 function says(text, label) {
   const words = normalise(label), line = normalise(text);
   if (!words) return !line;
@@ -126,14 +126,14 @@ function says(text, label) {
   return false;
 }
 
-/** Whether the label stands beside the text field of the control, as what was chosen of several does. */
+/** Returns whether the label stands beside the text field of the control, as what was chosen of several does. */
 function isChipOf(control, label, reading) {
   const fields = isEditable(control) ? [control] : innerElements(control, isEditable);
   if (!fields.length || fields.some((field) => normalise(valueOf(field, reading)) === normalise(label))) return false;
   return isShownAt(control, label, reading);
 }
 
-/** Whether the control shows the label: in its field, its text, or the box that it stands in with nothing else. */
+/** Returns whether the control shows the label: in its field, its text, or the box that it stands in with nothing else. */
 function isShownAt(control, label, reading) {
   const fields = isEditable(control) ? [control] : innerElements(control, isEditable);
   if (fields.some((field) => normalise(valueOf(field, reading)) === normalise(label))) return true;

@@ -1,4 +1,4 @@
-/* Finding what a recording describes: every tier runs, the candidates are the union, and nothing is "the first". */
+/* Finding the recorded element: the candidates are the union of all tiers; the first match has no preference. */
 
 const CANDIDATE_LIMIT = 20;
 
@@ -147,7 +147,7 @@ function namedAlike({ role, name, tag }, reading) {
   );
 }
 
-/** Whether an element has the label by which a nameless one is called; without a label nothing is said of it. */
+/** Returns whether an element has the label by which a nameless one is called; without a label nothing is said of it. */
 const isLabelled = ({ role, name, label }, element, reading) =>
   Boolean(name) || !label || normalise(labelOf(element, role ?? "", reading)) === normalise(label);
 
@@ -180,13 +180,13 @@ function locate(target, reading) {
   return { candidates, total, namesakes: countCalled(target, named, reading) };
 }
 
-/** How many of these elements of one role and name are called as this one is: without a name, by the label. */
+/** Number of these elements of one role and name with the same name; without a name, with the same label. */
 const countCalled = (called, named, reading) => named.filter((element) => isLabelled(called, element, reading)).length;
 
-/** How many elements of the page are called as a described one is, itself included. */
+/** Number of elements of the page with a described element's name, itself included. */
 const namesakesOf = (described, reading) => countCalled(described, namedAlike(described, reading), reading);
 
-/** Whether role and name, or else the label, confirm a candidate, as far as the page can tell (Python decides). */
+/** Returns whether role and name, or else the label, confirm a candidate, as far as the page can tell (Python decides). */
 function agreesWith(target, element, reading) {
   const { role, name } = identityOf(element, reading);
   const sameName = normalise(name) === normalise(target.name ?? "");
@@ -214,8 +214,8 @@ const sameTexts = (left, right) =>
   left.length === right.length && left.every((text, index) => normalise(text) === normalise(right[index]));
 
 /**
- * What one look says of a target: the candidates of the tiers, how many there are, how many elements have its role
- * and name, and the certain one or null.
+ * Result of one look for a target: candidates of all tiers, their total, the number of elements with its role and name,
+ * and the certain one or null.
  */
 function lookUp(target, reading) {
   const { candidates, total, namesakes } = locate(target, reading);
@@ -223,7 +223,7 @@ function lookUp(target, reading) {
 }
 
 /**
- * What `begin` would be told of many targets at once, for measuring the tiers: each element is described once.
+ * Looks for many targets at once, for measuring the tiers: each element is described once.
  *
  * @returns {{looks: {candidates: {element: number, tier: string}[], total: number, namesakes: number,
  *   certain: number}[], targets: Object[]}} candidates by their place in `targets`; `certain` by its place in

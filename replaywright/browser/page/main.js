@@ -1,4 +1,4 @@
-/* What Python calls, and what it is told. */
+/* The agent's interface: functions that Python calls, and messages to Python. */
 
 const BINDING = "__replaywright";
 const unsent = [];
@@ -48,12 +48,14 @@ const api = {
     return attempt?.spec.attempt === number ? attempt.aim() : null;
   },
   carry,
+  /** Scrolls the page, or the largest area in it, to an end. */
+  scrollPage: (end) => void scrollToEnd(wholePage(), end),
   origins: originsHere,
   enter(number, text, origins) {
     return attempt?.spec.attempt === number ? attempt.enter(text, origins) : "gone";
   },
   enterHere,
-  /** Whether the focus is in this document, and not in a frame of it. */
+  /** Returns whether the focus is in this document, and not in a frame of it. */
   hasFocus: hasFocusHere,
   watch(number, probes) {
     begin({ attempt: number, need: "none", probes });
@@ -62,7 +64,7 @@ const api = {
     attempt?.stop();
     attempt = null;
   },
-  /** Answers at once, and leaves an attempt that is under way alone. */
+  /** Answers at once; an attempt in progress is not affected. */
   probe: (probes) => answer(probes, new Reading(), { nearest: false }),
   snapshot: takeSnapshot,
   outline,
@@ -72,9 +74,9 @@ const api = {
     const element = attempt?.spec.attempt === number ? attempt.element : null;
     return extractFields(element && isConnected(element) ? element : null, fields, new Reading());
   },
-  /** For benchmarks: what the tiers lead to, without an attempt. */
+  /** For benchmarks: candidates of all tiers, without an attempt. */
   lookUpAll,
-  /** For tests and for the recorder: what would be recorded of an element. */
+  /** For tests and the recorder: description of an element. */
   describe: (element) => describe(element),
   normalise,
   contains,

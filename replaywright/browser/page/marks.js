@@ -1,4 +1,4 @@
-/* Where the elements of a snapshot are drawn, for a picture that has a mark on each of them. */
+/* Positions of a snapshot's elements, for a picture with a mark on each. */
 
 /** Elements of the last snapshot that was taken to be pictured, by the ids that it gave them. */
 let pictured = new Map();
@@ -9,8 +9,8 @@ function keepPictured(picked) {
 }
 
 /**
- * Of these elements, those that are to be seen: `{id, left, top, right, bottom, x, y}`, the part of the element that is in
- * the window and a point of it where nothing lies over it, in CSS pixels of this frame's viewport.
+ * The visible ones of these elements as `{id, left, top, right, bottom, x, y}`: the part in the window and an uncovered
+ * point of it, in CSS pixels of this frame's viewport.
  */
 function picturedAt(ids) {
   const found = [];
@@ -23,16 +23,10 @@ function picturedAt(ids) {
 }
 
 function drawnPart(element) {
-  const clip = clipOf(element);
-  for (const box of boxesOf(element)) {
-    const part = clipped(box, clip);
-    if (!part) continue;
-    for (const [across, down] of SPOTS) {
-      const x = part.left + (part.right - part.left) * across, y = part.top + (part.bottom - part.top) * down;
-      const hit = deepFromPoint(x, y);
-      // What the pointer passes through, such as a disabled button, is drawn all the same.
-      if (hit && (reaches(hit, element) || flatContains(hit, element))) return { ...part, x, y };
-    }
+  for (const { part, x, y } of spotsOf(element)) {
+    const hit = deepFromPoint(x, y);
+    // Elements that the pointer passes through, such as disabled buttons, are drawn all the same.
+    if (hit && (reaches(hit, element) || flatContains(hit, element))) return { ...part, x, y };
   }
   return null;
 }

@@ -14,7 +14,7 @@ function isInGrid(element, reading) {
   return false;
 }
 
-/** What is no part of what an item or a cell is called, as it has parts of its own: the items below, a form, a table. */
+/** Roles that do not contribute to the name of an item or a cell, as they have content of their own. */
 const HAS_PARTS = new Set(["cell", "gridcell", "menuitem", "menuitemcheckbox", "menuitemradio", "treeitem"]);
 const PARTS = new Set(["alertdialog", "dialog", "feed", "form", "grid", "group", "listbox", "menu", "menubar",
   "navigation", "radiogroup", "search", "table", "tablist", "tabpanel", "toolbar", "tree", "treegrid"]);
@@ -43,7 +43,7 @@ function isHiddenForName(element, context) {
 const isSaidHidden = (element, reading) =>
   (reading.marks(element) & HIDING) !== 0 && attr(element, "aria-hidden").toLowerCase() === "true";
 
-/** Whether an element inside of what is named is invisible; what is named itself may be about to be shown. */
+/** Returns whether an element inside of what is named is invisible; what is named itself may be about to be shown. */
 const isVeiled = (element, context) => !context.includeHidden && element !== context.root &&
   context.reading.standing(element) === VEILED && !isSaidHidden(element, context.reading);
 
@@ -265,7 +265,7 @@ function pseudoContent(element, which, context) {
 }
 
 /**
- * Whether any style sheet speaks of ::before or ::after. Asking for pseudo styles costs as much as everything else
+ * Returns whether any style sheet speaks of ::before or ::after. Asking for pseudo styles costs as much as everything else
  * together, and many pages have none. A sheet that cannot be read, or a large one, counts as if it did.
  */
 function pagePseudos(reading) {

@@ -1,14 +1,14 @@
 /*
  * Sortable lists: an element that is dropped on another one of its list is to take that one's place in the order.
  *
- * Such a list makes room while something is dragged over it: it moves the dragged element, or a gap, among the others.
- * When it does so differs (as soon as the pointer enters an item, or past its middle, in the direction in which the
- * pointer goes), so a release in the middle of the destination may end beside it. What counts is where the gap is now.
+ * Such a list makes room during a drag: it moves the dragged element, or a gap, among the others. Lists differ in the
+ * moment (when the pointer enters an item, or passes its middle), so a release in the middle of the destination may end
+ * beside it. The present position of the gap decides.
  */
 
-/** Where the pointer goes within what has to give way, in shares of its box: towards the far end, then once across. */
+/** Path of the pointer across the element that has to give way, in shares of its box. */
 const SWEEP = [0.6, 0.75, 0.9, 0.1, 0.3, 0.5, 0.7, 0.9];
-/** The same within a destination of a list that has moved nothing yet: past its middle, and back. */
+/** The same for a list that has moved nothing yet: past the middle, and back. */
 const TRIAL = [0.7, 0.9, 0.5];
 
 class Order {
@@ -31,7 +31,7 @@ class Order {
     this.before = Array.from(childrenOf(list));
     this.wanted = this.before.indexOf(destination);
     this.isForward = this.before.indexOf(item) < this.wanted;
-    /** What stands for the dragged element: the last that was put into the list. */
+    /** Placeholder of the dragged element: the last node that was added to the list. */
     this.gap = null;
     this.puts = 0;
     this.sweeping = null;
@@ -49,7 +49,7 @@ class Order {
   }
 
   /**
-   * What stands where the gap belongs; null where nothing is known of a gap that moves.
+   * The element at the gap's intended place; null if no moving gap is known.
    *
    * @param {(element: Element) => boolean} floats whether it is only dragged along
    * @returns {{there: Element, isPlaced: boolean, isAfter: boolean} | null} `isAfter`: the gap has to come behind it

@@ -1,7 +1,7 @@
 /*
- * What lies over a page: dialogs, drawers, banners. The role `overlay` of a query means these, declared or not.
+ * Overlays: dialogs, drawers, banners, declared or not. They are the role `overlay` of a query.
  *
- * Nothing in the DOM says that an element covers others, so the page is asked at a grid of points what is on top there.
+ * The DOM does not tell that an element covers others, so the topmost element is read at a grid of points.
  */
 
 const DIALOGS = "dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]";

@@ -1,9 +1,8 @@
 /*
  * Making an element ready: in sight, still, uncovered, focused, with its content selected; whatever its need takes.
  *
- * What stands in the way is told (`block`), and looked at again whenever something happens in the page. Once nothing
- * does, the attempt is told to guard the input (`arm`) and that it may come (`tellReady`); what needs no input is done
- * right away (`land`).
+ * Obstacles are reported (`block`), and checked again whenever something happens in the page. Without one, the attempt
+ * guards the input (`arm`) and reports that it may come (`tellReady`); steps without input are done at once (`land`).
  */
 
 /** A selection that is no change sends no event. */
@@ -20,7 +19,7 @@ class Preparation {
     /** The editor whose content was selected. */
     this.selected = null;
     this.isSelectionHeard = false;
-    /** What the agent does itself, held back until Python says `act`. */
+    /** Action of the agent itself, held back until Python calls `act`. */
     this.pending = null;
   }
 
@@ -64,7 +63,7 @@ class Preparation {
     this.prepareKeys(reading, area);
   }
 
-  /** Where the control can be pressed: on itself, on its labels, or on what was named and stands for it. */
+  /** Elements to press for the control: itself, its labels, or the named element that stands for it. */
   places(reading) {
     const { control, element, files } = this.attempt;
     const places = [control, ...labelsOf(control), element].filter((part) => part === control || reading.isShown(part));
@@ -123,14 +122,14 @@ class Preparation {
   bringIntoView(element) {
     let area = visiblePart(element);
     if (!area || area.share < 0.5) {
-      Element.prototype.scrollIntoView.call(element, { block: "center", inline: "center", behavior: "instant" });
+      scrollIntoView(element, "center", "center");
       this.lastBox = null;
       area = visiblePart(element);
     }
     return area;
   }
 
-  /** Whether the box rests. Two looks are needed only when something is animated or the box was elsewhere before. */
+  /** Returns whether the box rests. Two looks are needed only when something is animated or the box was elsewhere before. */
   isStill(element) {
     const rect = rectOf(element);
     const box = [rect.x, rect.y, rect.width, rect.height].join();
@@ -165,7 +164,7 @@ class Preparation {
     if (cover) this.covers.add(cover);
     const block = ["center", "end", "start", "nearest"][this.scrolls++];
     if (block) {
-      Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
+      scrollIntoView(element, block);
       this.lastBox = null;
       attempt.scheduleLook();
       if (this.scrolls < 3) return;
@@ -173,7 +172,7 @@ class Preparation {
     attempt.block("covered", cover ? briefly(cover, reading) : "");
   }
 
-  /** The place in the element that the step names: there, or nowhere. */
+  /** Prepares a press at the position that the step names. */
   preparePlace(reading) {
     const { attempt } = this;
     const { element, spec } = attempt;
@@ -267,7 +266,7 @@ class Preparation {
     this.prepareWork(choosing, reading);
   }
 
-  /** What takes one trusted input after the other. */
+  /** Prepares work that takes several trusted inputs. */
   prepareWork(choosing, reading) {
     const { attempt } = this;
     this.hold(reading, () => {
@@ -287,7 +286,7 @@ class Preparation {
     });
   }
 
-  /** `ready`, then what the agent does itself: at once, or when Python says `act` if the spec says `hold`. */
+  /** Sends `ready`, then lets the agent act: at once, or after `act` if the spec says `hold`. */
   hold(reading, work) {
     const { attempt } = this;
     this.bringIntoView(attempt.element);

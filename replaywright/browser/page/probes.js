@@ -1,4 +1,4 @@
-/* Answering what Python asks of a page: queries on elements, texts, the state and value of one element. */
+/* Answers to Python's probes: queries on elements, texts, the state and value of an element. */
 
 const ROLE_ALIASES = { image: "img", none: "", presentation: "", generic: "", directory: "list" };
 const STATES_SHOWN = 3;
@@ -27,7 +27,7 @@ function checkedOf(element) {
   return told ? told === "true" : null;
 }
 
-/** Whether what the element opens and closes is open; null when it opens nothing. */
+/** Returns whether what the element opens and closes is open; null when it opens nothing. */
 function expandedOf(element) {
   const details = tagOf(element) === "summary" ? flatParent(element) : element;
   if (details && tagOf(details) === "details") return has(details, "open");
@@ -37,7 +37,7 @@ function expandedOf(element) {
   return popover ? matches(popover, ":popover-open") : null;
 }
 
-/** Whether the keys go to the element: it has the focus, or is the active descendant of what has. */
+/** Returns whether the keys go to the element: it has the focus, or is the active descendant of what has. */
 function isFocused(element) {
   const active = Document.prototype.hasFocus.call(document) ? deepActive() : null;
   return active === element || Boolean(active && byId(getRoot(active), attr(active, "aria-activedescendant")) === element);
@@ -115,7 +115,7 @@ function answersTo(element, query, reading) {
   return true;
 }
 
-/** Whether the page itself says that this is the element's label. */
+/** Returns whether the page itself says that this is the element's label. */
 function isCalled(element, label, reading) {
   const own = labelsOf(element).map((each) => textOf(each, reading, 120)).join(" ");
   return [own, nameOf(element, reading)].some((text) => bareLabel(text) === bareLabel(label));
@@ -185,7 +185,7 @@ function innermostWith(query, reading) {
   return found;
 }
 
-/** How alike two texts are, 0 to 1: shared words, or shared pairs of letters. */
+/** Similarity of two texts, 0 to 1: shared words, or shared pairs of letters. */
 function alike(left, right) {
   const a = normalise(left), b = normalise(right);
   if (!a || !b) return 0;
@@ -265,7 +265,7 @@ function nearestLines(needle, lines) {
 /** Matches that are looked at to see whether they are in view. */
 const LOOKED_AT = 50;
 
-/** Whether something of the element lies in the window, and is not covered there. */
+/** Returns whether something of the element lies in the window, and is not covered there. */
 const isInView = (element) => Boolean(clickablePoint(element, element).point);
 
 function answerElements({ query, view }, reading, wanted) {
@@ -278,7 +278,7 @@ function answerElements({ query, view }, reading, wanted) {
   };
 }
 
-/** One ProbeResult for each probe; what comes nearest to one without a match is costly, and told only if it is wanted. */
+/** One ProbeResult per probe; nearest elements of a probe without a match are costly, and optional. */
 function answer(probes, reading, wanted = { nearest: true }) {
   const tell = (probe) => (probe.query ? answerElements : answerText)(probe, reading, wanted);
   return (probes ?? []).map(tell);

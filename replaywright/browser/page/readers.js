@@ -1,6 +1,6 @@
-/* What a reader is not shown: what the text form (replaywright.domain.page.snapshot_text) would leave out is not described. */
+/* Selection for a reader: elements that the text form (replaywright.domain.page.snapshot_text) omits are not described. */
 
-/** At most so many items are read because the instruction names them: the ones that it names best. */
+/** Limit of items that are read because the instruction names them, best matches first. */
 const NAMED_ITEMS = 8;
 const outerHtmlOf = getterOf(Element.prototype, "outerHTML");
 
@@ -26,9 +26,8 @@ function namedOf(members, wanted) {
 }
 
 /**
- * Of what the walk has picked, what a reader may be shown. Each element that can be acted on takes a line. Where these
- * take all lines, nothing off the screen is shown that comes after as many, and no text off the screen: but for what the
- * instruction names, dialogs and alerts.
+ * The picked elements that a reader may be shown. Each actionable element takes a line. Where these take all lines,
+ * later ones and texts are left out if they are off the screen, except dialogs, alerts and what the instruction names.
  */
 function forReader(picked, walk) {
   const { reading, limits: { maxLines } } = walk;

@@ -1,16 +1,16 @@
-/* What one look at a page works out about its elements: once, and kept for the length of the look. */
+/* Facts about elements, computed once and kept for one look at a page. */
 
 /**
- * What the attributes of an element are about, as bits. Most elements have none of these attributes; asking for each
- * of them, wherever it might matter, would cost more than anything else that is read.
+ * Kinds of an element's attributes, as bits. Most elements have none of them; reading each attribute wherever it might
+ * matter would cost more than all other reads.
  */
 const ROLE = 1;
 const EDITABLE = 2;
 const ONCLICK = 4;
 const TABINDEX = 8;
-/** What anchors a path or goes into an element's digest. */
+/** Attributes that anchor a path or go into an element's digest. */
 const IDENTIFYING = 16;
-/** What `statesOf` reads. */
+/** Attributes that `statesOf` reads. */
 const STATING = 32;
 const NAMING = 64;
 const HIDING = 128;
@@ -31,7 +31,7 @@ function marksOf(element) {
   return marks;
 }
 
-/** What a reading has worked out about one element; undefined is what nobody asked yet. */
+/** Facts about one element; undefined if not computed yet. */
 class Facts {
   constructor() {
     this.visited = false;
@@ -60,8 +60,7 @@ class Facts {
 }
 
 /**
- * A reading: what was worked out about elements, valid while neither the DOM nor styles change.
- * Everything that is asked more than once in one look is kept here and nowhere else.
+ * Facts about elements, valid while neither the DOM nor styles change. The only cache of a look.
  */
 class Reading {
   constructor() {
@@ -79,12 +78,12 @@ class Reading {
     this.designed = null;
   }
 
-  /** How far the page is scrolled; asking the window makes it lay out. */
+  /** Scroll position; asking the window forces a layout. */
   get scrolled() {
     return (this.scroll ??= { x: scrollX, y: scrollY });
   }
 
-  /** Whether links are read against the address of the document itself, as nearly everywhere. */
+  /** Returns whether links are read against the address of the document itself, as nearly everywhere. */
   get hasOwnBase() {
     return (this.ownBase ??= /^https?:$/.test(location.protocol) && new URL(document.baseURI).origin === location.origin);
   }
@@ -93,7 +92,7 @@ class Reading {
     return (this.rootList ??= allRoots());
   }
 
-  /** The one place for all that is known of an element: many are asked several things in a row. */
+  /** Facts of an element; the last ones are at hand, as callers ask several in a row. */
   of(element) {
     if (element === this.lastElement) return this.lastFacts;
     let facts = this.known.get(element);
@@ -110,21 +109,21 @@ class Reading {
     return facts.parent;
   }
 
-  /** As `foreignChildren`. */
+  /** See `foreignChildren`. */
   foreign(element) {
     const facts = this.of(element);
     if (facts.foreign === undefined) facts.foreign = foreignChildren(element);
     return facts.foreign;
   }
 
-  /** What its attributes are about: the bits of `MARKS`. */
+  /** Bits of `MARKS` for its attributes. */
   marks(element) {
     const facts = this.of(element);
     if (facts.marks < 0) facts.marks = marksOf(element);
     return facts.marks;
   }
 
-  /** As `isEditingHost`. */
+  /** See `isEditingHost`. */
   isEditingHost(element) {
     if (this.marks(element) & EDITABLE) return isEditingHost(element);
     return this.designMode && element === bodyOf(document);
@@ -150,10 +149,7 @@ class Reading {
     return (facts.display ??= this.style(element).display);
   }
 
-  /**
-   * The <label> elements of a control, in document order. The browser looks through the whole document for each
-   * control; here all labels of a root are asked once.
-   */
+  /** The <label> elements of a control, in document order: all labels of a root are read once, as `labels` is slow. */
   labels(element) {
     if (!mayBeLabelled(element)) return NO_LABELS;
     const root = getRoot(element);
@@ -168,7 +164,7 @@ class Reading {
     return (facts.box ??= plainBox(rectOf(element)));
   }
 
-  /** Whether the element takes part in rendering: it or its text has a box and is not hidden. */
+  /** Returns whether the element takes part in rendering: it or its text has a box and is not hidden. */
   isShown(element, depth = 0) {
     const facts = this.of(element);
     return (facts.shown ??= Boolean(isRendered(element, this, depth)));
@@ -177,7 +173,7 @@ class Reading {
 
 const VISIBLE = { visibilityProperty: true };
 
-/** It and its texts are drawn. */
+/** The element and its texts are drawn. */
 const SHOWN = 3;
 /** `display: contents`: it has no box of its own, its texts and children are drawn. */
 const CONTENTS = 2;
@@ -205,11 +201,11 @@ function ownStanding(element, reading) {
 /** Elements that draw something else than their children, or not all of them. */
 const CLOSED = new Set(["details", "select", "optgroup", "datalist", "object", "embed", "picture", "video", "audio",
   "canvas", "iframe", "frameset", "img", "input", "textarea", "progress", "meter", "br", "wbr", "hr", "slot"]);
-/** What cannot skip its content (`content-visibility`), whatever its style says. */
+/** Display types that cannot skip their content (`content-visibility`). */
 const UNSKIPPABLE = new Set(["inline", "contents"]);
 
 /**
- * Whether an element that was come to already is known to draw its children as their own styles say. Then these need
+ * Returns whether an element that was come to already is known to draw its children as their own styles say. Then these need
  * not be asked for: the browser's answer about the element and all its ancestors costs as much as everything else that
  * a walk asks about it.
  */
@@ -224,7 +220,7 @@ function plainBox({ x, y, width, height }) {
   return { left: x, top: y, right: x + width, bottom: y + height, width, height };
 }
 
-/** How deep into boxes of no size anything is looked for. */
+/** Depth of the search in boxes without a size. */
 const EMPTY_DEPTH = 100;
 
 function isRendered(element, reading, depth) {

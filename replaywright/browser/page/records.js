@@ -1,4 +1,4 @@
-/* What a snapshot says of the elements that its walk has picked. */
+/* A snapshot's records of the picked elements. */
 
 function neighboursAt(item, walk) {
   const near = [];
@@ -14,7 +14,7 @@ function collectText(at, near, walk) {
   if (entry !== null) near.push(entry);
 }
 
-/** What can be acted on and what is on the screen goes first; the order of the document stays. */
+/** Prefers actionable elements and those on the screen; keeps the document's order. */
 function chosenOf(walk) {
   const { reading, limits } = walk;
   const picked = forReader(walk.picked.filter(Boolean), walk);

@@ -1,18 +1,18 @@
 /* Siblings of one kind, side by side: the rows of a table, the items of a list, cards. */
 
-/** So many siblings of a kind are a repetition. */
+/** Number of similar siblings that make a repetition. */
 const REPEATED_FROM = 4;
-/** So many items of a repetition are always described in full; later ones only where they are on the screen. */
+/** Number of items that are always described in full; later ones only on the screen. */
 const SAMPLED = 10;
 /** A repetition of at most so many items is shown whole; of a longer one the first are, and others by what is looked for. */
 const WHOLE_ITEMS = 8, FIRST_ITEMS = 3;
-/** In these each item is another choice: what they have in common says nothing about the others. */
+/** Roles whose items are choices, not records. */
 const CHOICES = new Set(["navigation", "menu", "menubar", "tablist", "toolbar", "radiogroup", "listbox"]);
 const RECORD_TAGS = new Set(["tr", "li", "article", "dd"]);
 const RECORD_ROLES = new Set(["row", "listitem", "article", "treeitem"]);
 const BLOCK_TAGS = new Set(["div", "section", "a", "tbody", "dl", "ul", "ol", "figure", "details", "fieldset", "form", "table"]);
 
-/** What siblings of a repetition have in common, or "" for what is no item of one: `tr.row|td`. */
+/** td`.|Common kind of the items of a repetition, such as `tr.row|td`, or "".|td`. */
 function kindOf(element) {
   const tag = tagOf(element);
   const role = attr(element, "role");

@@ -35,7 +35,7 @@ const GLOBAL_ARIA = ["aria-atomic", "aria-busy", "aria-controls", "aria-current"
 const CHILDREN_PRESENTATIONAL = new Set(["button", "checkbox", "img", "math", "menuitemcheckbox", "menuitemradio",
   "meter", "option", "progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"]);
 
-/** Which role hands "none" on to which children: a list that is no list has no list items. */
+/** Elements that inherit role "none" from an owner: a presentational list has no list items. */
 const OWNED_BY = {
   li: new Set(["ul", "ol", "menu"]),
   td: new Set(["table"]), th: new Set(["table"]), tr: new Set(["table"]),

@@ -16,7 +16,7 @@ const scrollBy = methodOf(Element.prototype, "scrollBy");
 /** Scrolls all areas around the element so that a position in it is seen, `share` of the way down each of them. */
 function scrollPlaceIntoView(element, position, share) {
   for (let at = flatParent(element); at; at = flatParent(at)) {
-    const isPage = at === (document.scrollingElement ?? rootElementOf(document));
+    const isPage = at === wholePage();
     const { overflowX, overflowY } = getComputedStyle(at);
     if (!isPage && overflowX === "visible" && overflowY === "visible") continue;
     const point = placeIn(element, position);
@@ -35,14 +35,15 @@ function scrollPlaceIntoView(element, position, share) {
 // ------------------------------------------------------------------------------------------- scrolling areas
 
 const AREA_LIMIT = 12;
-/** How long nothing may happen at the end of an area until it counts as the end; what requests bring is waited for. */
+/** Time without changes after which the end of an area counts as its end. */
 const GROWTH_MS = 300;
 
 const scrollTopOf = getterOf(Element.prototype, "scrollTop");
+const setScrollTop = setterOf(Element.prototype, "scrollTop");
 const scrollTo = methodOf(Element.prototype, "scrollTo");
 const wholePage = () => document.scrollingElement ?? rootElementOf(document);
 
-/** Whether more is in the element than is seen of it, and a person could scroll there. */
+/** Returns whether more is in the element than is seen of it, and a person could scroll there. */
 function scrollsDown(element) {
   if (scrollHeightOf(element) <= clientHeightOf(element) + 1) return false;
   const { overflowY } = getComputedStyle(element);
@@ -58,7 +59,7 @@ function areaOf(element) {
   return inside.sort((one, other) => size(other) - size(one))[0] ?? null;
 }
 
-/** To an end of the area that the element is or has; false when there is nothing to scroll. */
+/** Scrolls the area that the element is or has to an end; false without one. */
 function scrollToEnd(element, end) {
   const area = areaOf(element);
   if (area) scrollTo(area, { top: end === "top" ? 0 : scrollHeightOf(area), behavior: "instant" });
@@ -160,7 +161,7 @@ class Search {
     return false;
   }
 
-  /** Whether there was a page further to go. */
+  /** Returns whether there was a page further to go. */
   async page(area, direction) {
     const before = scrollTopOf(area);
     const stride = Math.min(clientHeightOf(area), innerHeight) * 0.8 * direction;

@@ -10,20 +10,20 @@ function originsHere() {
   return [globalThis.origin, ...(around ? Array.from(around) : window === window.top ? [] : ["null"])];
 }
 
-/** Whether a secret may be entered into the control at all: into fields that text is typed into, and editors. */
+/** Returns whether a secret may be entered into the control at all: into fields that text is typed into, and editors. */
 const takesSecret = (control) =>
   isEditable(control) && !SETTABLE_INPUTS.test(inputTypeOf(control)) && !isReadonly(control) && !isDisabled(control);
 
 /** Puts the text in place of what is selected, as if it were typed. */
 function insertText(control, text) {
   if (Document.prototype.execCommand.call(document, "insertText", false, text)) return;
-  if (control instanceof HTMLInputElement) setInputValue.call(control, inputValueOf(control) + text);
-  else if (control instanceof HTMLTextAreaElement) setTextareaValue.call(control, textareaValueOf(control) + text);
+  if (control instanceof HTMLInputElement) setInputValue(control, inputValueOf(control) + text);
+  else if (control instanceof HTMLTextAreaElement) setTextareaValue(control, textareaValueOf(control) + text);
   else return;
   dispatch(control, new InputEvent("input", { bubbles: true, composed: true, data: text, inputType: "insertText" }));
 }
 
-const setTextareaValue = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set;
+const setTextareaValue = setterOf(HTMLTextAreaElement.prototype, "value");
 
 /** Character after character, with the events of the keys around each. */
 function typeText(control, text) {
@@ -35,7 +35,7 @@ function typeText(control, text) {
   }
 }
 
-/** As if it came from the clipboard, where it never is: the page is asked first. Returns the event. */
+/** Pastes without the clipboard: the page gets the event first. Returns the event. */
 function pasteText(control, text) {
   const clipboardData = new DataTransfer();
   clipboardData.setData("text/plain", text);

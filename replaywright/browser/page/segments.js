@@ -1,8 +1,8 @@
 /*
  * Filling a date or a time that a page makes of one spin button for each of its parts.
  *
- * Which part is which, the largest value says that it takes: 12 months, 31 days, 23 hours, 59 minutes. Its numbers are
- * typed into the parts one after the other, with trusted input that the agent asks for as when it works a list.
+ * The largest value of a part identifies it: 12 months, 31 days, 23 hours, 59 minutes. The numbers are typed into the
+ * parts one after the other, with trusted input that the agent requests as for a list.
  */
 
 const WRITTEN_TIME = /^(?:(\d{4})-(\d{2})-(\d{2}))?(?:(?:^|[T ])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
@@ -35,13 +35,13 @@ function timeParts(element, reading) {
 
 const partNow = (part) => numberIn(part, "aria-valuenow");
 
-/** Whether every part has its number. */
+/** Returns whether every part has its number. */
 function holdsTime(element, text, reading) {
   const parts = timeParts(element, reading), wanted = writtenTime(text);
   return Boolean(parts && wanted) && [...wanted].every(([name, number]) => parts.has(name) && partNow(parts.get(name)) === number);
 }
 
-/** Why the parts cannot take the text, as the arguments of `block`, or null. */
+/** Reason why the parts cannot take the text, as arguments of `block`, or null. */
 function obstacleToParts(parts, text) {
   const wanted = writtenTime(text);
   const fits = wanted && wanted.size === parts.size && [...wanted.keys()].every((name) => parts.has(name));
@@ -72,6 +72,6 @@ class PartsFilling extends Choosing {
     if (times && !attempt.isSettled()) return this.whenQuiet(() => {});
     if (times >= ROUNDS_OF_PARTS) return attempt.block("no_such_value", `its ${name} does not take ${number}`, true);
     this.entered.set(name, times + 1);
-    this.act(parts.get(name), "type", () => ({ input: "type", text: String(number) }), () => {}, reading);
+    this.act(parts.get(name), "type", typing(String(number)), reading);
   }
 }

@@ -1,4 +1,4 @@
-/* Reading a whole document in one walk over the flat tree: what can be acted on, and what a reader needs beside it. */
+/* Reading a document in one walk over the flat tree: actionable elements, and the context that a reader needs. */
 
 const LIMITS = { maxElements: 5000, maxNodes: 60000, maxMs: 1200, maxDepth: 400, maxFrames: 100, maxLines: 400 };
 
@@ -69,8 +69,7 @@ function takeSnapshot(given, about) {
 }
 
 /**
- * What tells whether this is the same page again: role and name of what is shown, and of what can be acted on the value.
- * Nothing of a frame that shows nothing.
+ * Identity of a page: role and name of visible elements, and values of actionable ones; empty for an invisible frame.
  */
 function outline() {
   if (!(innerWidth > 1 && innerHeight > 1)) return [];
@@ -108,9 +107,8 @@ function walkOver(limits, about) {
 }
 
 /**
- * What an element's ancestors say of it: `actionable` inside a control that is one thing, `covered` inside a context
- * that is shown as one text, `told` inside something whose name has all its words, `choices` inside a menu or the
- * like, `item` the repeated item it stands in.
+ * Context of an element: `actionable` inside an atomic control, `covered` inside a context that is shown as one text,
+ * `told` inside an element whose name has all its words, `choices` inside a menu or the like, `item` its repeated item.
  */
 const OUTSIDE = { depth: 0, actionable: false, covered: false, told: false, choices: false, item: null };
 
@@ -299,7 +297,7 @@ function visitFrame(element, walk, inherited) {
   walk.frames.push({ item, index: walk.frames.length });
 }
 
-/** At most so many frames, those on the screen first, in document order. */
+/** Keeps at most `maxFrames` frames, those on the screen first, in document order. */
 function keepFrames(walk) {
   const { maxFrames } = walk.limits;
   if (walk.frames.length <= maxFrames) return;
@@ -341,8 +339,8 @@ const GRID_STRIDE = 177;
 const SMALL_PART = 300;
 
 /**
- * After a walk that was stopped: what lies under a grid of points of the viewport, and what has the focus. A dialog
- * at the end of a huge page is what a reader sees first.
+ * After a stopped walk, visits the focused element and those under a grid of points of the viewport: a dialog at the
+ * end of a huge page is what a reader sees first.
  */
 function visitOnScreen(walk) {
   const { limits, reading } = walk;

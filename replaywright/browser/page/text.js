@@ -1,4 +1,4 @@
-/* How text is compared and read. `normalise` equals replaywright.domain.common.text.normalise; a test compares the two. */
+/* Comparing and reading text. `normalise` equals replaywright.domain.common.text.normalise; a test compares the two. */
 
 const QUOTES = { "‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' };
 const QUOTE = /[‘’‚‛“”„«»]/g;
@@ -36,7 +36,7 @@ const charBefore = (text, at) => {
 };
 const charAt = (text, at) => (at < text.length ? String.fromCodePoint(text.codePointAt(at)) : "");
 
-/** Where the wanted text stands in a normalised one, from `from` on; -1 for nowhere. As replaywright.domain.common.text. */
+/** Index of the wanted text in a normalised one, from `from` on, or -1. As replaywright.domain.common.text. */
 function standsAt(haystack, { needle, opens, closes }, from = 0) {
   for (let at = haystack.indexOf(needle, from); at >= 0; at = haystack.indexOf(needle, at + 1)) {
     if (!needle) return at;
@@ -47,7 +47,7 @@ function standsAt(haystack, { needle, opens, closes }, from = 0) {
   return -1;
 }
 
-/** Whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.common.text.contains. */
+/** Returns whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.common.text.contains. */
 const contains = (haystack, needle) => standsAt(normalise(haystack), wantedOf(needle)) >= 0;
 
 /** More than single spaces between words. */
@@ -59,7 +59,7 @@ function collapse(text) {
   return UNEVEN.test(trimmed) ? trimmed.replace(/[\s\u200b]+/g, " ").trim() : trimmed;
 }
 
-/** At most `limit` characters, never half of a surrogate pair. */
+/** Cuts a text to `limit` characters, never within a surrogate pair. */
 function cut(text, limit) {
   if (text.length <= limit) return text;
   const end = limit - 1;
@@ -98,9 +98,9 @@ function hash64(text) {
 const NO_TEXT = new Set(["script", "style", "noscript", "template", "head", "title", "select", "datalist", "textarea",
   "input", "iframe", "object", "video", "audio", "canvas", "svg", "math", "meter", "progress"]);
 
-/** How much of an element's text is read where only its beginning is shown. */
+/** Characters of an element's text that are read where only its beginning is shown. */
 const TEXT_LIMIT = 1000;
-/** How deep text is looked for: beyond, no page that a person made has any. */
+/** Depth limit of text; no page made by people is deeper. */
 const TEXT_DEPTH = 600;
 
 /**

@@ -1,4 +1,4 @@
-/* When work goes on: in a task of its own, or once the page has been drawn. */
+/* Scheduling: in a new task, or after the page has been drawn. */
 
 const taskChannel = new MessageChannel();
 const tasks = [];

@@ -1,5 +1,5 @@
 /*
- * For the record of a failed step: hiding what must not be seen in a picture, and writing the document out.
+ * For the record of a failed step: hiding secrets in a picture, and serializing the document.
  *
  * Not part of the agent. It is evaluated in the agent's world when a step has failed, with dom.js before it.
  */
@@ -25,7 +25,7 @@ const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
 /** Elements in the order in which `texts` told of them. */
 let told = [];
-/** What was hidden, each with how to show it again. */
+/** Hidden elements, each with its undo function. */
 let hidden = new Map();
 let timer = 0;
 

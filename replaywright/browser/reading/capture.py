@@ -58,8 +58,8 @@ TRIES = 2
 
 @cache
 def _source() -> str:
-    folder = resources.files("replaywright.browser.reading")
-    files = (folder / "page" / "dom.js", folder / "capture.js")
+    folder = resources.files("replaywright.browser")
+    files = (folder / "page" / "dom.js", folder / "reading" / "capture.js")
     parts = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
 

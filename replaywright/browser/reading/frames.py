@@ -9,7 +9,7 @@ from typing import Any
 from replaywright.browser.devtools.cdp import COMMAND_TIMEOUT_S, CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.domain.page.targets import FrameStep
+from replaywright.domain.page.targets import Box, FrameStep
 
 DRAWN_S = 1.0
 """Wait for a document to be drawn after it was scrolled."""
@@ -110,9 +110,28 @@ async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, f
     Raises:
         CdpFailed: the frame is gone or not displayed.
     """
-    for quad in await quads(tab, frame):
+    return mapped(await quads(tab, frame), x, y)
+
+
+def mapped(through: Sequence[Quad], x: float, y: float) -> tuple[float, float]:
+    """Convert a point by one mapping after the other."""
+    for quad in through:
         x, y = quad.place(x, y)
     return x, y
+
+
+async def box_in_page(tab: Tab, frame: Frame, box: Box) -> Box | None:
+    """Return the upright box in the top document around a box of a frame's viewport; None if unknown."""
+    try:
+        through = await quads(tab, frame)
+        scroll_x, scroll_y = await tab.call(tab.main, "[scrollX, scrollY]", timeout_s=DRAWN_S)
+    except CdpFailed:
+        return None
+    right, bottom = box.x + box.width, box.y + box.height
+    corners = [mapped(through, x, y) for x in (box.x, right) for y in (box.y, bottom)]
+    left, top = (min(corner[axis] for corner in corners) for axis in (0, 1))
+    width, height = (max(corner[axis] for corner in corners) - low for axis, low in ((0, left), (1, top)))
+    return Box(x=left + scroll_x, y=top + scroll_y, width=width, height=height)
 
 
 async def quads(tab: Tab, frame: Frame) -> tuple[Quad, ...]:

@@ -17,14 +17,14 @@ const LINE = 2;
 
 const labelWidth = (number) => (String(number).length * (COLUMNS + 1) - 1) * DOT + 2 * MARGIN;
 
-/** How much of two boxes, as `[left, top, right, bottom]`, is the same. */
+/** Shared area of two boxes `[left, top, right, bottom]`. */
 function shared(a, b) {
   const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
   const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
   return width > 0 && height > 0 ? width * height : 0;
 }
 
-/** How bad it is that a label lies over an element: worse the more of it is hidden, so that no small one disappears. */
+/** Cost of a label over an element: it grows with the hidden share, so that no small element disappears. */
 function hiding(label, box) {
   const part = shared(label, box);
   return part && part + (1000 * part) / Math.max(1, (box[2] - box[0]) * (box[3] - box[1]));
@@ -35,7 +35,7 @@ function aroundOf(corners) {
   return [Math.min(...across), Math.min(...down), Math.max(...across), Math.max(...down)];
 }
 
-/** Where a label stands: at its element, on no other label, and over as little of other elements as can be. */
+/** Position of a label: at its element, off other labels, over as little of other elements as possible. */
 function placeLabel(mark, boxes, labels, size) {
   const [left, top, right, bottom] = mark.box;
   const width = labelWidth(mark.number);

@@ -105,9 +105,6 @@ async def _uncovered(tab: Tab, frame: Frame, reply: Sequence[Mapping[str, Any]])
 
 def _mark(element_id: str, place: Mapping[str, float], quads: Sequence[frames.Quad]) -> _Mark:
     left, top, right, bottom = (place[side] for side in ("left", "top", "right", "bottom"))
-    corners = []
-    for x, y in ((left, top), (right, top), (right, bottom), (left, bottom)):
-        for quad in quads:
-            x, y = quad.place(x, y)  # noqa: PLW2901 - from one document to the one around it
-        corners.append((float(round(x)), float(round(y))))
-    return _Mark(int(element_id.removeprefix("e")), tuple(corners))
+    drawn = (frames.mapped(quads, x, y) for x, y in ((left, top), (right, top), (right, bottom), (left, bottom)))
+    corners = tuple((float(round(x)), float(round(y))) for x, y in drawn)
+    return _Mark(int(element_id.removeprefix("e")), corners)

@@ -1,5 +1,5 @@
 /**
- * What an origin has stored: local storage and IndexedDB, in the form of Playwright's storage state.
+ * Storage of an origin: local storage and IndexedDB, in the form of Playwright's storage state.
  *
  * Not part of the agent. It is evaluated in the agent's world when a checkpoint is taken.
  */
@@ -95,7 +95,7 @@ async function databaseOf(name, version) {
   }
 }
 
-/** What this document's origin has stored, and what of it is left out. */
+/** Storage of this document's origin, and a list of what is left out. */
 async function stored() {
   const leftOut = [], local = [], databases = [], scroll = [scrollX, scrollY];
   let size = 0;

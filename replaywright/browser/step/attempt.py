@@ -9,7 +9,7 @@ from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
-from replaywright.domain.page.targets import FrameStep, Target
+from replaywright.domain.page.targets import Box, FrameStep, Target
 from replaywright.domain.predicate.evaluation import CustomPredicate, evaluate
 from replaywright.domain.predicate.predicates import Predicate, probes_of
 
@@ -17,18 +17,6 @@ SILENCE_S = 1.0
 """A frame that has not answered after this long is not waited for: it hangs, or shows no document of its own."""
 RENEW_S = 100.0
 """The agent stops reporting after two minutes when nobody asks again."""
-
-
-@dataclass(frozen=True)
-class ViewportBox:
-    """A box in the viewport of a frame, in its CSS pixels, and how far its document was scrolled then."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-    scroll_x: float
-    scroll_y: float
 
 
 @dataclass(frozen=True)
@@ -42,8 +30,8 @@ class Ready:
     point: tuple[float, float] | None
     state: Mapping[str, Any]
     extracted: Mapping[str, Any] | None = None
-    place: ViewportBox | None = None
-    """Visible part of the element when it was found; None if nothing was visible."""
+    place: tuple[Box, float, float] | None = None
+    """Visible box in the frame's viewport when it was found, and the scroll position; None if nothing was visible."""
 
 
 @dataclass(frozen=True)
@@ -211,11 +199,12 @@ class PageAttempt:
         self.intercepted = None
 
 
-def _place(data: Mapping[str, Any] | None) -> ViewportBox | None:
+def _place(data: Mapping[str, Any] | None) -> tuple[Box, float, float] | None:
     if data is None:
         return None
-    sides = (float(data[side]) for side in ("left", "top", "right", "bottom", "scrollX", "scrollY"))
-    return ViewportBox(*sides)
+    left, top = data["left"], data["top"]
+    box = Box(x=left, y=top, width=data["right"] - left, height=data["bottom"] - top)
+    return box, data["scrollX"], data["scrollY"]
 
 
 @dataclass(eq=False)

@@ -21,17 +21,6 @@ _ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
 """Possible results of a navigation."""
 _ABORTED = "net::ERR_ABORTED"
 
-_SCROLL_PAGE = """(to => {
-  const whole = document.scrollingElement ?? document.documentElement;
-  let box = whole;
-  if (whole.scrollHeight <= innerHeight + 1) {
-    const scrollable = e => e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY);
-    const area = e => e.clientWidth * e.clientHeight;
-    box = [...document.querySelectorAll("*")].filter(scrollable).sort((a, b) => area(b) - area(a))[0] ?? whole;
-  }
-  box.scrollTo({top: to === "top" ? 0 : box.scrollHeight, behavior: "instant"});
-})"""
-
 # ----------------------------------------------------------------------------------------- keys and scrolling
 
 
@@ -65,8 +54,8 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
             await _press(context, "Control+V")
     else:
         context.dispatched = True
-        script = f'{_SCROLL_PAGE}("{step.to}")'
-        await context.tab.call(context.tab.main, script, timeout_s=context.deadline.left(5.0))
+        scroll = script_for("scrollPage", step.to)
+        await context.tab.call(context.tab.main, scroll, timeout_s=context.deadline.left(5.0))
     await consequences.follow(context)
 
 

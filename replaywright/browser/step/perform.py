@@ -12,7 +12,7 @@ from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import choosing, pointer, uploads
 from replaywright.browser.input.dispatch import InputDispatch
-from replaywright.browser.reading import extraction, places, snapshots
+from replaywright.browser.reading import extraction, frames, snapshots
 from replaywright.browser.step import consequences, page_steps
 from replaywright.browser.step.attempt import Ready
 from replaywright.browser.step.environment import StepEnvironment
@@ -138,9 +138,9 @@ class StepRun:
         if place is None:
             return None
         if found.frame is tab.main:
-            x, y = place.left + place.scroll_x, place.top + place.scroll_y
-            return Box(x=x, y=y, width=place.right - place.left, height=place.bottom - place.top)
-        return await places.in_page(tab, found.frame, place) if self.context.work.is_pictured else None
+            box, scroll_x, scroll_y = place
+            return box.model_copy(update={"x": box.x + scroll_x, "y": box.y + scroll_y})
+        return await frames.box_in_page(tab, found.frame, place[0]) if self.context.work.is_pictured else None
 
     async def _seen(self) -> Seen | None:
         """Return the page after the step, and again a moment later, to show spontaneous changes."""
