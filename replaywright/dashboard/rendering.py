@@ -36,7 +36,7 @@ _SIGNS = {
 
 
 def visible(value: object) -> object:
-    """A text without what would turn its direction, or that nobody can see; anything else as it is."""
+    """Replace invisible and direction-changing characters of a text; return any other value unchanged."""
     if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
         return value
     return "".join(
@@ -48,18 +48,18 @@ def visible(value: object) -> object:
 
 
 def address(name: str, /, **parameters: object) -> str:
-    """Of a page, as its links have it: relative, so that it holds wherever the pages are."""
+    """Build the link to a page; it is relative, so that the pages may be served below any path."""
     given = {key: value for key, value in parameters.items() if value not in ("", None)}
     return f"{name}?{urlencode(given)}" if given else name
 
 
 def digest_of(html: str) -> str:
-    """What tells whether a region has changed."""
+    """Return a digest that changes with the region."""
     return hashlib.sha256(html.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def when(moment: datetime | float | None, *, seconds: bool = False) -> Markup:
-    """A time as people here read it, and as programs do; nothing for none."""
+    """Render a time for people, with its machine-readable form; nothing for none."""
     if not moment:
         return Markup("")
     local = (datetime.fromtimestamp(moment, UTC) if isinstance(moment, (int, float)) else moment).astimezone()
@@ -68,7 +68,7 @@ def when(moment: datetime | float | None, *, seconds: bool = False) -> Markup:
 
 
 def percent(share: float | None) -> str:
-    """`97 %`; a dash where nothing is known. Never 100 % where something failed."""
+    """Format a share, as `97 %`; a dash if it is unknown. Never 100 % if something failed."""
     if share is None:
         return "–"
     whole = round(100 * share)
@@ -76,13 +76,13 @@ def percent(share: float | None) -> str:
 
 
 def number(value: int | None) -> str:
-    """`12 345`, with narrow spaces; a dash where it is not known."""
+    """Format a number, as `12 345` with narrow spaces; a dash if it is unknown."""
     return "–" if value is None else f"{value:,}".replace(",", "\u202f")
 
 
 @cache
 def _environment() -> Environment:
-    """The templates; compiled once in a process."""
+    """Return the templates' environment, made once for each process."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -108,5 +108,5 @@ def _environment() -> Environment:
 
 
 def rendered(template: str, **context: Any) -> Markup:
-    """The text of a template."""
+    """Render a template."""
     return Markup(_environment().get_template(template).render(**context))  # noqa: S704 - it escapes by itself

@@ -33,7 +33,7 @@ class Chart:
 
     title: str
     latest: str
-    """Of this run, in words."""
+    """Measure of this run, in words."""
     change: str
     """Against the run before it, in words."""
     bars: tuple[Bar, ...]
@@ -54,7 +54,7 @@ def charts_of(view: RunView) -> tuple[Chart, ...]:
 
 
 def compared(view: RunView) -> tuple[RunNumbers, ...]:
-    """The runs that are compared, oldest first, this one last."""
+    """Return the runs to compare, oldest first, this one last."""
     earlier = sorted(view.facts.earlier, key=lambda run: run.started)[-(SHOWN - 1) :]
     return (*earlier, view.numbers)
 
@@ -77,7 +77,7 @@ def _chart(
 
 
 def _change(values: Sequence[float]) -> str:
-    """What became of the measure since the first run that is shown."""
+    """Describe the change of the measure since the first run shown."""
     first, last = values[0], values[-1]
     if first == last:
         return "the same as in the first run shown"
@@ -90,7 +90,7 @@ def _change(values: Sequence[float]) -> str:
 
 
 def strip_of(steps: Sequence[StepView], tone_of: Callable[[StepView], str]) -> tuple[Bar, ...]:
-    """The steps in a row, each as wide as it took long: where the time of the run went."""
+    """Lay out the steps as one bar, each with a width in proportion to its duration."""
     if not 1 < len(steps) <= LONGEST_STRIP:
         return ()
     least = STRIP / len(steps) / 4

@@ -1,4 +1,4 @@
-"""How the parts of a run read in a report."""
+"""Wording of the parts of a run in a report."""
 
 import json
 import unicodedata
@@ -96,7 +96,7 @@ _WITNESSES: Final[Mapping[str, str]] = {
 
 
 def clean(value: Any) -> Any:
-    """A text without what could move, hide or turn round what stands beside it; anything else as it is.
+    """Replace characters of a text that could move, hide or reverse other text; return any other value unchanged.
 
     Applied to everything that a template puts out, before it is escaped.
     """
@@ -112,7 +112,7 @@ def _is_unsafe(char: str) -> bool:
 
 
 def tone_of(attempt: Attempt) -> str:
-    """Which of the page's few colours and signs stands for an attempt."""
+    """Return the tone, a colour and sign of the page, of an attempt."""
     if attempt.status is Status.DONE:
         if attempt.reason in LEFT_OUT or attempt.from_ledger:
             return "skip"
@@ -121,12 +121,12 @@ def tone_of(attempt: Attempt) -> str:
 
 
 def step_tone(step: StepView) -> str:
-    """The same of a step: what became of it at last."""
+    """Return the tone of a step, that of its last attempt."""
     return tone_of(step.last)
 
 
 def said_of(attempt: Attempt) -> str:
-    """How an attempt ended, in a few words."""
+    """Describe the end of an attempt in a few words."""
     if attempt.status is Status.DONE:
         if attempt.reason in LEFT_OUT:
             return "Left out"
@@ -138,7 +138,7 @@ def said_of(attempt: Attempt) -> str:
 
 
 def chips_of(step: StepView) -> list[tuple[str, str]]:
-    """What is worth knowing of a step before it is opened: tone and words."""
+    """Return the labels of a collapsed step, each with its tone."""
     last = step.last
     chips = []
     if step.override:
@@ -165,29 +165,29 @@ def chips_of(step: StepView) -> list[tuple[str, str]]:
 
 
 def again(kind: str) -> str:
-    """Why a step was attempted another time."""
+    """Describe the reason for another attempt."""
     return _AGAIN.get(kind, kind.replace("_", " ").capitalize())
 
 
 def tier_said(tier: str) -> str:
-    """How an element was found."""
+    """Describe how an element was found."""
     return _TIERS.get(tier, tier.replace("_", " "))
 
 
 def stands_out(step: StepView) -> bool:
-    """Whether there is something to see in the step that is not as it should be, or was."""
+    """Tell whether the step failed, warned or healed."""
     return step.last.status is not Status.DONE or bool(step.last.warnings) or step.last.lookup.healed
 
 
 def opened_of(view: RunView) -> frozenset[str]:
-    """Ids of the steps that are shown in full at once: those that went wrong, and others that stand out if few do."""
+    """Return the ids of the steps that are open at first: failed ones, and others that stand out if they are few."""
     bad = [step.id for step in view.steps if step.last.status is not Status.DONE]
     others = [step.id for step in view.steps if stands_out(step) and step.last.status is Status.DONE]
     return frozenset((*bad[:OPENED], *(others if len(others) <= FEW else ())))
 
 
 def coded(text: str) -> Markup:
-    """A text of ours with what stands between backticks as code."""
+    """Render a text of ours, with the parts between backticks as code."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(clean(part)) if place % 2 else escape(clean(part))
@@ -204,7 +204,7 @@ def run_said(view: RunView) -> tuple[str, str]:
 
 
 def predicate_said(expected: Expected) -> str:
-    """What was expected, as a task file has it; of what stands in none, what it is about."""
+    """Describe the expectation in the form of a task file; if it is in none, describe its subject."""
     if expected.expected:
         return _lines({key: value for key, value in expected.expected.items() if value not in (None, "", [], {})})
     about = expected.actual.get("expected") or expected.actual.get("query")
@@ -214,7 +214,7 @@ def predicate_said(expected: Expected) -> str:
 
 
 def actual_said(expected: Expected) -> str:
-    """What was there."""
+    """Describe the values that were found."""
     told = {
         key: value
         for key, value in expected.actual.items()
@@ -233,7 +233,7 @@ def _value(value: Any) -> str:
 
 
 def usage_said(usage: Usage) -> str:
-    """What was asked of a model, and what it cost."""
+    """Describe the model calls and their cost."""
     if not usage.calls:
         return ""
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
@@ -241,24 +241,24 @@ def usage_said(usage: Usage) -> str:
 
 
 def moment(at: float | datetime) -> str:
-    """A time as people read it; UTC, as the file may be read anywhere."""
+    """Format a time for people in UTC, as the file may be read anywhere."""
     time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def iso(at: float | datetime) -> str:
-    """The same for programs."""
+    """Format a time for programs."""
     time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def took(seconds: float) -> str:
-    """How long something took; what is quick in thousandths."""
+    """Format a duration; short ones in milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < QUICK_S else duration(seconds)
 
 
 def size(number: int) -> str:
-    """`812 bytes`, `4.1 kB`, `2.0 MB`."""
+    """Format a size, as `812 bytes`, `4.1 kB` or `2.0 MB`."""
     if number < 1000:
         return f"{number} bytes"
     return f"{number / 1000:.1f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
@@ -293,4 +293,4 @@ FILTERS: Final[Mapping[str, Any]] = {
     "tier": tier_said,
     "usage": usage_said,
 }
-"""What the templates use."""
+"""Filters of the templates."""

@@ -226,7 +226,7 @@ def _time(unix: float) -> str:
 
 
 def _described(entry: ActionCacheEntry) -> dict[str, object]:
-    """Fields of a version that say how the step is done."""
+    """Return the fields of a version that describe how the step is done."""
     beside = {"content_key", "version", "status", "hits", "misses", "heals", "last_success", "run_id", "origin"}
     beside |= {"hold", "signature", "schema_version", "success", "message"}
     return entry.model_dump(mode="json", exclude=beside, exclude_defaults=True)

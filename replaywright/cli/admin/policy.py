@@ -44,7 +44,7 @@ PolicyFile = Annotated[
 
 @dataclass(frozen=True)
 class _Row:
-    """One step, as it is shown."""
+    """Step in the output."""
 
     place: str
     step: Step
@@ -63,7 +63,7 @@ class _Found:
 
     @property
     def blocks(self) -> bool:
-        """Say whether anything is blocked."""
+        """Whether anything is blocked."""
         refusals = (*(row.refusal for row in self.rows), *(each.refusal for each in self.hosts), self.beyond)
         return any(refusal is not None for refusal in refusals)
 
@@ -128,7 +128,7 @@ def show(
 
 
 def operator_of(path: str | None) -> Policy | None:
-    """The operator's policy in this file, else the one that the settings name.
+    """Read the operator's policy from this file, else from the one that the settings name.
 
     Raises:
         InputInvalid: it is wrong, or not there.
@@ -137,7 +137,7 @@ def operator_of(path: str | None) -> Policy | None:
 
 
 def _known_values(task: Task, given: Mapping[str, str]) -> dict[str, str]:
-    """ValueOptions that are given or usual; others are left open.
+    """Return the values that are given or have defaults; leave the others open.
 
     Raises:
         InputInvalid: unknown name, or a value that is not of the declared type.

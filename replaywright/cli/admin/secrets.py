@@ -104,7 +104,7 @@ def _tell_binding(name: str, hosts: tuple[str, ...], file: Path, *, as_json: boo
 
 
 def _told(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
-    """Describe a secret without reading it."""
+    """Describe a secret without reading its value."""
     told: dict[str, Any] = {"name": name, "source": "", "from": "", "domains": [], _FAULTS: ""}
     faults = []
     try:

@@ -23,11 +23,10 @@ from replaywright.cli.batch.batch_place import (
     start_batch,
 )
 from replaywright.cli.batch.batch_retry import Chosen, Picked, chosen
-from replaywright.cli.check.check import require_writable
 from replaywright.cli.check.check_input import is_file
 from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks, tasks_or_skills
-from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.files import require_writable, write_whole
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Limit, NewId, ValueOptions, Why
 from replaywright.cli.people.updates import who_asks
@@ -74,7 +73,7 @@ BatchId = Annotated[
 
 @dataclass(frozen=True)
 class PaceOptions:
-    """Options that say how many rows are under way, and when no further one is begun."""
+    """Options that limit parallel rows and failures."""
 
     parallel: Annotated[
         int | None,
@@ -96,7 +95,7 @@ class PaceOptions:
 
 @dataclass(frozen=True)
 class ResultOptions:
-    """Options that say where the results go."""
+    """Options for the output of results."""
 
     out: Annotated[
         Path | None,
@@ -107,7 +106,7 @@ class ResultOptions:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """Options that say how long a command stays with the batch."""
+    """Options for following the batch."""
 
     detach: Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")] = False
     wait: Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")] = (
@@ -118,7 +117,7 @@ class WatchOptions:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Wishes of the caller for a batch that is begun or gone on with."""
+    """Request of the caller for a batch that is started or resumed."""
 
     settings: Settings
     results: ResultOptions
@@ -126,17 +125,17 @@ class _Asked:
 
     @property
     def console(self) -> Console:
-        """Choose the stream for progress."""
+        """Console for progress."""
         return output.for_people(json=self.watching.json)
 
     def tell(self, text: str) -> None:
-        """Say what takes long."""
+        """Print a progress message."""
         output.print_line(text, style="dim", console=self.console)
 
 
 def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
-    """Check what can be checked before anything is begun."""
-    require_writable("--out", results.out, is_folder=False)
+    """Check the options before anything is started."""
+    require_writable("--out", results.out)
     settings = load_settings()
     if watching.detach:
         require_somewhere(settings)
@@ -146,7 +145,7 @@ def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
 
 
 Begin = Callable[[Place, BatchStore], Awaitable[str]]
-"""Begins a batch, or finds one, and returns its id."""
+"""Function that starts or finds a batch and returns its id."""
 
 
 @batch_app.command("start")
@@ -204,7 +203,7 @@ async def start(
 async def _whole(
     store: BatchStore, told: Prepared, order: Order, rows: list[Row], source: str, *, pace: PaceOptions
 ) -> BatchInput:
-    """The batch over all rows of the file, which are kept in the store."""
+    """Store the rows of the file, and return the batch over them."""
     return BatchInput(
         run=told.input.model_copy(update={"values": {}}),
         index=await store.put(rows),
@@ -321,7 +320,7 @@ async def retry(
 
 
 def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
-    """Collect what is different for rows that are tried again; none is a run of the skill any more."""
+    """Return the changed fields of rows that are tried again; they are no runs of the skill any more."""
     wanted = {
         "task": mended,
         "mode": manner.mode,
@@ -370,7 +369,7 @@ async def results(*, batch: BatchId, results: ResultOptions) -> None:
 
     Example: `replaywright batch results latest --out results.csv`
     """
-    require_writable("--out", results.out, is_folder=False)
+    require_writable("--out", results.out)
     async with place() as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         await _write_results(here, store, found.id, results)
@@ -458,7 +457,7 @@ async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
 
 
 def exit_status(progress: BatchProgress) -> Exit:
-    """The exit status for how a batch ended, or for how it stands."""
+    """Return the exit status for the progress of a batch."""
     if progress.status == "running" and progress.waiting:
         return Exit.WAITING
     if progress.done == progress.total:
@@ -510,7 +509,7 @@ async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]
 
 
 def _with_sites(task: Task, rows: list[Row], settings: Settings) -> list[Row]:
-    """The rows with the hosts that they begin on, each of which the policy of this process must allow.
+    """Return the rows with their hosts, each of which the policy of this process must allow.
 
     Raises:
         PolicyBlocked: it does not; the worker decides again, by its own.
@@ -563,7 +562,7 @@ async def _write_results(here: Place, store: BatchStore, batch: str, results: Re
 
 
 async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
-    """Find out how it stands; if it has ended, over all its rows, not only those of its last part."""
+    """Return the progress; for a batch that has ended, over all its rows, not only those of its last execution."""
     if not ended:
         progress = await progress_of(batch_handle(here, batch))
         if progress is not None:

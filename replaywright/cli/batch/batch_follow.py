@@ -1,4 +1,4 @@
-"""Waiting for a batch: a bar on a terminal, else lines, with rate and estimate; Ctrl-C leaves it to itself."""
+"""Display of a batch: a bar on a terminal, else lines, with rate and estimate. Ctrl-C leaves the batch running."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ class Pace:
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def note(self, at: float, over: int) -> None:
-        """So many had ended then."""
+        """Record the number of ended rows at a time."""
         self.seen.append((at, over))
         while self.seen[-1][0] - self.seen[0][0] > _RATE_OVER_S:
             self.seen.popleft()
@@ -54,7 +54,7 @@ class Pace:
 
 
 def pace_said(rate: float, left: int) -> str:
-    """`12 rows a minute, 3 min 5 s left`; empty where no row has ended yet."""
+    """Format the pace, as `12 rows a minute, 3 min 5 s left`; empty if no row has ended yet."""
     if rate <= 0:
         return ""
     told = f"{rate:.1f} rows a second" if rate >= 1 else f"{rate * 60:.1f} rows a minute"
@@ -62,7 +62,7 @@ def pace_said(rate: float, left: int) -> str:
 
 
 def counts_said(progress: BatchProgress) -> str:
-    """`40 of 100 rows: 38 done, 2 failed; 4 under way, 1 of them waits for a person`."""
+    """Format the counts, as `40 of 100 rows: 38 done, 2 failed; 4 under way, 1 of them waits for a person`."""
     ended = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in progress.ended.items())
     told = f"{progress.over} of {output.count(progress.total, 'row')}" + (f": {ended}" if ended else "")
     if progress.under_way:
@@ -74,7 +74,7 @@ def counts_said(progress: BatchProgress) -> str:
 
 
 def end_said(end: RowEnd) -> str:
-    """Say how a row came to nothing."""
+    """Describe how a row failed."""
     step = "" if end.failed_step is None else f"step {end.failed_step + 1}: "
     words = end.message or end.reason.replace("_", " ")
     return f"row {end.number} {end.status.replace('_', ' ')}: {step}{words} ({end.reason}; {end.run_id})"
@@ -82,7 +82,7 @@ def end_said(end: RowEnd) -> str:
 
 @dataclass
 class Screen:
-    """Shows a batch while it goes."""
+    """Display of a batch's progress."""
 
     console: Console
     live: Live | None = None
@@ -93,7 +93,7 @@ class Screen:
     note: str = ""
 
     def show(self, progress: BatchProgress | None, note: str) -> None:
-        """Show what is new."""
+        """Print the changes."""
         now = time.monotonic()
         if note and note != self.note:
             output.print_line(note, style="yellow", console=self.console)
@@ -127,7 +127,7 @@ def _bar(progress: BatchProgress, line: str, pace: str) -> Table:
 async def followed(
     here: Place, handle: WorkflowHandle[Any, BatchProgress], console: Console, *, wait: bool
 ) -> BatchProgress | None:
-    """How the batch ended, or stands when only rows are left that wait for a person; None when the user has left it.
+    """Return the progress at the end, or when only rows that wait for a person are left; None if the user left.
 
     Raises:
         StackFailed: it has failed, or Temporal is out of reach.
@@ -172,13 +172,13 @@ async def _follow(
 
 
 def _only_waits(progress: BatchProgress) -> bool:
-    """Say whether nothing is left but rows that wait for a person."""
+    """Tell whether only rows that wait for a person are left."""
     waits = len(progress.waiting)
     return waits == progress.under_way and (progress.over + waits == progress.total or bool(progress.stopped))
 
 
 async def progress_of(handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress | None:
-    """Ask the batch for its progress; None when nobody answers."""
+    """Query the progress of the batch; None if no worker answers."""
     try:
         said: BatchProgress = await handle.query("progress", result_type=BatchProgress)
     except (RPCError, WorkflowQueryFailedError, ValidationError):
@@ -187,7 +187,7 @@ async def progress_of(handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgre
 
 
 async def _ended(here: Place, handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress:
-    """The end, by long poll, whatever happens to the connection meanwhile.
+    """Wait for the end by long poll; survive broken connections.
 
     Raises:
         StackFailed: the batch failed or was terminated, or is gone.

@@ -2,8 +2,6 @@
 
 import asyncio
 import json as json_format
-import os
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +15,7 @@ from replaywright.cli.admin.policy import PolicyFile, operator_of
 from replaywright.cli.app import admin
 from replaywright.cli.command import Exit
 from replaywright.cli.evidence.offline import Replayed, replay
+from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.servers.connect import Place, place, temporal_errors
@@ -131,7 +130,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
 async def exported(
     here: Place, execution: WorkflowExecutionDescription, *, with_history: bool = True
 ) -> tuple[str, Header]:
-    """The run's trace as a file's text, and its header.
+    """Return the run's trace as the text of a file, and its header.
 
     Raises:
         StoreUnavailable: the trace cannot be read.
@@ -148,7 +147,7 @@ async def exported(
 
 
 async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
-    """The run's executions, oldest first, as far back as Temporal has them; payloads are decrypted.
+    """Return the histories of the run's executions, oldest first, as far back as Temporal has them, decrypted.
 
     Raises:
         SealBroken: a payload is encrypted with a key that is not known here.
@@ -175,27 +174,8 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
     return found
 
 
-def write_whole(out: Path, text: str) -> None:
-    """Write a file for its owner's eyes only, and whole or not at all.
-
-    Raises:
-        InputInvalid: it cannot be written.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-            Path(name).replace(out)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as exc:
-        raise InputInvalid(f"--out {str(out)!r}: {exc.strerror or exc}; name a file that can be written") from exc
-
-
 def _text_of(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 stay what they are."""
+    """Read the file's text; bytes that are no UTF-8 are preserved."""
     return read_bytes(str(file), str(file), TRACE_LIMIT).decode("utf-8", "surrogateescape")
 
 

@@ -93,7 +93,7 @@ def _print(figures: Figures) -> None:
 
 
 def _print_log(stage: Stage) -> None:
-    """The end of the worker's log: the files are gone when the demo ends."""
+    """Print the end of the worker's log: the files are deleted when the demo ends."""
     console = output.standard_error()
     output.print_line("the worker's log ends with:", console=console)
     for line in stage.worker_logs[-1].read_text(errors="replace").splitlines()[-_LOG_LINES:]:

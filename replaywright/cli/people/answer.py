@@ -43,12 +43,12 @@ _MEANS = {
     "solved": "it is solved, the run goes on",
     "continue": "the run goes on",
 }
-"""What becomes of the run, by answer."""
+"""Effect of each answer on the run."""
 
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """Options that give a value, where the question wants one."""
+    """Options that give the value of an answer."""
 
     value: Annotated[
         str, typer.Option("--value", metavar="TEXT", help="Of `answer`: what you say, where words are wanted.")
@@ -63,7 +63,7 @@ class AnswerOptions:
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options that say which step is meant."""
+    """Options that name a step."""
 
     step: Annotated[
         int | None,
@@ -118,7 +118,7 @@ async def answer(
 
 @dataclass(frozen=True)
 class _Wish:
-    """Answer that the caller wants a run to be told."""
+    """Answer of the caller to a run."""
 
     answer: str
     given: AnswerOptions
@@ -151,7 +151,7 @@ async def _answer(run: str, wish: _Wish) -> None:
 
 
 def _show(run_id: str, progress: Progress) -> None:
-    """Say what the run waits for, and which answers it takes."""
+    """Print the question of the run and its possible answers."""
     question = progress.question
     answers: tuple[str, ...]
     if question is not None:
@@ -175,7 +175,7 @@ async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> 
 
 
 async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> None:
-    """Leave out a step that has not begun."""
+    """Skip a step that has not begun."""
     next_one = progress.step if progress.status == "paused" else progress.step + 1
     sequence = next_one if wish.which.step is None else wish.which.step - 1
     asked = SkipStep(sequence=sequence, consequences=wish.which.consequences, **said_by_user(wish.why).model_dump())
@@ -184,7 +184,7 @@ async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> No
 
 
 async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
-    """Have the step that failed done otherwise."""
+    """Retry the failed step with the user's changes."""
     _chosen(question, "retry")
     number = question.sequence + 1
     if question.kind is not QuestionKind.FAILED:
@@ -201,7 +201,7 @@ async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> 
 
 
 def _chosen(question: Question, wanted: str) -> Verdict:
-    """The answer that was named, if the question takes it."""
+    """Return the named answer, if the question accepts it."""
     found: Verdict | None = next((one for one in get_args(Verdict) if one == wanted), None)
     if found is None or found not in question.answers:
         asked = "\n".join(lines_of(question))
@@ -229,7 +229,7 @@ def _text(question: Question, verdict: Verdict, given: AnswerOptions) -> str:
 
 
 def _read(name: str) -> str:
-    """The text of the file without the line break at its end."""
+    """Read the file without the line break at its end."""
     text = read_text(name, f"--value-file {name!r}")
     return text.removesuffix("\n").removesuffix("\r")
 

@@ -40,7 +40,7 @@ class InboxItem:
     task: str
     question: Question
     picture: Path | None = None
-    """Where its picture was written to."""
+    """File that its picture was written to."""
     picture_missing: str = ""
 
     @property
@@ -49,7 +49,7 @@ class InboxItem:
         return self.run_id, self.question.id
 
     def as_json(self) -> dict[str, Any]:
-        """Without what only machines need."""
+        """Return the fields for JSON output."""
         question = self.question.model_dump(mode="json", by_alias=True, exclude={"key", "within_s", "remind_every_s"})
         shown = {"pictureFile": None if self.picture is None else str(self.picture)}
         return {"runId": self.run_id, "task": self.task, "question": question | shown}
@@ -97,7 +97,7 @@ async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) 
 
 
 async def waiting_in(here: Place) -> list[InboxItem]:
-    """All runs of the tenant that wait, those that wait longest first.
+    """List the runs of the tenant that wait for a person, the longest waiting first.
 
     Each run says in its memo what it waits with, so that one listing is enough, with or without a worker; only one that
     was started by something else, or before that was so, is asked.
@@ -123,7 +123,7 @@ async def waiting_in(here: Place) -> list[InboxItem]:
 
 
 def question_of(told: Any) -> Question | None:
-    """The question in a run's memo; None where it waits with none."""
+    """Parse the question in a run's memo; None if there is none."""
     try:
         return Question.model_validate(told) if told else None
     except ValidationError:  # of another version
@@ -142,7 +142,7 @@ async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) 
 
 
 async def _with_picture(here: Place, one: InboxItem, folder: Path) -> InboxItem:
-    """The same, with its picture in `folder`."""
+    """Write the picture into `folder`, and return the item with its path."""
     question = one.question
     if not question.picture:
         return InboxItem(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")

@@ -44,7 +44,7 @@ async def takeover(
 
 
 def address_of(lent: Lent) -> str:
-    """Read the address to open in a browser.
+    """Read the address of the lent browser.
 
     Raises:
         InputInvalid: only another host, or another user, can read it.
@@ -64,7 +64,7 @@ def address_of(lent: Lent) -> str:
 
 
 def handing_back(progress: Progress, run_id: str) -> str:
-    """Say how the person says that they are done."""
+    """Describe how the person returns the browser."""
     if progress.question is None:
         return f"`replaywright answer {run_id} continue` hands it back"
     answers = ", ".join(progress.question.answers)

@@ -1,4 +1,4 @@
-"""Why a run says nothing new: no worker is there, the workflow's own code fails on it, or an activity always fails."""
+"""Diagnosis of a silent run: no worker, a failing workflow task, or an activity that always fails."""
 
 import logging
 import time
@@ -23,12 +23,12 @@ _ENDS = frozenset(
 )
 _MESSAGE_LIMIT, _FAILURE_LIMIT = 200, 400
 _OFTEN = 4
-"""An activity at its fourth try is told of; one or two may fail as a worker ends, or a server is begun again."""
+"""Attempts after which an activity is reported; one or two may fail as a worker or server restarts."""
 _ASKED_EVERY_S = 3.0
 
 
 class Silence:
-    """Tells why one run does not answer; its history is read again only when another try of it has begun."""
+    """Finds out why a run does not answer; its history is read again only for a new workflow task attempt."""
 
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
@@ -36,7 +36,7 @@ class Silence:
         self._told = NO_WORKER
 
     async def why(self) -> str:
-        """One sentence with what to do. Temporal itself has to answer, else it says what it said before."""
+        """Return the reason and the remedy in one sentence; if Temporal does not answer, the previous one."""
         try:
             described = await self._handle.describe()
             task = described.raw_description.pending_workflow_task
@@ -48,7 +48,7 @@ class Silence:
         return self._told
 
     async def _failure(self) -> str:
-        """Of the last decision that ended; empty when it did not fail. Temporal keeps only the first of several."""
+        """Return the failure of the last workflow task; empty if it succeeded. Temporal keeps the first of several."""
         said = ""
         async for event in self._handle.fetch_history_events():
             if event.event_type in _ENDS:
@@ -59,7 +59,7 @@ class Silence:
 
 
 class Vain:
-    """Tells what one run tries in vain: Temporal repeats it without limit, as it may be mended meanwhile."""
+    """Finds the activity that a run retries in vain: Temporal repeats it without limit."""
 
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
@@ -67,7 +67,7 @@ class Vain:
         self._tried = self._told = ""
 
     async def why(self) -> str:
-        """One sentence; empty where nothing fails again and again. Of one activity it stays the same."""
+        """Describe the activity that fails repeatedly in one sentence; empty if there is none."""
         if time.monotonic() - self._asked < _ASKED_EVERY_S:
             return self._told
         try:

@@ -1,4 +1,4 @@
-"""Showing a run while it goes, and how it ended.
+"""Display of a run: its progress and its end.
 
 A module of its own, as a command that starts a run loads what draws on a terminal while the run begins.
 """
@@ -32,12 +32,12 @@ from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.task.questions import answering
 
 _REFUSED_SHOWN = 8
-"""Hosts that pages asked for in vain, in the report."""
+"""Number of blocked hosts in the report."""
 
 
 @dataclass
 class _Screen:
-    """Shows a run while it goes: live on a terminal, else one line for each finished step."""
+    """Display of a run's progress: live on a terminal, else one line for each finished step."""
 
     console: Console
     live: Live | None = None
@@ -45,7 +45,7 @@ class _Screen:
     note: str = ""
 
     def show(self, progress: Progress | None, note: str) -> None:
-        """Show what is new."""
+        """Print the changes."""
         if self.live is not None:
             self.live.update(output.progress_view(progress, note, self.console))
             return
@@ -109,7 +109,7 @@ async def _followed_and_asked(
 async def _followed(
     here: Place, handle: WorkflowHandle[Any, RunResult], console: Console, *, until_waiting: bool
 ) -> Ending | None:
-    """The end of the run; None when the user left before it."""
+    """Follow the run and return its end; None if the user left before."""
     live = Live(console=console, refresh_per_second=8, transient=False) if console.is_terminal else None
     screen = _Screen(console, live)
     with live if live is not None else contextlib.nullcontext():
@@ -120,7 +120,7 @@ async def _followed(
 
 @contextlib.contextmanager
 def _second_interrupt(first: Callable[[], None]) -> Iterator[asyncio.Event]:
-    """The first Ctrl-C calls `first`, the second sets the event."""
+    """Call `first` at the first Ctrl-C, and set the event at the second."""
     left = asyncio.Event()
     presses = 0
 
@@ -151,7 +151,7 @@ def _say_it_goes_on(here: Place, run_id: str, console: Console) -> None:
 
 
 def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
-    """The exit status for how a run ended."""
+    """Return the exit status for the end of a run."""
     match ending.status:
         case "waiting":
             return Exit.WAITING
@@ -166,7 +166,7 @@ def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
 def report(
     ending: Ending, order: Order, here: Place, console: Console, seconds: float, *, healed_fails: bool = False
 ) -> None:
-    """Say how the run ended, what it cost, and what to do next."""
+    """Print the end of the run, its cost, and the next commands."""
     result = ending.result
     totals = output.totals_line(result.totals)
     took = output.duration(seconds)
@@ -206,7 +206,7 @@ def report(
 
 
 def refused_lines(result: RunResult) -> list[str]:
-    """Name the hosts that pages asked for and did not get, and how to let them have these."""
+    """List the hosts that the policy blocked, and the setting that allows them."""
     if not result.refused_hosts:
         return []
     told = [
@@ -225,7 +225,7 @@ def _say_refused(result: RunResult, console: Console) -> None:
 
 
 def failure_lines(result: RunResult) -> list[str]:
-    """Say what failed and why."""
+    """Describe the failure and its reason."""
     lines: list[str] = []
     words = result.message or result.reason.replace("_", " ")
     if result.failed_step is not None:
@@ -244,7 +244,7 @@ def failure_lines(result: RunResult) -> list[str]:
 def say_what_it_waits_for(
     progress: Progress | None, run_id: str, console: Console, *, stack_ends: bool = False
 ) -> None:
-    """What a person has to decide, and with which command."""
+    """Print the question that the run waits with and the command that answers it."""
     if progress is None:
         return
     output.print_line(f"  {progress.waiting_for}", console=console)
@@ -259,7 +259,7 @@ def say_what_it_waits_for(
 
 
 def announce(order: Order, here: Place, following: FollowOptions) -> None:
-    """Say that a run was started."""
+    """Print that a run was started."""
     console = output.for_people(json=following.json)
     output.print_line(f"run {order.run_id}", style="bold", console=console)
     if url := here.run_url(order.run_id):

@@ -1,4 +1,4 @@
-"""How schedules are shown: what they start and when, and what became of the runs that they started."""
+"""Output of schedules: their task, their times, and the status of their last runs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _FORGOTTEN = "not kept any more"
 
 @dataclass(frozen=True)
 class Fired:
-    """A run that a schedule has started, and how it stands."""
+    """Run that a schedule has started, with its status."""
 
     start: Start
     status: str
@@ -35,7 +35,7 @@ class Fired:
 
 
 async def fired_by(here: Place, known: KnownSchedule, limit: int = 10) -> tuple[Fired, ...]:
-    """The last runs that it started, the newest first, at most ten."""
+    """Return the last runs of a schedule with their status, the newest first."""
     newest = started_by(known)[::-1][:limit]
     return tuple(await asyncio.gather(*(_fired(here, start) for start in newest)))
 
@@ -52,7 +52,7 @@ async def _fired(here: Place, start: Start) -> Fired:
 
 
 def print_list(shown: Sequence[tuple[KnownSchedule, tuple[Fired, ...]]]) -> None:
-    """One line for each."""
+    """Print one line for each schedule."""
     rows = output.table("schedule", "starts", "when", "next", "last run", "ended", "state")
     for known, fired in shown:
         last = fired[0] if fired else None
@@ -72,7 +72,7 @@ def print_list(shown: Sequence[tuple[KnownSchedule, tuple[Fired, ...]]]) -> None
 
 
 def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
-    """All of one."""
+    """Print all details of a schedule."""
     schedule, info = known.description.schedule, known.description.info
     output.print_line(f"schedule {known.name}", style="bold")
     values = ", ".join(f"{name}={value}" for name, value in known.input.values.items())
@@ -102,12 +102,12 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
 
 
 def _catch_up(window: timedelta | None) -> str:
-    """A schedule that was not made here may leave it to the server."""
+    """Describe the catch-up window; schedules of other programs may have none."""
     return "as the server has it" if window is None else f"firings missed by no more than {written_duration(window)}"
 
 
 def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
-    """All of one, for a program."""
+    """Return all details of a schedule for JSON output."""
     schedule, info = known.description.schedule, known.description.info
     spec, policy, zone = schedule.spec, schedule.policy, _zone(known)
     return {
@@ -144,7 +144,7 @@ def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
 
 
 def is_paused(known: KnownSchedule) -> bool:
-    """Say whether it starts nothing by itself."""
+    """Tell whether the schedule is paused."""
     return known.description.schedule.state.paused
 
 
@@ -174,7 +174,7 @@ def _next(known: KnownSchedule) -> list[str]:
 
 
 def _zone(known: KnownSchedule) -> tzinfo:
-    """The schedule's; UTC where this machine does not know that."""
+    """Return the schedule's time zone; UTC if this machine does not know it."""
     try:
         return zone_of(known.description.schedule.spec.time_zone_name or "UTC")
     except InputInvalid:

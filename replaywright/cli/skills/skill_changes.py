@@ -145,7 +145,7 @@ def _read(file: str, old: Skill) -> Skill:
 
 
 def _typed(old: Skill, *, may_ask: bool) -> Skill | None:
-    """Read what a person made of it in an editor; None if nothing. What is wrong may be mended, with `may_ask`."""
+    """Let a person edit the skill; None if it is unchanged. With `may_ask`, errors can be corrected."""
     text = as_yaml(old)
     while True:
         changed = edited(text, suffix=".yaml")

@@ -69,7 +69,7 @@ async def runnable_at(here: Place, name: str, version: int | None = None) -> Ski
 
 
 async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill:
-    """The skill to run.
+    """Return the skill to run.
 
     Raises:
         InputInvalid: there is none, or nobody asked for the version, and it was retired.

@@ -13,6 +13,7 @@ from rich.text import Text
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import skills
+from replaywright.cli.files import write
 from replaywright.cli.options import Json, SkillName, Version
 from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import elements_of, unknown_steps
@@ -167,13 +168,9 @@ async def export_skills(
     data = written_file(skills, found)
     as_json = form is SkillFormat.JSON or (form is None and Path(to).suffix.lower() == ".json")
     text = output.json_text(data) if as_json else yaml_of(data)
+    write("--output", to, text)
     if to == "-":
-        output.print_file(text)
         return
-    try:
-        Path(to).write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise InputInvalid(f"--output {to!r}: cannot be written: {exc.strerror}") from exc
     output.print_line(f"{output.count(len(skills), 'skill')} written to {to}", style="green")
     for skill in skills if elements else ():
         for title in unknown_steps(skill, found.get(skill.name, ())):
@@ -221,7 +218,7 @@ def differences(old: Skill, new: Skill) -> Iterator[str]:
 
 
 def print_diff(lines: Sequence[str]) -> None:
-    """A unified diff, its indentation kept."""
+    """Print a unified diff with its indentation."""
     for line in lines:
         sign, rest = line[:1], line[1:]
         indent = " " * (len(rest) - len(rest.lstrip(" ")))
@@ -229,7 +226,7 @@ def print_diff(lines: Sequence[str]) -> None:
 
 
 def time_said(unix: float) -> str:
-    """A time of the store's clock as people read it; empty for none."""
+    """Format a Unix time for people; empty for 0."""
     return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
 
 
@@ -305,7 +302,7 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _weak(rate: Rate) -> str:
-    """Say what a run would say of a step that goes so."""
+    """Describe a step's failure rate by the thresholds of runs."""
     weak = StepRate(done=sum(rate.recent), of=len(rate.recent))
     return ": fails too often" if weak.asks else ": fails often" if weak.warns else ""
 
