@@ -167,10 +167,10 @@ class Run:
     async def _asked(self, query: str, answer: type[_Answer]) -> _Answer:
         try:
             with temporal_errors(self._here.settings, self.id):
-                told: _Answer = await self.handle.query(query, result_type=answer, rpc_timeout=ANSWER_LIMIT)
+                found: _Answer = await self.handle.query(query, result_type=answer, rpc_timeout=ANSWER_LIMIT)
         except WorkflowQueryFailedError as exc:
             raise StackFailed(f"{self.id}: its worker cannot answer {query!r}: {exc}") from exc
-        return told
+        return found
 
     async def answer(self, verdict: Verdict, value: str = "", *, who: str = "client", why: str = "") -> None:
         """Answer the question that the run waits with.

@@ -57,7 +57,7 @@ def exit_status_of(error: ReplaywrightError) -> Exit:
     return Exit.BAD_INPUT if isinstance(error, _BAD_INPUT) else Exit.FAILED
 
 
-def told_of(error: ReplaywrightError) -> dict[str, Any]:
+def error_json(error: ReplaywrightError) -> dict[str, Any]:
     """Return the error as a JSON object."""
     if isinstance(error, PolicyBlocked):
         return {"status": "blocked", "message": one_line(error), "rule": error.rule, "exitStatus": int(Exit.BLOCKED)}
@@ -92,10 +92,10 @@ class CliCommand(TyperCommand):
             if options.debug:
                 traceback.print_exc()
             message = one_line(error)
-            output.say_error(message)
+            output.print_error(message)
             status = exit_status_of(error)
             if options.json:
-                output.print_json(told_of(error))
+                output.print_json(error_json(error))
             raise typer.Exit(status) from error
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
@@ -105,7 +105,7 @@ class CliCommand(TyperCommand):
             if options.debug:
                 traceback.print_exc()
             else:
-                output.say_error(
+                output.print_error(
                     f"unexpected {type(error).__name__}: {error} (a bug in Replaywright: run it again as `replaywright "
                     f"--debug …` and report the traceback in the project's issue tracker)"
                 )

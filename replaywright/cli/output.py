@@ -60,7 +60,7 @@ def print_line_as_is(text: str, console: Console | None = None) -> None:
     (console or standard_output()).print(Text(text), soft_wrap=True)
 
 
-def say_on_standard_error(text: str) -> None:
+def print_progress(text: str) -> None:
     """Print a progress message on standard error."""
     print_line(text, style="dim", console=standard_error())
 
@@ -70,7 +70,7 @@ def warn(text: str) -> None:
     print_line(text, style="yellow", console=standard_error())
 
 
-def say_error(text: str) -> None:
+def print_error(text: str) -> None:
     """Print an error on standard error."""
     print_line(text, style="red", console=standard_error())
 

@@ -60,8 +60,8 @@ class Dashboard:
     async def _page(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2] or "runs"
         page = await self._built(name, request.query_params)
-        told = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
-        return HTMLResponse(self._shown(page, name, await self._around(), told))
+        parts = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
+        return HTMLResponse(self._shown(page, name, await self._around(), parts))
 
     async def _built(self, name: str, parameters: Mapping[str, str]) -> Page:
         given = dict(parameters)

@@ -91,7 +91,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    told: Mapping[str, Callable[..., Any]] = {
+    filters: Mapping[str, Callable[..., Any]] = {
         "duration": duration,
         "when": when,
         "percent": percent,
@@ -102,7 +102,7 @@ def _environment() -> Environment:
         "health": health_of,
         "title_of": step_title,
     }
-    environment.filters.update(told)
+    environment.filters.update(filters)
     environment.globals.update(address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS)
     return environment
 

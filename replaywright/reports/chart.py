@@ -70,10 +70,10 @@ def _chart(
         high = max((HEIGHT - TOP) * value / most, 2.0)
         tone = "this" if run.is_this else "ok" if run.status == "done" else "bad"
         x, y = place * slot + slot * _GAP / 2, HEIGHT - high
-        said = f"{run.run_id}: {words(value)}, {run.status.replace('_', ' ')}"
-        bars.append(Bar(round(x, 2), round(y, 2), round(slot * (1 - _GAP), 2), round(high, 2), tone, said))
-    said = f"{title} of {len(runs)} runs, oldest first: {', '.join(map(words, values))}."
-    return Chart(title, words(values[-1]), _change(values), tuple(bars), said)
+        message = f"{run.run_id}: {words(value)}, {run.status.replace('_', ' ')}"
+        bars.append(Bar(round(x, 2), round(y, 2), round(slot * (1 - _GAP), 2), round(high, 2), tone, message))
+    message = f"{title} of {len(runs)} runs, oldest first: {', '.join(map(words, values))}."
+    return Chart(title, words(values[-1]), _change(values), tuple(bars), message)
 
 
 def _change(values: Sequence[float]) -> str:
@@ -99,7 +99,7 @@ def strip_of(steps: Sequence[StepView], tone_of: Callable[[StepView], str]) -> t
     bars, x = [], 0.0
     for step in steps:
         wide = least + (room * step.seconds / total if total else room / len(steps))
-        said = f"Step {step.number}: {duration(step.seconds)}"
-        bars.append(Bar(round(x, 2), 0, round(max(wide - 1.5, 0.5), 2), 14, tone_of(step), said))
+        message = f"Step {step.number}: {duration(step.seconds)}"
+        bars.append(Bar(round(x, 2), 0, round(max(wide - 1.5, 0.5), 2), 14, tone_of(step), message))
         x += wide
     return tuple(bars)

@@ -38,8 +38,8 @@ class Loaded:
     def expected(self, attempt: Attempt) -> tuple[Expected, ...]:
         """Return the results of the attempt's expectations, with the recorded values of a failure if there are any."""
         try:
-            told = json.loads(self.data.get(attempt.artifacts.get("expectations", ""), b"null"))
-            kept = tuple(Expected.model_validate(one) for one in told or ())
+            stored = json.loads(self.data.get(attempt.artifacts.get("expectations", ""), b"null"))
+            kept = tuple(Expected.model_validate(one) for one in stored or ())
         except (ValueError, TypeError):  # not what we wrote
             kept = ()
         return kept or attempt.expected

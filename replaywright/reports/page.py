@@ -31,14 +31,14 @@ def rendered(view: RunView, loaded: Loaded) -> str:
         charts=chart.charts_of(view),
         runs=chart.compared(view),
         strip=chart.strip_of(view.steps, words.step_tone),
-        run_tone=words.run_said(view)[0],
-        run_words=words.run_said(view)[1],
+        run_tone=words.run_text(view)[0],
+        run_words=words.run_text(view)[1],
         full_steps=FULL_STEPS,
         opened=words.opened_of(view),
         link=safe_link(view.facts.url),
     )
     return environment.get_template("page.html").render(
-        title=f"{view.facts.task} – {words.run_said(view)[1]} – run report",
+        title=f"{view.facts.task} – {words.run_text(view)[1]} – run report",
         policy=policy_of(style, script),
         style=Markup(style),  # noqa: S704 - ours, from the package
         script=Markup(script),  # noqa: S704 - ours, from the package

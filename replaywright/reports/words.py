@@ -169,7 +169,7 @@ def again(kind: str) -> str:
     return _AGAIN.get(kind, kind.replace("_", " ").capitalize())
 
 
-def tier_said(tier: str) -> str:
+def tier_text(tier: str) -> str:
     """Describe how an element was found."""
     return _TIERS.get(tier, tier.replace("_", " "))
 
@@ -195,7 +195,7 @@ def coded(text: str) -> Markup:
     )
 
 
-def run_said(view: RunView) -> tuple[str, str]:
+def run_text(view: RunView) -> tuple[str, str]:
     """Tone and words for how the run stands."""
     tone, said = _RUN[view.facts.status]
     if view.facts.status == "done" and view.totals.heals:
@@ -203,7 +203,7 @@ def run_said(view: RunView) -> tuple[str, str]:
     return tone, said
 
 
-def predicate_said(expected: Expected) -> str:
+def predicate_text(expected: Expected) -> str:
     """Describe the expectation in the form of a task file; if it is in none, describe its subject."""
     if expected.expected:
         return _lines({key: value for key, value in expected.expected.items() if value not in (None, "", [], {})})
@@ -213,14 +213,14 @@ def predicate_said(expected: Expected) -> str:
     return "(not declared by the step)"
 
 
-def actual_said(expected: Expected) -> str:
+def actual_text(expected: Expected) -> str:
     """Describe the values that were found."""
-    told = {
+    payload = {
         key: value
         for key, value in expected.actual.items()
         if key not in ("expected", "query", "passed") and value not in (None, "", [], (), {})
     }
-    return _lines(told)
+    return _lines(payload)
 
 
 def _lines(value: Mapping[str, Any]) -> str:
@@ -232,7 +232,7 @@ def _value(value: Any) -> str:
     return shorten(text, VALUE_LIMIT)
 
 
-def usage_said(usage: Usage) -> str:
+def usage_text(usage: Usage) -> str:
     """Describe the model calls and their cost."""
     if not usage.calls:
         return ""
@@ -270,7 +270,7 @@ def lone_value(value: Any) -> str:
 
 
 FILTERS: Final[Mapping[str, Any]] = {
-    "actual": actual_said,
+    "actual": actual_text,
     "again": again,
     "attempt_said": said_of,
     "attempt_tone": tone_of,
@@ -278,7 +278,7 @@ FILTERS: Final[Mapping[str, Any]] = {
     "count_of": count,
     "duration": took,
     "effect": lambda effect: _EFFECTS[effect.value],
-    "expected_said": predicate_said,
+    "expected_said": predicate_text,
     "iso": iso,
     "lone_value": lone_value,
     "moment": moment,
@@ -290,7 +290,7 @@ FILTERS: Final[Mapping[str, Any]] = {
     "size": size,
     "spaced": lambda text: text.replace("_", " "),
     "step_tone": step_tone,
-    "tier": tier_said,
-    "usage": usage_said,
+    "tier": tier_text,
+    "usage": usage_text,
 }
 """Filters of the templates."""

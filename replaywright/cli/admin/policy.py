@@ -112,14 +112,16 @@ def show(
     """
     wishes = None if task is None else taskfile.read_task(task).policy
     holds = Effective(operator_of(policy), wishes)
-    told = {who: rules.model_dump(mode="json", exclude_defaults=True) for who, rules in holds.authors}
+    payload = {who: rules.model_dump(mode="json", exclude_defaults=True) for who, rules in holds.authors}
     if json:
-        output.print_json({"policy": told})
+        output.print_json({"policy": payload})
         return
-    if not told:
-        said = f"no policy: {SETTING} is not set, and no task says any; a run reaches its own site, with every action"
-        output.print_line(said)
-    for who, fields in told.items():
+    if not payload:
+        message = (
+            f"no policy: {SETTING} is not set, and no task says any; a run reaches its own site, with every action"
+        )
+        output.print_line(message)
+    for who, fields in payload.items():
         output.print_line(who, style="bold")
         for name, value in _flat(fields):
             output.print_line(f"  {name}: {value}")
@@ -205,7 +207,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
     output.print_line(f"task {task.task} against {who}", style="bold")
     table = output.table("step", "what", "effect", "", "rule")
     for row in found.rows:
-        table.add_row(*output.cells(row.place, step_title(row.step), row.effect.value, *_told(row.refusal)))
+        table.add_row(*output.cells(row.place, step_title(row.step), row.effect.value, *_verdict_cells(row.refusal)))
     output.print_table(table)
     if not task.steps:
         output.print_line("its steps are worked out by the run, and each is decided then")
@@ -213,7 +215,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
         table = output.table("address", "host", "", "rule")
         for each in found.hosts:
             where = each.host or f"decided when it is opened: {each.url}"
-            table.add_row(*output.cells(each.place, where, *_told(each.refusal)))
+            table.add_row(*output.cells(each.place, where, *_verdict_cells(each.refusal)))
         output.print_table(table)
     if task.secrets:
         output.print_line(f"secrets: {', '.join(SECRET_PREFIX + name for name in task.secrets)}")
@@ -223,7 +225,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
         output.print_line(f"blocked: {found.beyond.message}", style="magenta")
 
 
-def _told(refusal: Refusal | None) -> tuple[Text, str]:
+def _verdict_cells(refusal: Refusal | None) -> tuple[Text, str]:
     if refusal is None:
         return Text("allowed", "green"), ""
     return Text("blocked", "magenta"), refusal.message

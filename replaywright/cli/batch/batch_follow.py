@@ -53,27 +53,27 @@ class Pace:
         return (over - before) / (now - begun) if now > begun else 0.0
 
 
-def pace_said(rate: float, left: int) -> str:
+def pace_text(rate: float, left: int) -> str:
     """Format the pace, as `12 rows a minute, 3 min 5 s left`; empty if no row has ended yet."""
     if rate <= 0:
         return ""
-    told = f"{rate:.1f} rows a second" if rate >= 1 else f"{rate * 60:.1f} rows a minute"
-    return f"{told}, {output.duration(left / rate)} left" if left else told
+    message = f"{rate:.1f} rows a second" if rate >= 1 else f"{rate * 60:.1f} rows a minute"
+    return f"{message}, {output.duration(left / rate)} left" if left else message
 
 
-def counts_said(progress: BatchProgress) -> str:
+def counts_text(progress: BatchProgress) -> str:
     """Format the counts, as `40 of 100 rows: 38 done, 2 failed; 4 under way, 1 of them waits for a person`."""
     ended = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in progress.ended.items())
-    told = f"{progress.over} of {output.count(progress.total, 'row')}" + (f": {ended}" if ended else "")
+    message = f"{progress.over} of {output.count(progress.total, 'row')}" + (f": {ended}" if ended else "")
     if progress.under_way:
-        told += f"; {progress.under_way} under way"
+        message += f"; {progress.under_way} under way"
     if progress.waiting:
         waits = len(progress.waiting)
-        told += f", {waits} of them {'wait' if waits > 1 else 'waits'} for a person"
-    return told
+        message += f", {waits} of them {'wait' if waits > 1 else 'waits'} for a person"
+    return message
 
 
-def end_said(end: RowEnd) -> str:
+def end_text(end: RowEnd) -> str:
     """Describe how a row failed."""
     step = "" if end.failed_step is None else f"step {end.failed_step + 1}: "
     words = end.message or end.reason.replace("_", " ")
@@ -105,9 +105,9 @@ class Screen:
             if (end.number, end.run_id) not in self.told:
                 self.told.add((end.number, end.run_id))
                 style = _STYLES.get(end.status, "yellow")
-                output.print_line(end_said(end), style=style, console=self.console)
-        pace = pace_said(self.pace.per_second, progress.total - progress.over)
-        line = counts_said(progress)
+                output.print_line(end_text(end), style=style, console=self.console)
+        pace = pace_text(self.pace.per_second, progress.total - progress.over)
+        line = counts_text(progress)
         if self.live is not None:
             self.live.update(_bar(progress, line, pace))
         elif line != self.line and now - self.said_at >= _SAY_EVERY_S:
@@ -180,10 +180,10 @@ def _only_waits(progress: BatchProgress) -> bool:
 async def progress_of(handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress | None:
     """Query the progress of the batch; None if no worker answers."""
     try:
-        said: BatchProgress = await handle.query("progress", result_type=BatchProgress)
+        answer: BatchProgress = await handle.query("progress", result_type=BatchProgress)
     except (RPCError, WorkflowQueryFailedError, ValidationError):
         return None
-    return said
+    return answer
 
 
 async def _ended(here: Place, handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress:

@@ -83,8 +83,8 @@ async def _unmet(store: BatchStore, batch: str, rows: str, wish: Chosen) -> list
         if end is not None and end.status != "done":
             failed.append((row, end))
         elif wish.rows:
-            said = "was done" if end is not None else "has not ended: `replaywright batch resume` goes on with it"
-            raise InputInvalid(f"--row {row.number}: it {said}; only rows that came to nothing are tried again")
+            message = "was done" if end is not None else "has not ended: `replaywright batch resume` goes on with it"
+            raise InputInvalid(f"--row {row.number}: it {message}; only rows that came to nothing are tried again")
     if missing := sorted(wish.rows - known):
         raise InputInvalid(f"--row {missing[0]}: the batch has the rows 1 to {max(known)}")
     return failed

@@ -118,8 +118,8 @@ async def check(
     status = Exit.INTERRUPTED if interrupted else exit_status(checks)
     _print(checks, console)
     if reporting.json:
-        told = [each.model_dump(mode="json", by_alias=True) for each in checks]
-        output.print_json({"checks": told, "exitStatus": int(status)})
+        parts = [each.model_dump(mode="json", by_alias=True) for each in checks]
+        output.print_json({"checks": parts, "exitStatus": int(status)})
     raise typer.Exit(status)
 
 
@@ -184,8 +184,8 @@ async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
 
 
 async def _performed(asked: _Asked, here: Place, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
-    said = output.count(len(wanted), "skill")
-    output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
+    skills = output.count(len(wanted), "skill")
+    output.print_line(f"checking {skills}: no model, no healing", style="bold", console=asked.console)
     async with open_store(here.settings) as store:
         checking = Checking(
             here, store.steps, asked.choice.parallel, lambda check: _say(check, asked.console), asked.reporting.reports

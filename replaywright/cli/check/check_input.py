@@ -189,5 +189,7 @@ def until_commit(wanted: CheckedSkill) -> CheckedSkill:
     stop = first_with_consequences(wanted.task, observed_effects(wanted.elements))
     if stop is None:
         return wanted
-    said = f"checked up to step {stop + 1}, {output.plain(step_title(wanted.task.steps[stop]))}, which has consequences"
-    return replace(wanted, task=shortened(wanted.task, stop), note=said)
+    message = (
+        f"checked up to step {stop + 1}, {output.plain(step_title(wanted.task.steps[stop]))}, which has consequences"
+    )
+    return replace(wanted, task=shortened(wanted.task, stop), note=message)

@@ -82,7 +82,7 @@ class Checking:
             order = Order(wanted.task, wanted.values, run_id, Mode.REPLAY, Heal.OFF, on_failure=OnFailure.FAIL)
             handle = await start(self.here, order)
             ending = await self._ended(handle)
-            check = await self._told_of(wanted, run_id, ending, begun)
+            check = await self._check_of(wanted, run_id, ending, begun)
             if ending.status == "waiting":
                 await self._cancel(handle, "nobody answers in a check")
         except PolicyBlocked as error:
@@ -122,7 +122,7 @@ class Checking:
             async with asyncio.timeout(_END_S):
                 await handle.result()
 
-    async def _told_of(self, wanted: CheckedSkill, run_id: str, ending: Ending, begun: float) -> SkillCheck:
+    async def _check_of(self, wanted: CheckedSkill, run_id: str, ending: Ending, begun: float) -> SkillCheck:
         ended = time.time()
         facts = _facts(wanted, run_id, ending, (begun, ended), self.here)
         view = run_view(facts, await self._trace(run_id))

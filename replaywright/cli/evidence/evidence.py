@@ -42,8 +42,8 @@ class KeptArtifact:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields for JSON output."""
-        told = {"step": self.sequence + 1, "attempt": self.attempt, "kind": self.kind, "digest": self.digest}
-        return told | {"path": self.path, "size": self.size, "note": self.note}
+        payload = {"step": self.sequence + 1, "attempt": self.attempt, "kind": self.kind, "digest": self.digest}
+        return payload | {"path": self.path, "size": self.size, "note": self.note}
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ def print_report(report: StepReport) -> None:
 def _print_attempt(record: StepRecord, number: str) -> None:
     console = output.standard_output()
     outcome = record.outcome
-    told = outcome.rule or outcome.reason
-    what = outcome.status.value.replace("_", " ") + (f" ({told})" if told else "")
+    message = outcome.rule or outcome.reason
+    what = outcome.status.value.replace("_", " ") + (f" ({message})" if message else "")
     found = output.how_found(record.lookup, from_ledger=record.from_ledger)
     line = Text.assemble("  ", output.mark(record.status, console), f" {output.plain(number + what)}")
     line.append(f", {output.duration(record.seconds)}" + (f", found by {output.plain(found)}" if found else ""))
@@ -205,8 +205,8 @@ def _print_verdict(verdict: Mapping[str, Any]) -> None:
     console = output.standard_output()
     expected, actual = verdict.get("expected"), verdict.get("actual") or {}
     if verdict.get("passed"):
-        said = _words(expected) if expected else _words(_telling(actual))
-        console.print(Text.assemble("  ", output.mark(Status.DONE, console), f" {said}"), soft_wrap=True)
+        message = _words(expected) if expected else _words(_telling(actual))
+        console.print(Text.assemble("  ", output.mark(Status.DONE, console), f" {message}"), soft_wrap=True)
         return
     reason = str(verdict.get("reason", "")).replace("_", " ")
     sign = output.mark(Status.UNMET if verdict.get("required", True) else Status.IN_DOUBT, console)

@@ -100,8 +100,8 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
         workflow_runner=AdmittingRunner(),
         runtime=_quiet(),
     )
-    told = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
-    result = await replayer.replay_workflow(told, raise_on_replay_failure=False)
+    history_of_run = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
+    result = await replayer.replay_workflow(history_of_run, raise_on_replay_failure=False)
     end = end_of(history.events)
     found = list(_on_calls(recorded, decided.calls, ended=end is not None))
     if not found and result.replay_failure is not None:
@@ -172,8 +172,8 @@ def _on_calls(recorded: Sequence[ActivityCall], today: Sequence[_Asked], *, ende
         if (then.activity_type, then.activity_id) != (now.activity_type, now.activity_id):
             yield Difference(then.activity_id, _other_activity(then, now))
             return
-        if (told := _difference(then.given, now.given)) is not None:
-            yield Difference(then.activity_id, f"{_named(then)} would be asked something else: {told}")
+        if (difference := _difference(then.given, now.given)) is not None:
+            yield Difference(then.activity_id, f"{_named(then)} would be asked something else: {difference}")
             return
     if len(today) > len(recorded) and ended:
         now = today[len(recorded)]
@@ -216,8 +216,8 @@ def _on_end(recorded: ExecutionEnd | None, today: tuple[How, Any] | None) -> Ite
     how, value = today or ("going on", None)
     if how != recorded.how:
         yield Difference("the end", f"recorded: {recorded.how}; today: {how}")
-    elif (told := _difference(recorded.value, value)) is not None:
-        yield Difference("the end", f"{recorded.how} with another value: {told}")
+    elif (difference := _difference(recorded.value, value)) is not None:
+        yield Difference("the end", f"{recorded.how} with another value: {difference}")
 
 
 def _difference(recorded: Any, today: Any) -> str | None:
@@ -252,12 +252,14 @@ def _first_difference(then: Any, now: Any, path: str = "") -> str | None:
             where = f"{path}.{name}".lstrip(".")
             if name not in now:
                 return f"{where}: recorded {_short(value)}, today nothing"
-            if (told := _first_difference(value, now[name], where)) is not None:
-                return told
+            if (difference := _first_difference(value, now[name], where)) is not None:
+                return difference
         return None
     if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         pairs = enumerate(zip(then, now, strict=True))
-        return next((told for at, (a, b) in pairs if (told := _first_difference(a, b, f"{path}[{at}]"))), None)
+        return next(
+            (difference for at, (a, b) in pairs if (difference := _first_difference(a, b, f"{path}[{at}]"))), None
+        )
     if isinstance(then, str) and isinstance(now, str):  # where values stand in a text was not marked before
         then, now = unmarked(then), unmarked(now)
     return None if then == now else f"{path or 'value'}: recorded {_short(then)}, today {_short(now)}"
@@ -281,9 +283,8 @@ def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
     except ValidationError:
         yield Difference(call.activity_id, f"{_named(call)}: its recorded outcome cannot be read any more")
         return
-    said = [said for said in (_other_status(request, outcome), _other_effect(request, outcome)) if said]
-    for what in said:
-        yield Difference(call.activity_id, f"{_named(call)}: {what}")
+    for change in filter(None, (_other_status(request, outcome), _other_effect(request, outcome))):
+        yield Difference(call.activity_id, f"{_named(call)}: {change}")
 
 
 def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:

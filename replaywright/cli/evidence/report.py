@@ -44,9 +44,9 @@ async def report(
     path = Path(file_name(view.facts.run_id)) if out is None else out
     write_whole(path, await asyncio.to_thread(rendered, view, loaded))
     if json:
-        told = view.model_dump(mode="json", by_alias=True)
+        payload = view.model_dump(mode="json", by_alias=True)
         output.print_json(
-            {"runId": view.facts.run_id, "file": str(path), "picturesLeftOut": loaded.left_out, "view": told}
+            {"runId": view.facts.run_id, "file": str(path), "picturesLeftOut": loaded.left_out, "view": payload}
         )
     else:
         output.print_line_as_is(str(path))

@@ -89,20 +89,20 @@ async def _facts(
         lineage_runs=await _lineage_runs(here, lineage),
         earlier=await _earlier(here, execution, task, skill),
     )
-    told: dict[str, object] = {}
+    payload: dict[str, object] = {}
     if progress is not None and ending is None:
         paused = progress.waiting_for if progress.status == "paused" else ""
-        told |= {"doing": progress.doing, "question": progress.question, "paused": paused}
+        payload |= {"doing": progress.doing, "question": progress.question, "paused": paused}
     if result is not None:
-        told |= {name: getattr(result, name) for name in _OF_RESULT}
-    return facts.model_copy(update=told)
+        payload |= {name: getattr(result, name) for name in _OF_RESULT}
+    return facts.model_copy(update=payload)
 
 
 def asked_of(given: RunInput | None, progress: Progress | None) -> dict[str, object]:
     """Return the request of the run, as far as its history is known."""
-    told: dict[str, object] = {}
+    payload: dict[str, object] = {}
     if given is not None:
-        told |= {
+        payload |= {
             "goal": _goal(given),
             "site": site_of(given.task, given.values).strip("-"),
             "mode": given.mode.value,
@@ -111,8 +111,8 @@ def asked_of(given: RunInput | None, progress: Progress | None) -> dict[str, obj
             "resumed_from": given.resume.of if given.resume is not None else "",
         }
     if progress is not None and progress.steps:
-        told["steps_planned"] = progress.steps
-    return told
+        payload["steps_planned"] = progress.steps
+    return payload
 
 
 _OF_RESULT = (

@@ -105,8 +105,8 @@ async def replay_file(file: File, policy: PolicyFile = None, json: Json = False)
     if not histories:
         raise InputInvalid(f"{file}: it holds no history to replay: export it again, without --without-history")
     if (findings := audit(text).findings) and not json:
-        said = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
-        output.warn(said)
+        message = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
+        output.warn(message)
     replayed = [await replay(history, policing) for history in histories]
     if json:
         output.print_json({"whole": not findings, "executions": [_replayed_json(one) for one in replayed]})
@@ -123,8 +123,8 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
         output.print_file(text)
     else:
         write_whole(out, text)
-    said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
-    output.say_on_standard_error(f"{execution.id}: {said}")
+    message = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
+    output.print_progress(f"{execution.id}: {message}")
 
 
 async def exported(
@@ -163,7 +163,7 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
         except InputInvalid:
             if not found:
                 raise
-            output.say_on_standard_error(
+            output.print_progress(
                 f"{execution.id}: Temporal has the execution {run_id} no more: the file begins after it"
             )
             break

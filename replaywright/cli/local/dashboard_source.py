@@ -126,7 +126,7 @@ class RunningSource:
         steps = _recorded(execution, status, lines)
         return RunDetail(
             row=row,
-            steps=steps or [_told(line) for line in ([] if progress is None else progress.lines)],
+            steps=steps or [_row_of_line(line) for line in ([] if progress is None else progress.lines)],
             totals=totals,
             question=question if ending is None else None,
             waiting_for="" if progress is None or ending is not None else progress.waiting_for,
@@ -340,11 +340,11 @@ def _step(step: StepView) -> StepRow:
 def _notes(override: str, overruled: str, message: tuple[str, Status], warnings: Sequence[str]) -> tuple[str, ...]:
     said, status = message
     rule = f"override {override}" if override else ""
-    told = (f"warning: {warning}" for warning in warnings)
-    return tuple(filter(None, (rule, overruled, said if status is not Status.DONE else "", *told)))
+    text = (f"warning: {warning}" for warning in warnings)
+    return tuple(filter(None, (rule, overruled, said if status is not Status.DONE else "", *text)))
 
 
-def _told(line: StepLine) -> StepRow:
+def _row_of_line(line: StepLine) -> StepRow:
     """Convert a step of the run's progress, for a trace that cannot be read."""
     return StepRow(
         number=0 if line.kind == "note" else line.sequence + 1,

@@ -89,7 +89,7 @@ def _print(figures: Figures) -> None:
     if not failed:
         output.print_line(f"all {len(figures.claims)} claims hold", style="green")
     for claim in failed:
-        output.print_line(_told(claim), style="red")
+        output.print_line(_claim_line(claim), style="red")
 
 
 def _print_log(stage: Stage) -> None:
@@ -100,7 +100,7 @@ def _print_log(stage: Stage) -> None:
         output.print_line(f"  {line}", style="dim", console=console)
 
 
-def _told(claim: Claim) -> str:
+def _claim_line(claim: Claim) -> str:
     return f"run {claim.run}: DOES NOT HOLD: {claim.text} (found: {claim.found})"
 
 

@@ -12,14 +12,14 @@ from replaywright.cli.options import Once, Run, Why
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.changed_step import ChangeOptions, changed
 from replaywright.cli.people.updates import (
+    by_user,
     decide,
     nothing_asked,
     progress_or_fail,
-    said_by_user,
     under_way,
     updated,
+    user_name,
     verdict_on,
-    who_asks,
 )
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.servers.connect import Place
@@ -136,7 +136,7 @@ async def _answer(run: str, wish: _Wish) -> None:
         if not wish.answer:
             _show(run_id, progress)
         elif wish.answer == "continue":
-            await updated(here, run_id, "go_on", said_by_user(wish.why), type(None), once=wish.once)
+            await updated(here, run_id, "go_on", by_user(wish.why), type(None), once=wish.once)
             output.print_line(_MEANS["continue"], style="green")
         elif wish.answer == "skip" and not is_of_question:
             await _skip(here, run_id, progress, wish)
@@ -170,7 +170,7 @@ def _show(run_id: str, progress: Progress) -> None:
 async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
     verdict = _chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
-    await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=who_asks(), why=wish.why))
+    await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
     output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
 
 
@@ -178,7 +178,7 @@ async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> No
     """Skip a step that has not begun."""
     next_one = progress.step if progress.status == "paused" else progress.step + 1
     sequence = next_one if wish.which.step is None else wish.which.step - 1
-    asked = SkipStep(sequence=sequence, consequences=wish.which.consequences, **said_by_user(wish.why).model_dump())
+    asked = SkipStep(sequence=sequence, consequences=wish.which.consequences, **by_user(wish.why).model_dump())
     await updated(here, run_id, "skip_step", asked, type(None), once=wish.once)
     output.print_line(f"step {sequence + 1} will be left out", style="green")
 
@@ -189,11 +189,11 @@ async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> 
     number = question.sequence + 1
     if question.kind is not QuestionKind.FAILED:
         raise InputInvalid(f"{run_id}: step {number} may have taken effect: only a step that failed can be changed")
-    said = said_by_user(wish.why).model_dump()
+    author = by_user(wish.why).model_dump()
     now = await handle_of(here.client, run_id).query("step_written", question.sequence, result_type=dict[str, Any])
 
     async def take(step: dict[str, Any]) -> None:
-        asked = EditStep(sequence=question.sequence, step=step, question=question.id, **said)
+        asked = EditStep(sequence=question.sequence, step=step, question=question.id, **author)
         await updated(here, run_id, "edit_step", asked, type(None), once=wish.once)
 
     await changed(now, question, wish.change, take)

@@ -65,7 +65,7 @@ async def changed(
         except InputInvalid as exc:
             if not (change.edit and sys.stdin.isatty()):
                 raise
-            output.say_error(str(exc))
+            output.print_error(str(exc))
             if not typer.confirm("change it once more?", default=True):
                 raise
             text = _as_yaml(step, question)

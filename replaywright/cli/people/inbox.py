@@ -79,12 +79,12 @@ def inbox(
 
 
 async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
-    told: set[tuple[str, str]] = set()
+    known: set[tuple[str, str]] = set()
     async with existing_place() as here:
         while True:
             now = await waiting_in(here)
-            new = [one for one in now if one.key not in told]
-            told = {one.key for one in now}
+            new = [one for one in now if one.key not in known]
+            known = {one.key for one in now}
             shown = new if folder is None else [await _with_picture(here, one, folder) for one in new]
             _print(shown, watch=watch, json=json)
             if opened:
@@ -105,7 +105,7 @@ async def waiting_in(here: Place) -> list[InboxItem]:
     Raises:
         StackFailed: Temporal cannot be reached.
     """
-    told: list[InboxItem] = []
+    parts: list[InboxItem] = []
     silent: list[tuple[WorkflowExecution, str]] = []
     with temporal_errors(here.settings):
         async for execution in here.client.list_workflows(_ACTIVE):
@@ -116,10 +116,10 @@ async def waiting_in(here: Place) -> list[InboxItem]:
             if WAITS not in memo:
                 silent.append((execution, task))
             elif (question := question_of(memo[WAITS])) is not None:
-                told.append(InboxItem(execution.id, task, question))
+                parts.append(InboxItem(execution.id, task, question))
     limit = asyncio.Semaphore(_AT_ONCE)
     asked = await asyncio.gather(*(_asked(here, execution.id, task, limit) for execution, task in silent))
-    return sorted((*told, *filter(None, asked)), key=lambda one: one.question.since)
+    return sorted((*parts, *filter(None, asked)), key=lambda one: one.question.since)
 
 
 def question_of(told: Any) -> Question | None:

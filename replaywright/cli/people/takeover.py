@@ -9,7 +9,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
-from replaywright.cli.people.updates import progress_or_fail, under_way, updated, who_asks
+from replaywright.cli.people.updates import progress_or_fail, under_way, updated, user_name
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid
@@ -34,7 +34,7 @@ async def takeover(
 
     Example: `replaywright takeover latest`
     """
-    asked = TakeOverRequest(lasts_s=minutes * 60, who=who_asks(), why=why)
+    asked = TakeOverRequest(lasts_s=minutes * 60, who=user_name(), why=why)
     async with under_way(run, "take over") as (here, run_id):
         lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
         progress = await progress_or_fail(here, run_id)

@@ -45,7 +45,7 @@ async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
         yield here, run_id
 
 
-async def over_said(here: Place, run_id: str, what: str) -> str:
+async def ended_message(here: Place, run_id: str, what: str) -> str:
     """Describe how a run ended and that there is nothing to `what`; empty for an open run.
 
     Raises:
@@ -59,8 +59,8 @@ async def over_said(here: Place, run_id: str, what: str) -> str:
             return ""
         ending = await ended(handle)
     at = "" if execution.close_time is None else f" at {execution.close_time.astimezone():%Y-%m-%d %H:%M:%S}"
-    told = f"run {run_id} ended as {ending.status.replace('_', ' ')}{at}: nothing to {what}"
-    return "; ".join(filter(None, (told, commits_said(ending.result.commits))))
+    message = f"run {run_id} ended as {ending.status.replace('_', ' ')}{at}: nothing to {what}"
+    return "; ".join(filter(None, (message, commits_said(ending.result.commits))))
 
 
 async def require_going(here: Place, run_id: str, what: str) -> None:
@@ -70,8 +70,8 @@ async def require_going(here: Place, run_id: str, what: str) -> None:
         InputInvalid: it is over; the message says how it ended and what it has done.
         StackFailed: Temporal cannot be reached.
     """
-    if said := await over_said(here, run_id, what):
-        raise InputInvalid(said)
+    if message := await ended_message(here, run_id, what):
+        raise InputInvalid(message)
 
 
 async def updated(
@@ -93,7 +93,7 @@ async def updated(
     try:
         with temporal_errors(here.settings, run_id):
             once = once or uuid.uuid4().hex
-            told: _Answer = await handle_of(here.client, run_id).execute_update(
+            found: _Answer = await handle_of(here.client, run_id).execute_update(
                 update,
                 args=update_arguments(here, run_id, update=update, once=once, asked=asked),
                 id=once,
@@ -106,7 +106,7 @@ async def updated(
         raise StackFailed(
             f"no worker took it in {limit.total_seconds():g} s: start `replaywright up`, then repeat this"
         ) from exc
-    return told
+    return found
 
 
 async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
@@ -173,7 +173,7 @@ def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, 
     )
 
 
-def who_asks() -> str:
+def user_name() -> str:
     """Return the name of the user of this command."""
     try:
         return getpass.getuser()
@@ -181,13 +181,13 @@ def who_asks() -> str:
         return "command line"
 
 
-def said_by_user(why: str) -> Said:
+def by_user(why: str) -> Said:
     """Return the name of the user of this command, with the reason.
 
     Raises:
         InputInvalid: the reason is too long.
     """
     try:
-        return Said(who=who_asks(), why=why)
+        return Said(who=user_name(), why=why)
     except ValidationError as exc:
         raise InputInvalid(f"--why has {len(why)} characters, and may have 1000") from exc

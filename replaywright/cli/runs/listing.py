@@ -103,8 +103,8 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
         output.print_json({"runs": [as_json(line) for line in lines]})
         return
     if not lines:
-        said = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
-        output.print_line(said)
+        message = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
+        output.print_line(message)
         return
     rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
     for line in lines:

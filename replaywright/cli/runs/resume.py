@@ -16,7 +16,7 @@ from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.evidence.trace import histories_of
 from replaywright.cli.options import Run, ValueOptions
-from replaywright.cli.people.updates import over_said, who_asks
+from replaywright.cli.people.updates import ended_message, user_name
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
@@ -100,7 +100,7 @@ class Planned:
         return "perform"
 
 
-_SAID = {
+_TREATMENTS = {
     "ledger": "from the ledger",
     "doubt": "in doubt: decided first, then performed or taken as done",
     "redo": "done before, after other steps: done again (--redo)",
@@ -137,7 +137,7 @@ async def resume(
         raise InputInvalid("--redo and --keep: say one of them, or neither, to be asked at each step")
     values = taskfile.read_parameters(given.param or [], given.params)
     mended = None if task is None else taskfile.read_task(task)
-    wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, who_asks())
+    wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, user_name())
     if dry_run:
         async with place() as here:
             found = await planned(here, wish)
@@ -169,7 +169,7 @@ async def planned(here: Place, wish: Wish) -> Planned:
     tenant, lineage = await scope_of(here, named)
     execution, new_id = await newest(here, named, lineage)
     if execution.id != named.id:
-        output.say_on_standard_error(f"{named.id} was resumed as {execution.id}: going on after that")
+        output.print_progress(f"{named.id} was resumed as {execution.id}: going on after that")
     await _require_ended(here, execution)
     histories = await histories_of(here, execution)
     run = _input_wanted(wish, _input_of(histories[-1]), execution.id)
@@ -282,8 +282,8 @@ async def _require_ended(here: Place, execution: WorkflowExecutionDescription) -
             f"`replaywright cancel {execution.id}` ends it, then it can be resumed"
         )
     if execution.status is WorkflowExecutionStatus.COMPLETED:
-        said = await over_said(here, execution.id, "resume")
-        raise InputInvalid(f"{said}; `replaywright run` does it once more")
+        message = await ended_message(here, execution.id, "resume")
+        raise InputInvalid(f"{message}; `replaywright run` does it once more")
 
 
 def _input_of(history: History) -> RunInput:
@@ -379,7 +379,7 @@ def print_plan(found: Planned, console: Console) -> None:
     output.print_line(f"resume {found.of}", style="bold", console=console)
     rows = output.table("step", "what", "how", right=["step"])
     for sequence, step in enumerate(found.plan):
-        rows.add_row(*output.cells(f"{sequence + 1:04d}", step_title(step), _SAID[found.how(sequence)]))
+        rows.add_row(*output.cells(f"{sequence + 1:04d}", step_title(step), _TREATMENTS[found.how(sequence)]))
     output.print_table(rows, console)
     output.print_line(_summary(found), console=console)
 
@@ -393,9 +393,9 @@ def _summary(found: Planned) -> str:
     )
     back = (found.back or 0) + 1
     checkpoint = _newest_checkpoint(found.order.state.checkpoints, at, found.found.last_commit)
-    told = [] if checkpoint is None else [f"is brought to the checkpoint after step {checkpoint.position}"]
-    told += [f"does again what may be repeated of steps {back} to {at}"] if back <= at else []
-    way = f"; to get there, a new browser {' and '.join(told)}" if told else ""
+    parts = [] if checkpoint is None else [f"is brought to the checkpoint after step {checkpoint.position}"]
+    parts += [f"does again what may be repeated of steps {back} to {at}"] if back <= at else []
+    way = f"; to get there, a new browser {' and '.join(parts)}" if parts else ""
     return f"{ledger}, {first}{way}"
 
 

@@ -116,7 +116,7 @@ class Filter:
     @property
     def options(self) -> dict[str, SearchAttribute]:
         """Options that need a search attribute of ours, with that attribute."""
-        told = {
+        payload = {
             "--healed": (self.healed, HEALS),
             "--status": (self.status in _BY_ATTRIBUTE, STATUS),
             "--site": (self.site, SITE),
@@ -124,7 +124,7 @@ class Filter:
             "--mode": (self.mode, MODE),
         }
         named = {f"--query ({each.name})": (each.name in self.query, each) for each in SEARCH_ATTRIBUTES}
-        return {option: attribute for option, (is_given, attribute) in (told | named).items() if is_given}
+        return {option: attribute for option, (is_given, attribute) in (payload | named).items() if is_given}
 
     def as_query(self, now: datetime) -> str:
         """Return the filter in Temporal's query language.
@@ -160,8 +160,10 @@ async def refuse_unknown(here: Place, wanted: Filter) -> None:
     settings = here.settings
     for option, attribute in options.items():
         if known.get(attribute.name) != attribute.kind:
-            told = said(lacking(known), namespace=settings.temporal_namespace, address=settings.temporal_address or "")
-            raise InputInvalid(f"{option}: {told}")
+            remedy = said(
+                lacking(known), namespace=settings.temporal_namespace, address=settings.temporal_address or ""
+            )
+            raise InputInvalid(f"{option}: {remedy}")
 
 
 def _moment(since: str, now: datetime) -> str:

@@ -33,7 +33,7 @@ class Silence:
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
         self._tries = 0
-        self._told = NO_WORKER
+        self._answer = NO_WORKER
 
     async def why(self) -> str:
         """Return the reason and the remedy in one sentence; if Temporal does not answer, the previous one."""
@@ -42,20 +42,20 @@ class Silence:
             task = described.raw_description.pending_workflow_task
             if task.attempt != self._tries:
                 failure = await self._failure() if task.attempt > 1 else ""
-                self._tries, self._told = task.attempt, _broken(failure) if failure else NO_WORKER
+                self._tries, self._answer = task.attempt, _broken(failure) if failure else NO_WORKER
         except RPCError as exc:
             _log.debug("Temporal does not tell why %s is silent: %s", self._handle.id, exc)
-        return self._told
+        return self._answer
 
     async def _failure(self) -> str:
         """Return the failure of the last workflow task; empty if it succeeded. Temporal keeps the first of several."""
-        said = ""
+        message = ""
         async for event in self._handle.fetch_history_events():
             if event.event_type in _ENDS:
-                said = ""
+                message = ""
             if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-                said = event.workflow_task_failed_event_attributes.failure.message or "no message"
-        return said
+                message = event.workflow_task_failed_event_attributes.failure.message or "no message"
+        return message
 
 
 class Vain:
@@ -64,12 +64,12 @@ class Vain:
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
         self._asked = 0.0
-        self._tried = self._told = ""
+        self._tried = self._answer = ""
 
     async def why(self) -> str:
         """Describe the activity that fails repeatedly in one sentence; empty if there is none."""
         if time.monotonic() - self._asked < _ASKED_EVERY_S:
-            return self._told
+            return self._answer
         try:
             described = await self._handle.describe()
         except RPCError as exc:
@@ -77,16 +77,16 @@ class Vain:
         else:
             await self._tell(described)
         self._asked = time.monotonic()
-        return self._told
+        return self._answer
 
     async def _tell(self, described: WorkflowExecutionDescription) -> None:
         pending = next(filter(_is_in_vain, described.raw_description.pending_activities), None)
         tried = "" if pending is None else pending.activity_id
         if tried != self._tried:
-            self._tried, self._told = tried, ""
+            self._tried, self._answer = tried, ""
             if pending is not None:
                 failure = await described.data_converter.decode_failure(pending.last_failure)
-                self._told = _repeated(pending.activity_type.name, getattr(failure, "message", str(failure)))
+                self._answer = _repeated(pending.activity_type.name, getattr(failure, "message", str(failure)))
 
 
 def _is_in_vain(pending: PendingActivityInfo) -> bool:

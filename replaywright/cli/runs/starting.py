@@ -120,10 +120,10 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
     """
     try:
         with temporal_errors(here.settings):
-            told = await prepared(here, order)
+            ready = await prepared(here, order)
             handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
                 WORKFLOW,
-                told.input,
+                ready.input,
                 id=order.run_id,
                 task_queue=here.queue,
                 result_type=RunResult,
@@ -131,10 +131,10 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-                static_summary=told.summary,
-                static_details=told.details,
-                memo=told.memo | start_memo(here, WORKFLOW, order.run_id, told.input),
-                search_attributes=told.attributes,
+                static_summary=ready.summary,
+                static_details=ready.details,
+                memo=ready.memo | start_memo(here, WORKFLOW, order.run_id, ready.input),
+                search_attributes=ready.attributes,
             )
     except WorkflowAlreadyStartedError as exc:
         begun = f"`replaywright show {order.run_id}` shows it"

@@ -19,7 +19,7 @@ from replaywright.cli import output
 from replaywright.cli.command import Exit
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.people import asking_here
-from replaywright.cli.people.updates import decide, verdict_on, who_asks
+from replaywright.cli.people.updates import decide, user_name, verdict_on
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.starting import Order
@@ -102,7 +102,7 @@ async def _followed_and_asked(
             return ending
         last = question.id
         await decide(
-            here, handle.id, verdict_on(handle.id, question, verdict, "", who=who_asks(), why="on the terminal")
+            here, handle.id, verdict_on(handle.id, question, verdict, "", who=user_name(), why="on the terminal")
         )
 
 
@@ -114,7 +114,7 @@ async def _followed(
     screen = _Screen(console, live)
     with live if live is not None else contextlib.nullcontext():
         following = follow(handle, show=screen.show, until_waiting=until_waiting, patient=here.how == "configured")
-        with _second_interrupt(lambda: _say_it_goes_on(here, handle.id, console)) as left:
+        with _second_interrupt(lambda: _print_it_goes_on(here, handle.id, console)) as left:
             return await unless_left(following, left)
 
 
@@ -136,7 +136,7 @@ def _second_interrupt(first: Callable[[], None]) -> Iterator[asyncio.Event]:
         yield left
 
 
-def _say_it_goes_on(here: Place, run_id: str, console: Console) -> None:
+def _print_it_goes_on(here: Place, run_id: str, console: Console) -> None:
     if here.how == "started":
         text = (
             f"Ctrl-C again leaves: the stack of this command ends with it, and the run goes on with the next "
@@ -189,7 +189,7 @@ def report(
             output.print_line(f"  file {file.name}: {file.size} bytes, artifact {file.sha256}", console=console)
     elif ending.status == "waiting":
         output.print_line(f"waits for a person after {took}: {totals}", style="yellow", console=console)
-        say_what_it_waits_for(ending.progress, order.run_id, console, stack_ends=here.how == "started")
+        print_question(ending.progress, order.run_id, console, stack_ends=here.how == "started")
     else:
         style = {"cancelled": "yellow", "blocked": "magenta"}.get(ending.status, "red")
         output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
@@ -200,7 +200,7 @@ def report(
             output.print_line(f"  what to do: {remedy}", console=console)
         resumed = f"`replaywright resume {order.run_id}`, with --task FILE when the task was mended"
         output.print_line(f"  to go on where it stopped: {resumed}", console=console)
-    _say_refused(result, console)
+    _print_refused(result, console)
     if url := here.run_url(order.run_id):
         output.print_line(f"  {url}", style="dim", console=console)
 
@@ -209,17 +209,17 @@ def refused_lines(result: RunResult) -> list[str]:
     """List the hosts that the policy blocked, and the setting that allows them."""
     if not result.refused_hosts:
         return []
-    told = [
+    parts = [
         f"{bracketed(each.host)}:{each.port} ({output.count(each.count, 'time')}, {each.rule})"
         for each in result.refused_hosts
     ]
-    lines = [f"pages asked for hosts that the policy refuses: {', '.join(told[:_REFUSED_SHOWN])}"]
-    if len(told) > _REFUSED_SHOWN:
-        lines[0] += f" and {len(told) - _REFUSED_SHOWN} more"
+    lines = [f"pages asked for hosts that the policy refuses: {', '.join(parts[:_REFUSED_SHOWN])}"]
+    if len(parts) > _REFUSED_SHOWN:
+        lines[0] += f" and {len(parts) - _REFUSED_SHOWN} more"
     return [*lines, "to let them have those that the task needs, add these to `policy: hosts: allow` in the task file"]
 
 
-def _say_refused(result: RunResult, console: Console) -> None:
+def _print_refused(result: RunResult, console: Console) -> None:
     for line in refused_lines(result):
         output.print_line(f"  {line}", style="dim", console=console)
 
@@ -232,8 +232,8 @@ def failure_lines(result: RunResult) -> list[str]:
         lines.append(f"step {result.failed_step + 1}: {words} ({result.rule or result.reason})")
     elif words:
         lines.append(words)
-    if (said := commits_said(result.commits)) and said not in result.message:
-        lines.append(said)
+    if (message := commits_said(result.commits)) and message not in result.message:
+        lines.append(message)
     lines += [
         f"final verification: {check.reason}: {check.details}" for check in result.verification if not check.passed
     ]
@@ -241,9 +241,7 @@ def failure_lines(result: RunResult) -> list[str]:
     return lines
 
 
-def say_what_it_waits_for(
-    progress: Progress | None, run_id: str, console: Console, *, stack_ends: bool = False
-) -> None:
+def print_question(progress: Progress | None, run_id: str, console: Console, *, stack_ends: bool = False) -> None:
     """Print the question that the run waits with and the command that answers it."""
     if progress is None:
         return

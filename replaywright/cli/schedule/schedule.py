@@ -15,7 +15,7 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions, Why, Yes
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import mention_secrets
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
@@ -198,9 +198,9 @@ async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
 
     Example: `replaywright schedule pause minutes --why "the site is being moved"`
     """
-    said = why or f"paused by {who_asks()}"
-    await _with(name, lambda handle: handle.pause(note=said))
-    output.print_result(f"{name} paused", {"schedule": name, "paused": True, "note": said}, json=json)
+    message = why or f"paused by {user_name()}"
+    await _with(name, lambda handle: handle.pause(note=message))
+    output.print_result(f"{name} paused", {"schedule": name, "paused": True, "note": message}, json=json)
 
 
 @schedule_app.command("unpause")
@@ -209,9 +209,9 @@ async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> Non
 
     Example: `replaywright schedule unpause minutes`
     """
-    said = why or f"unpaused by {who_asks()}"
-    await _with(name, lambda handle: handle.unpause(note=said))
-    output.print_result(f"{name} goes on", {"schedule": name, "paused": False, "note": said}, json=json)
+    message = why or f"unpaused by {user_name()}"
+    await _with(name, lambda handle: handle.unpause(note=message))
+    output.print_result(f"{name} goes on", {"schedule": name, "paused": False, "note": message}, json=json)
 
 
 @schedule_app.command("trigger")
@@ -227,13 +227,13 @@ async def trigger_schedule(
     Example: `replaywright schedule trigger minutes`
     """
     run_id, what = await _triggered(name, overlap)
-    said = {
+    message = {
         "started": f"run {run_id} started: `replaywright show {run_id}`",
         "skipped": f"nothing started: a run of {name} is still going, and its overlap policy is to skip",
         "waits": f"a run of {name} is still going: the new one waits for its end",
         "unknown": f"{name} was triggered, and has not acted on it yet: `replaywright schedule show {name}`",
     }[what]
-    output.print_result(said, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
+    output.print_result(message, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
 
 
 @schedule_app.command("delete")
@@ -318,8 +318,10 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
         "relearns": False,
         "values": {each: order.values[each] for each in given},
     }
-    said = f"It runs the version of `{name}` that is the newest then. When the schedule was made, that was {version}:"
-    details = taskfile.cut(f"{said}\n\n{told.details}", taskfile.DETAILS_BYTES)
+    message = (
+        f"It runs the version of `{name}` that is the newest then. When the schedule was made, that was {version}:"
+    )
+    details = taskfile.cut(f"{message}\n\n{told.details}", taskfile.DETAILS_BYTES)
     return replace(told, input=told.input.model_copy(update=changes), details=details)
 
 

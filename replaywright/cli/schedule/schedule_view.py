@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.cli import output
 from replaywright.cli.runs.finding import standing_of
 from replaywright.cli.runs.listing import STYLES
-from replaywright.cli.schedule.scheduled import KnownSchedule, Start, said_of_spec, started_by
+from replaywright.cli.schedule.scheduled import KnownSchedule, Start, spec_text, started_by
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.domain.batch.timetable import zone_of
 from replaywright.domain.common.durations import written_duration
@@ -77,7 +77,7 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
     output.print_line(f"schedule {known.name}", style="bold")
     values = ", ".join(f"{name}={value}" for name, value in known.input.values.items())
     jitter, spec = schedule.spec.jitter, schedule.spec
-    told = {
+    payload = {
         "starts": f"{known.task}, mode {known.input.mode.value}",
         "with": values,
         "when": _when(known),
@@ -90,7 +90,7 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
         "next": "" if is_paused(known) else ", ".join(_next(known)[:_NEXT]) or "never again",
         "so far": _counted(info.num_actions, info.num_actions_skipped_overlap, info.num_actions_missed_catchup_window),
     }
-    for name, text in told.items():
+    for name, text in payload.items():
         if text:
             output.print_line_as_is(f"  {name:<9} {output.plain(text)}")
     if fired:
@@ -117,7 +117,7 @@ def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
         "values": known.input.values,
         "mode": known.input.mode.value,
         "heal": known.input.heal.value,
-        "when": list(said_of_spec(spec)),
+        "when": list(spec_text(spec)),
         "timeZone": spec.time_zone_name or "UTC",
         "jitterSeconds": 0.0 if spec.jitter is None else spec.jitter.total_seconds(),
         "from": None if spec.start_at is None else spec.start_at.astimezone(zone).isoformat(),
@@ -150,14 +150,14 @@ def is_paused(known: KnownSchedule) -> bool:
 
 def _state(known: KnownSchedule) -> Text:
     note = known.description.schedule.state.note or ""
-    said = "paused" if is_paused(known) else "active"
-    return Text(f"{said}: {note}" if note else said, style="yellow" if is_paused(known) else "green")
+    message = "paused" if is_paused(known) else "active"
+    return Text(f"{message}: {note}" if note else message, style="yellow" if is_paused(known) else "green")
 
 
 def _when(known: KnownSchedule) -> str:
     spec = known.description.schedule.spec
     zone = f" ({spec.time_zone_name or 'UTC'})" if spec.calendars else ""
-    return " and ".join(said_of_spec(spec)) + zone
+    return " and ".join(spec_text(spec)) + zone
 
 
 def _overlap(known: KnownSchedule) -> str:

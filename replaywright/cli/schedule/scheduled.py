@@ -128,7 +128,7 @@ def _spec(times: Timetable) -> ScheduleSpec:
     )
 
 
-def said_of_spec(spec: ScheduleSpec) -> tuple[str, ...]:
+def spec_text(spec: ScheduleSpec) -> tuple[str, ...]:
     """Describe the times of a schedule, in the terms of `schedule create` if they are known."""
     crons = [calendar.comment or "a calendar" for calendar in spec.calendars]
     intervals = []
@@ -169,7 +169,7 @@ async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescript
             f"there is a schedule {name!r} already: `replaywright schedule show {name}` shows it, "
             f"`replaywright schedule delete {name}` makes room for another"
         ) from exc
-    times = " or ".join(said_of_spec(schedule.spec)) or " or ".join(schedule.spec.cron_expressions)
+    times = " or ".join(spec_text(schedule.spec)) or " or ".join(schedule.spec.cron_expressions)
     raise InputInvalid(f"{times.partition(' # ')[0]!r} never comes: there is no such day, or none before --until")
 
 

@@ -86,7 +86,7 @@ def require_somewhere(settings: Settings) -> None:
 def _say(text: str) -> None:
     from replaywright.cli import output  # noqa: PLC0415 - what draws is loaded where something is said
 
-    output.say_on_standard_error(text)
+    output.print_progress(text)
 
 
 async def connect(settings: Settings) -> Client:
@@ -198,7 +198,7 @@ async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
         StackFailed: the stack has ended meanwhile.
     """
     home, limit_s, begun = here.settings.home, WORKER_READY_S, time.monotonic()
-    said = 0
+    reports = 0
     while await why_unserved(here):
         if read_running(home) is None:
             raise StackFailed("the stack has ended: start `replaywright up` in another terminal, and repeat this")
@@ -206,9 +206,9 @@ async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
         if waited_s > limit_s:
             tell(f"no worker is ready after {limit_s:g} s; the run waits until one is")
             return
-        if waited_s >= said * _SAY_EVERY_S:
-            said += 1
-            so_far = f" ({waited_s:.0f} s; its log is in {home / 'log'})" if said > 1 else ""
+        if waited_s >= reports * _SAY_EVERY_S:
+            reports += 1
+            so_far = f" ({waited_s:.0f} s; its log is in {home / 'log'})" if reports > 1 else ""
             tell(f"waiting for the worker of `replaywright up`{so_far}")
         await asyncio.sleep(_LOOK_EVERY_S)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cache.steps import RedisStepStore
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import step_title
@@ -93,13 +93,13 @@ async def add_candidates(base: KnowledgeBase, skills: Sequence[Skill]) -> list[t
         if same is not None:
             done.append((same, 0, False))
             continue
-        saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
+        saved = await base.skills.save(base.tenant, skill, who=user_name(), reason=skill.note)
         before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
         done.append((saved, before, True))
     return done
 
 
-def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
+def candidate_message(skill: Skill, before: int, *, new: bool) -> str:
     """Describe the result of an import and the next command; `before` is the version that is active meanwhile."""
     if not new:
         return f"{skill.name}: version {skill.version} says the same: left alone"

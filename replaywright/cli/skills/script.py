@@ -60,7 +60,7 @@ async def write_script(
     script = exported(skill, recordings, form, values)
     _require_no_secrets(script.text, skill.name)
     write_new(out, script.text, force=force)
-    _tell(skill, script, form, out, json=json)
+    _print(skill, script, form, out, json=json)
 
 
 def _is_file(name: str) -> bool:
@@ -98,11 +98,11 @@ def _require_no_secrets(text: str, name: str) -> None:
         )
 
 
-def _tell(skill: Skill, script: Exported, form: Format, out: str, *, json: bool) -> None:
+def _print(skill: Skill, script: Exported, form: Format, out: str, *, json: bool) -> None:
     console = output.standard_error() if out == "-" else output.standard_output()
     if json:
-        told = {"skill": skill.name, "version": skill.version, "format": form.value, "file": out}
-        output.print_json({**told, "secrets": list(skill.task.secrets), "warnings": list(script.warnings)})
+        payload = {"skill": skill.name, "version": skill.version, "format": form.value, "file": out}
+        output.print_json({**payload, "secrets": list(skill.task.secrets), "warnings": list(script.warnings)})
         return
     for warning in script.warnings:
         output.warn(f"warning: {warning}")
@@ -110,5 +110,5 @@ def _tell(skill: Skill, script: Exported, form: Format, out: str, *, json: bool)
         output.print_line(f"{out}: {output.count(len(skill.task.steps), 'step')} of {skill.name}", style="green")
     if form is Format.DEVTOOLS and skill.task.secrets:
         names = ", ".join("{{secret:" + name + "}}" for name in skill.task.secrets)
-        said = f"the format has no secrets: {names} stands where one belongs; put it in when you run it"
-        output.print_line(said, console=console)
+        message = f"the format has no secrets: {names} stands where one belongs; put it in when you run it"
+        output.print_line(message, console=console)

@@ -10,7 +10,7 @@ from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
 _FILE_ENDINGS = (".yaml", ".yml", ".json")
-_SAYS = {
+_MESSAGES = {
     "recalled": "replayed the skill {name}, version {version}",
     "learned": "learned the skill {name}, version {version}",
     "relearned": "learned the skill {name} again: version {version}",
@@ -59,7 +59,7 @@ def refuse_for_steps(task: Task, *, fresh: bool, no_wait: bool) -> None:
 
 def told(skill: SkillUse) -> str:
     """Describe the run's use of its skill."""
-    return _SAYS[skill.how].format(name=skill.name, version=skill.version)
+    return _MESSAGES[skill.how].format(name=skill.name, version=skill.version)
 
 
 def _exists(given: str) -> bool:

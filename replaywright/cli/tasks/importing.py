@@ -13,7 +13,7 @@ from replaywright.cli.app import app
 from replaywright.cli.files import write_new
 from replaywright.cli.options import Force, Json
 from replaywright.cli.servers.store import open_or_start_store
-from replaywright.cli.skills.elements import add_candidates, said_of_candidate
+from replaywright.cli.skills.elements import add_candidates, candidate_message
 from replaywright.cli.skills.skill_store import require_no_secrets
 from replaywright.domain.common.elsewhere import RECORDING_LIMIT
 from replaywright.domain.common.text import shorten
@@ -85,7 +85,7 @@ async def import_recording(  # noqa: PLR0917 - a command line
     if json:
         output.print_json(_report(imported, written))
     else:
-        _tell(imported, written)
+        _print(imported, written)
 
 
 async def _keep(imported: Imported, source: str, *, json: bool) -> None:
@@ -99,14 +99,14 @@ async def _keep(imported: Imported, source: str, *, json: bool) -> None:
     if json:
         output.print_json({**_report(imported, ""), "skill": {"name": kept.name, "version": kept.version, "new": new}})
         return
-    _tell(imported, "")
-    output.print_line(said_of_candidate(kept, before, new=new))
+    _print(imported, "")
+    output.print_line(candidate_message(kept, before, new=new))
 
 
 def task_file(imported: Imported, source: str) -> str:
     """Return the task as YAML for `run`, with the notes as comments above it."""
     lines = [f"Imported from {source} ({imported.kind})."]
-    lines += [": ".join(row) for row in _told(imported.notes)]
+    lines += [": ".join(row) for row in _note_rows(imported.notes)]
     comments = "".join(f"# {_NOT_IN_YAML.sub('�', output.plain(line))}\n" for line in lines)
     return comments + yaml.safe_dump(_written(imported.task), sort_keys=False, allow_unicode=True, width=110)
 
@@ -145,7 +145,7 @@ def _report(imported: Imported, written: str) -> dict[str, Any]:
     }
 
 
-def _tell(imported: Imported, written: str) -> None:
+def _print(imported: Imported, written: str) -> None:
     """Print the parameters, the notes and the command; on standard error if the task has standard output."""
     console = output.standard_error() if written == "-" else output.standard_output()
     task = imported.task
@@ -166,19 +166,19 @@ def _tell(imported: Imported, written: str) -> None:
         output.print_table(rows, console)
     if imported.notes:
         rows = output.table("", "where", "what", "why, and what to do")
-        for row in _told(imported.notes):
+        for row in _note_rows(imported.notes):
             rows.add_row(*output.cells(*row))
         output.print_table(rows, console)
     counts = ", ".join(f"{_count(imported.notes, kind)} {said}" for kind, said in _MEANS.items())
-    told = written or task.task
-    output.print_line(f"{told}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
+    message = written or task.task
+    output.print_line(f"{message}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
     needed = " ".join(f"-p {name}=…" for name, parameter in task.parameters.items() if parameter.default is None)
     if written not in ("-", ""):
         given = " ".join(filter(None, (str(written), needed)))
         output.print_line(f"replaywright run {given}", style="dim", console=console)
 
 
-def _told(notes: tuple[Note, ...]) -> list[tuple[str, str, str, str]]:
+def _note_rows(notes: tuple[Note, ...]) -> list[tuple[str, str, str, str]]:
     """Return the notes as rows; notes with the same advice share a row."""
     alike: dict[tuple[str, str], list[Note]] = {}
     for note in notes:

@@ -168,13 +168,13 @@ def plan_of(task: Task, mode: Mode, heal: Heal, *, run_id: str = "", site: str =
     lines += [f"- more: {' · '.join(map(code_span, commands))}; {_DOCS}"] if run_id else []
     lines.append("")
     for number, step in enumerate(task.steps, 1):
-        lines.append(f"{number}. {_told(step)}")
-        lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
+        lines.append(f"{number}. {_step_line(step)}")
+        lines += [f"    - {_step_line(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
     lines += [] if task.steps else ["recalled or learned by the run"]
     return cut("\n".join(lines), DETAILS_BYTES)
 
 
-def _told(step: Step) -> str:
+def _step_line(step: Step) -> str:
     return code_span(step_title(step)) + (" (under a condition)" if step.when else "")
 
 
