@@ -31,7 +31,7 @@ def interrupts(pressed: Callable[[], object], *signals: signal.Signals) -> Itera
             signal.signal(number, before[number])
 
 
-class StopRequest:
+class ShutdownRequest:
     """Request to stop a command: the first signal asks, the second demands it at once."""
 
     def __init__(self) -> None:

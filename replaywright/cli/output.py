@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from replaywright.domain.common.text import plain as _plain
-from replaywright.domain.common.text import still
+from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.runs import Progress, StepLine
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.trace import saying
@@ -95,7 +95,7 @@ def json_text(data: Any) -> str:
 
 def print_file(text: str) -> None:
     """Write a file to standard output: unchanged for a program, with control characters disarmed on a terminal."""
-    sys.stdout.write("\n".join(map(still, text.split("\n"))) if sys.stdout.isatty() else text)
+    sys.stdout.write(still_lines(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
 
 

@@ -1,7 +1,6 @@
 """Templates, and how facts read in them. Everything that is not a template's own is escaped."""
 
 import hashlib
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -14,13 +13,12 @@ from markupsafe import Markup
 
 from replaywright import __version__
 from replaywright.dashboard.health import health_of
+from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.runs import step_title
 from replaywright.domain.run.standing import STATUS_WORDS
 from replaywright.domain.trace.saying import count, duration, model_name
 
 HERE = Path(__file__).parent
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_KEPT = frozenset("\n\t")
 _SIGNS = {
     "running": "▶",
     "waiting": "?",
@@ -37,14 +35,7 @@ _SIGNS = {
 
 def visible(value: object) -> object:
     """Replace invisible and direction-changing characters of a text; return any other value unchanged."""
-    if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
-        return value
-    return "".join(
-        "�"
-        if character in _DIRECTIONS or (character not in _KEPT and unicodedata.category(character) in ("Cc", "Cs"))
-        else character
-        for character in value
-    )
+    return still_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def address(name: str, /, **parameters: object) -> str:

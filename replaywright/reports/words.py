@@ -1,14 +1,13 @@
 """Wording of the parts of a run in a report."""
 
 import json
-import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from markupsafe import Markup, escape
 
-from replaywright.domain.common.text import shorten
+from replaywright.domain.common.text import shorten, still_lines
 from replaywright.domain.run.runs import Usage
 from replaywright.domain.run.spending import money_said
 from replaywright.domain.step.outcomes import LEFT_OUT, Status
@@ -20,8 +19,6 @@ FEW, OPENED = 3, 50
 QUICK_S = 0.1
 VALUE_LIMIT = 600
 """Characters of a value of an expectation that are shown."""
-_DIRECTIONS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_KEPT: Final = frozenset("\n\t")
 
 _STATUS: Final[Mapping[Status, tuple[str, str]]] = {
     Status.DONE: ("ok", "Done"),
@@ -102,13 +99,7 @@ def clean(value: Any) -> Any:
     """
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return "" if value is None else value
-    if value.isascii() and value.isprintable():
-        return value
-    return "".join("\ufffd" if _is_unsafe(char) else char for char in value)
-
-
-def _is_unsafe(char: str) -> bool:
-    return char in _DIRECTIONS or (char not in _KEPT and unicodedata.category(char) in ("Cc", "Cs"))
+    return still_lines(value)
 
 
 def tone_of(attempt: Attempt) -> str:
