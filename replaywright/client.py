@@ -1,4 +1,4 @@
-"""A typed client: start runs from a Python program, follow them, answer what they ask.
+"""Typed client: start runs from a Python program, follow them, answer their questions.
 
     client = await Client.connect()
     run = await client.start(Path("order_lunch.yaml"), {"name": "Ada", "dish": "Soup"}, run_id="lunch/4711")
@@ -55,7 +55,7 @@ _Answer = TypeVar("_Answer")
 
 
 class RunFailed(ReplaywrightError):
-    """A run has ended, and not well."""
+    """A run has ended without success."""
 
     def __init__(self, run_id: str, ending: Ending) -> None:
         result = ending.result
@@ -64,7 +64,7 @@ class RunFailed(ReplaywrightError):
         self.status: Status = ending.status
         """`failed`, `blocked` (by a rule of the policy), `cancelled`, `terminated` or `timed_out`."""
         self.result: RunResult = result
-        """What is known of it: the step, the reason as a code, the message, what it cost."""
+        """Known facts of the run: the step, the reason as a code, the message, the cost."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class StartOptions:
 
 @dataclass(frozen=True)
 class Run:
-    """One run, by its id: under way, waiting for a person, or over."""
+    """Run with an id: under way, waiting for a person, or over."""
 
     id: str
     """The workflow id."""
@@ -102,11 +102,11 @@ class Run:
 
     @property
     def url(self) -> str:
-        """The run in Temporal's UI; empty when the settings do not say where that is."""
+        """Address of the run in Temporal's UI; empty if the settings do not name the UI."""
         return self._here.run_url(self.id)
 
     async def result(self) -> RunResult:
-        """What came out of it, as soon as it is over; a run that waits for a person is waited for, too.
+        """Wait for the end of the run, also while it waits for a person, and return its result.
 
         Raises:
             RunFailed: it ended otherwise than done; has the result.
@@ -138,7 +138,7 @@ class Run:
         return await follow(self.handle, show=shown, until_waiting=until_waiting)
 
     async def progress(self) -> Progress:
-        """Where it is: status, steps done, the last hundred steps, and the question if it asks one.
+        """Return its progress: status, steps done, the last hundred steps, and the question if it asks one.
 
         Raises:
             InputInvalid: there is no such run.
@@ -147,7 +147,7 @@ class Run:
         return await progress_or_fail(self._here, self.id)
 
     async def plan(self) -> PlanView:
-        """Its steps as of now, the 500 around the current one at most, each with its state.
+        """Return its current steps, at most 500 around the current one, each with its state.
 
         Raises:
             InputInvalid: there is no such run.
@@ -156,7 +156,7 @@ class Run:
         return await self._asked("plan", PlanView)
 
     async def trace(self) -> RunTrace:
-        """The last hundred steps that this execution did, oldest first, with times, addresses and predicates.
+        """Return the last hundred steps of this execution, oldest first, with times, addresses and predicates.
 
         Raises:
             InputInvalid: there is no such run.
@@ -167,10 +167,10 @@ class Run:
     async def _asked(self, query: str, answer: type[_Answer]) -> _Answer:
         try:
             with temporal_errors(self._here.settings, self.id):
-                told: _Answer = await self.handle.query(query, result_type=answer, rpc_timeout=ANSWER_LIMIT)
+                found: _Answer = await self.handle.query(query, result_type=answer, rpc_timeout=ANSWER_LIMIT)
         except WorkflowQueryFailedError as exc:
             raise StackFailed(f"{self.id}: its worker cannot answer {query!r}: {exc}") from exc
-        return told
+        return found
 
     async def answer(self, verdict: Verdict, value: str = "", *, who: str = "client", why: str = "") -> None:
         """Answer the question that the run waits with.
@@ -204,10 +204,10 @@ _DEFAULTS = StartOptions()
 
 
 class Client:
-    """Starts runs, and finds those that were started."""
+    """Client that starts and finds runs."""
 
     def __init__(self, temporal: TemporalClient, settings: Settings | None = None, *, task_queue: str = "") -> None:
-        """Use a connection that there is.
+        """Use an existing connection.
 
         Args:
             temporal: Its payload converter may be the SDK's default, which is exchanged for one that writes our
@@ -275,7 +275,7 @@ class Client:
         return self.run_of(order.run_id)
 
     async def run(self, task: Task | Mapping[str, Any] | Path, values: Mapping[str, str] | None = None) -> RunResult:
-        """Start a run and return what came out of it.
+        """Start a run and return its result.
 
         Raises:
             RunFailed: it ended otherwise than done; has the result.
@@ -298,7 +298,7 @@ class Client:
         return start_memo(self._here, workflow, run_id, given)
 
     def run_of(self, run_id: str) -> Run:
-        """The run with this id; that there is one is not looked for."""
+        """Return the run with this id; whether it exists is not checked."""
         return Run(run_id, self._here)
 
 

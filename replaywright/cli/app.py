@@ -63,12 +63,12 @@ class Commands(TyperGroup):
     """The root; lists its commands under their headings, in the order in which a new user needs them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All commands, in the order of the help."""
+        """List all commands in the order of the help."""
         found = super().list_commands(ctx)
         return [name for heading in COMMANDS.values() for name in heading if name in found]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, under its heading."""
+        """Return the command, under its heading of the help."""
         found: Any = super().get_command(ctx, cmd_name)
         if found is not None:
             found.rich_help_panel = next((text for text, names in COMMANDS.items() if cmd_name in names), None)

@@ -1,4 +1,4 @@
-"""A command of the command line: the one place where an error becomes a line and an exit status."""
+"""Base of all commands: converts errors to one line and an exit status."""
 
 import traceback
 from dataclasses import dataclass
@@ -43,29 +43,29 @@ _BAD_INPUT = (InputInvalid, SettingsInvalid, SecretMissing, StackFailed, StoreUn
 
 @dataclass
 class Options:
-    """Global options, and what a command told about itself before it failed."""
+    """Global options, and state of the current command."""
 
     debug: bool = False
     json: bool = False
-    """The command promised one JSON object on standard output: an error is one, too."""
+    """Whether the command prints one JSON object; an error is one, too."""
 
 
 def exit_status_of(error: ReplaywrightError) -> Exit:
-    """2 for what the caller can put right before a run, 5 for what a rule forbids, 1 for a run that went wrong."""
+    """Return 2 for errors that the caller can correct before a run, 5 for a rule of the policy, 1 for a failed run."""
     if isinstance(error, PolicyBlocked):
         return Exit.BLOCKED
     return Exit.BAD_INPUT if isinstance(error, _BAD_INPUT) else Exit.FAILED
 
 
-def told_of(error: ReplaywrightError) -> dict[str, Any]:
-    """The error as a JSON object."""
+def error_json(error: ReplaywrightError) -> dict[str, Any]:
+    """Return the error as a JSON object."""
     if isinstance(error, PolicyBlocked):
         return {"status": "blocked", "message": one_line(error), "rule": error.rule, "exitStatus": int(Exit.BLOCKED)}
     return {"status": "error", "message": one_line(error), "exitStatus": int(exit_status_of(error))}
 
 
 def one_line(error: ReplaywrightError) -> str:
-    """The message; of one with the end of a log below it, the first line and the last, which says what happened."""
+    """Return the message as one line: of several lines, which end with a log, the first and the last."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (
         lines[0]
@@ -92,10 +92,10 @@ class CliCommand(TyperCommand):
             if options.debug:
                 traceback.print_exc()
             message = one_line(error)
-            output.say_error(message)
+            output.print_error(message)
             status = exit_status_of(error)
             if options.json:
-                output.print_json(told_of(error))
+                output.print_json(error_json(error))
             raise typer.Exit(status) from error
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
@@ -105,7 +105,7 @@ class CliCommand(TyperCommand):
             if options.debug:
                 traceback.print_exc()
             else:
-                output.say_error(
+                output.print_error(
                     f"unexpected {type(error).__name__}: {error} (a bug in Replaywright: run it again as `replaywright "
                     f"--debug …` and report the traceback in the project's issue tracker)"
                 )
@@ -116,7 +116,7 @@ class CliCommand(TyperCommand):
 
 
 def options_of(ctx: Any) -> Options:
-    """The global options of the command that `ctx` belongs to."""
+    """Return the global options of the command that `ctx` belongs to."""
     root = ctx.find_root()
     if not isinstance(root.obj, Options):
         root.obj = Options()

@@ -1,4 +1,4 @@
-"""Completion in the shell: ids of runs, names of skills, task files. What cannot be had in time is not offered.
+"""Shell completion of run ids, skill names and task files. Values that cannot be read in time are not offered.
 
 The commands import this for what they declare: what asks a server is loaded when it is asked.
 """
@@ -16,7 +16,7 @@ _RUNS = 50
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 Offer = tuple[str, str]
-"""A word, and what it is."""
+"""Completion and its description."""
 
 
 def runs(incomplete: str) -> list[Offer]:

@@ -17,7 +17,7 @@ class SortedCommands(TyperGroup):
     """A group that lists its commands by name."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All commands."""
+        """List all commands by name."""
         return sorted(super().list_commands(ctx))
 
 
@@ -61,7 +61,7 @@ class Application(typer.Typer):
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function for typer: a parameter whose type is a dataclass becomes an option for each of its fields."""
+    """Adapt a function for typer: a parameter that is a dataclass becomes one option for each field."""
     parameters: list[inspect.Parameter] = []
     gathered: dict[str, type[Any]] = {}
     hints = get_type_hints(function, include_extras=True)

@@ -1,4 +1,4 @@
-"""Signals that end a command: Ctrl-C, a request to end, a closed terminal. The command decides what they mean."""
+"""Handling of the signals that end a command: Ctrl-C, SIGTERM and a closed terminal."""
 
 import asyncio
 import contextlib
@@ -31,8 +31,8 @@ def interrupts(pressed: Callable[[], object], *signals: signal.Signals) -> Itera
             signal.signal(number, before[number])
 
 
-class StopRequest:
-    """A command's end, as its user asks for it: the first signal asks, the second says at once."""
+class ShutdownRequest:
+    """Request to stop a command: the first signal asks, the second demands it at once."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -40,7 +40,7 @@ class StopRequest:
 
     @contextlib.contextmanager
     def heard(self) -> Iterator[None]:
-        """Hear every signal that ends a command during the block; none of them interrupts it."""
+        """Handle every signal that ends a command during the block; none interrupts it."""
         with interrupts(self._pressed, *ENDING):
             yield
 
@@ -49,7 +49,7 @@ class StopRequest:
 
 
 def end_like_ctrl_c() -> None:
-    """Let a request to end, or a closed terminal, end this process as Ctrl-C does: what it has started is stopped."""
+    """Treat SIGTERM and a closed terminal as Ctrl-C, so that started processes are stopped."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if not _is_ignored_hangup(number):
             signal.signal(number, _as_ctrl_c)

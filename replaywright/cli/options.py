@@ -10,7 +10,7 @@ from replaywright.cli.completion import runs, skills
 
 
 def _promise_json(ctx: typer.Context, wanted: bool) -> bool:
-    """Note that the command prints JSON: an error is a JSON object then, too."""
+    """Record that the command prints JSON, so that an error is JSON, too."""
     options_of(ctx).json = wanted
     return wanted
 
@@ -53,5 +53,5 @@ class ValueOptions:
 
 
 def limit(option: str, unit: str, what: str) -> Any:
-    """An option that limits what a run may spend."""
+    """Make an option that limits the spending of a run."""
     return typer.Option(option, metavar=unit, min=0, help=what)

@@ -1,4 +1,4 @@
-"""What people read on a terminal and programs read from standard output.
+"""Output for people on a terminal and for programs on standard output.
 
 Text from pages, models and files passes `plain` first: it can neither colour, move the cursor nor reorder a line.
 """
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from replaywright.domain.common.text import plain as _plain
-from replaywright.domain.common.text import still
+from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.runs import Progress, StepLine
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.trace import saying
@@ -35,12 +35,12 @@ is_stand_in, model_name, totals_line = saying.is_stand_in, saying.model_name, sa
 
 
 def standard_output() -> Console:
-    """For results. Made anew each time: whoever captures standard output gets it."""
+    """Return a console for results. It is new each time, so that captured output works."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def standard_error() -> Console:
-    """For errors, and for progress when standard output belongs to a program."""
+    """Return a console for errors, and for progress if standard output is read by a program."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
@@ -50,18 +50,18 @@ def for_people(*, json: bool) -> Console:
 
 
 def print_line(text: str, *, style: str = "", console: Console | None = None) -> None:
-    """One line, never wrapped: it can be searched and cut by other programs. Spaces before it stay."""
+    """Print one line, never wrapped, so that other programs can search it. Leading spaces are kept."""
     indent = " " * (len(text) - len(text.lstrip(" ")))
     (console or standard_output()).print(Text(indent + plain(text), style=style), soft_wrap=True)
 
 
 def print_line_as_is(text: str, console: Console | None = None) -> None:
-    """One line whose spaces stay; its parts have passed `plain`."""
+    """Print one line with all its spaces; its parts have passed `plain`."""
     (console or standard_output()).print(Text(text), soft_wrap=True)
 
 
-def say_on_standard_error(text: str) -> None:
-    """One line about what takes long, where it disturbs no program that reads standard output."""
+def print_progress(text: str) -> None:
+    """Print a progress message on standard error."""
     print_line(text, style="dim", console=standard_error())
 
 
@@ -70,13 +70,13 @@ def warn(text: str) -> None:
     print_line(text, style="yellow", console=standard_error())
 
 
-def say_error(text: str) -> None:
-    """One line on standard error."""
+def print_error(text: str) -> None:
+    """Print an error on standard error."""
     print_line(text, style="red", console=standard_error())
 
 
 def print_json(data: Any, *, indent: int | None = None) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     standard_output().print(Text(json.dumps(data, ensure_ascii=True, indent=indent)), soft_wrap=True)
 
 
@@ -94,13 +94,13 @@ def json_text(data: Any) -> str:
 
 
 def print_file(text: str) -> None:
-    """A file on standard output: as it is for a program, and on a terminal so that it cannot act on that."""
-    sys.stdout.write("\n".join(map(still, text.split("\n"))) if sys.stdout.isatty() else text)
+    """Write a file to standard output: unchanged for a program, with control characters disarmed on a terminal."""
+    sys.stdout.write(still_lines(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
 
 
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
-    """An empty table in the one style that all commands use; `right` names the columns of numbers."""
+    """Make an empty table in the style of all commands; `right` names the columns of numbers."""
     numbers = set(right)
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
@@ -125,13 +125,13 @@ def cells(*values: object) -> tuple[Text, ...]:
 
 
 def mark(status: Status, console: Console) -> Text:
-    """A sign for how a step ended."""
+    """Return the sign for the status of a step."""
     sign, colour = _MARKS[status]
     return Text(fitting(sign, console), style=colour)
 
 
 def step_text(line: StepLine, console: Console) -> Text:
-    """A finished step as one line."""
+    """Format a finished step as one line."""
     number = "" if line.kind == "note" else f" {line.sequence + 1:04d}"
     text = Text.assemble(mark(line.status, console), f"{number} {plain(line.title)}")
     if line.left_out:
@@ -150,7 +150,7 @@ def step_text(line: StepLine, console: Console) -> Text:
 
 
 def progress_view(progress: Progress | None, note: str, console: Console, lines: int = 12) -> RenderableType:
-    """The live view of a run: its last steps, what it is doing, and its counts."""
+    """Build the live view of a run: its last steps, its current action, and its counts."""
     view = Table.grid(padding=(0, 1))
     view.add_column(overflow="ellipsis", no_wrap=True)
     if progress is not None:
@@ -171,7 +171,7 @@ def print_lines(lines: Sequence[StepLine], console: Console) -> None:
 
 
 def fitting(text: str, console: Console) -> str:
-    """`text`, or its ASCII form where the terminal's encoding cannot show it."""
+    """Return `text`, or its ASCII form if the terminal's encoding cannot show it."""
     try:
         text.encode(console.encoding)
     except (LookupError, UnicodeEncodeError):

@@ -21,7 +21,7 @@ from replaywright.errors import ReplaywrightError
 STREAMS = 64
 """Pages that are told of changes at the same time; others are not, and show what there is when they are loaded."""
 _HOLDS_S = 0.8
-"""What one page has read is shown to others for so long."""
+"""Lifetime of a page that several readers share."""
 _WAITING_HOLDS_S = 2.0
 
 
@@ -44,7 +44,7 @@ class Dashboard:
         self._streams = 0
 
     def app(self) -> Starlette:
-        """As an ASGI application."""
+        """Return the ASGI application."""
         return Starlette(
             routes=[
                 Route("/", self._page, name="runs"),
@@ -60,8 +60,8 @@ class Dashboard:
     async def _page(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2] or "runs"
         page = await self._built(name, request.query_params)
-        told = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
-        return HTMLResponse(self._shown(page, name, await self._around(), told))
+        parts = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
+        return HTMLResponse(self._shown(page, name, await self._around(), parts))
 
     async def _built(self, name: str, parameters: Mapping[str, str]) -> Page:
         given = dict(parameters)
@@ -76,7 +76,7 @@ class Dashboard:
         return rendered(page.template, **context)
 
     async def _around(self, problem: Problem | None = None) -> dict[str, Markup]:
-        """The regions that every page has."""
+        """Render the regions that every page has."""
         try:
             waiting: int | None = len(await self._waiting.get("", self._source.inbox))
         except ReplaywrightError:  # the page says so itself if it needs Temporal
@@ -133,7 +133,7 @@ class Dashboard:
     # --- what went wrong ----------------------------------------------------------------------------------------------
 
     async def _failed(self, _request: Request, error: Exception) -> Response:
-        """The page that says what went wrong, and what helps."""
+        """Render the page for an error."""
         return self._said(problem_of(error))
 
     async def _nothing_here(self, _request: Request, _error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""What lets a person in through a guard. Without the web framework: commands need it to print an address."""
+"""Credentials for the guard. This module needs no web framework: commands import it to print an address."""
 
 import hmac
 from dataclasses import dataclass
@@ -28,5 +28,5 @@ class Entrance:
         return f"{self.name}.localhost:{port}"
 
     def ui_address(self, port: int) -> str:
-        """Address of Temporal's UI, with the token."""
+        """Return the address of Temporal's UI, with the token."""
         return f"http://{self.ui_host(port)}/?token={self.token}"

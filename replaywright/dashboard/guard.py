@@ -1,4 +1,4 @@
-"""Who may read the dashboard: the person who was told its address, in a browser on this machine.
+"""Access control of the dashboard: only the person who was given its address, in a browser on this machine.
 
 Whoever else has an account here can reach a port on loopback, and so can every page that this person's browser shows.
 The address holds a token, which a first visit exchanges for a cookie; the cookie belongs to a path that nobody can
@@ -24,7 +24,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""What a page may load: files of this server only, nothing inline, and nobody may frame it."""
+"""Content security policy: files of this server only, nothing inline, no framing."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -43,11 +43,11 @@ _ENTERED = """<!doctype html>
 
 @dataclass(frozen=True)
 class Guarded:
-    """What is behind a guard."""
+    """Pages behind a guard."""
 
     name: str
     told_by: str
-    """Which command prints the address."""
+    """Command that prints the address."""
     cookie: str
     methods: tuple[str, ...]
     headers: Mapping[str, str]
@@ -115,7 +115,7 @@ class AccessGuard:
         await self._app(inner, receive, sent)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that nobody should make; None for one that may be looked at."""
+        """Return the response to a forbidden request; None for an allowed one."""
         headers, pages = Headers(scope=scope), self._pages
         if headers.get("host", "") not in self._hosts:
             return PlainTextResponse(f"this is not the address of {pages.name}: {self._strange}", 421)
@@ -133,7 +133,7 @@ class AccessGuard:
         return None if scope["path"].startswith(self.path) else PlainTextResponse(self._strange, 404)
 
     def _entry(self, scope: Scope) -> Response | None:
-        """The answer to one who brings the token, or nothing; None for one who has entered."""
+        """Return the response to a visitor with the token or without a session; None for a valid session."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = dict(query).get("token", "")
         if given and hmac.compare_digest(given.encode(), self._entrance.token.encode()):

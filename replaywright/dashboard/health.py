@@ -1,4 +1,4 @@
-"""How well a skill, or a step of one, went of late, in the bounds that runs go by."""
+"""Recent success rate of a skill or step, rated by the thresholds that runs use."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -18,21 +18,21 @@ _WORDS: dict[Level, str] = {
 
 @dataclass(frozen=True)
 class SuccessRate:
-    """What recent runs say."""
+    """Success rate of the recent runs."""
 
     level: Level
     share: float | None
-    """Of the recent ones that succeeded, 0 to 1."""
+    """Share of the recent runs that succeeded, 0 to 1."""
     recent: tuple[bool, ...]
 
     @property
     def words(self) -> str:
-        """The level in words."""
+        """Description of the level."""
         return _WORDS[self.level] if self.recent else "no runs yet"
 
 
 def health_of(rate: Rate) -> SuccessRate:
-    """The health that this rate means."""
+    """Rate a skill or step by its recent runs."""
     known = StepRate(done=sum(rate.recent), of=len(rate.recent))
     level: Level = "asks" if known.asks else "warns" if known.warns else "good" if known.of >= ENOUGH else "unknown"
     return SuccessRate(level, rate.rolling, rate.recent)

@@ -1,4 +1,4 @@
-"""What changes on a page while it is shown, told as server-sent events."""
+"""Live updates of a page as server-sent events."""
 
 import asyncio
 import json
@@ -13,19 +13,19 @@ from replaywright.dashboard.rendering import digest_of
 
 Value = TypeVar("Value")
 RETRY_MS = 2000
-"""How long a browser waits before it connects again."""
+"""Delay before a browser reconnects."""
 
 
 class Shared(Generic[Value]):
-    """What several readers ask for at the same time is made once, and holds for a moment."""
+    """Short-lived cache that computes a value once for several concurrent readers."""
 
     def __init__(self, lasts_s: float) -> None:
-        """Values hold for so many seconds."""
+        """Keep values for `lasts_s` seconds."""
         self._lasts_s = lasts_s
         self._made: dict[object, tuple[float, asyncio.Task[Value]]] = {}
 
     async def get(self, key: object, make: Callable[[], Awaitable[Value]]) -> Value:
-        """The value under this key, made by `make` unless there is one that still holds; raises what `make` raises."""
+        """Return the cached value of this key, or make it; raises what `make` raises."""
         now = time.monotonic()
         for old in [each for each, (until, task) in self._made.items() if until < now and task.done()]:
             del self._made[old]
@@ -42,7 +42,7 @@ class Shared(Generic[Value]):
 async def changed_regions(
     look: Callable[[], Awaitable[tuple[Mapping[str, Markup], bool]]], every_s: float
 ) -> AsyncIterator[ServerSentEvent]:
-    """Each region at first, and again whenever it has changed; `end` when nothing will change any more.
+    """Yield each region once, and again after each change; `end` when the page is final.
 
     Args:
         look: Returns the regions by id, and whether they are final.

@@ -27,7 +27,7 @@ class Page:
     """Parts that may change while it is shown, by id."""
     context: Mapping[str, Any] = field(default_factory=dict)
     is_final: bool = False
-    """Whether it will not change any more."""
+    """Whether its content is final."""
 
 
 Parameters = Mapping[str, str]
@@ -35,7 +35,7 @@ Build = Callable[[DashboardSource, Parameters], Awaitable[Page]]
 
 
 async def runs(source: DashboardSource, given: Parameters) -> Page:
-    """All runs, filtered, a page of them at a time."""
+    """Build the list of runs."""
     wanted = run_filter(given)
     found = await source.runs(wanted)
     context = {"wanted": wanted, "page": found, "filters": FILTERS}
@@ -44,7 +44,7 @@ async def runs(source: DashboardSource, given: Parameters) -> Page:
 
 
 async def run(source: DashboardSource, given: Parameters) -> Page:
-    """One run."""
+    """Build the page of a run."""
     view = await source.run(_needed(given, "id"))
     context = {"view": view, "row": view.row}
     names = ("standing", "attention", "facts", "steps")
@@ -53,7 +53,7 @@ async def run(source: DashboardSource, given: Parameters) -> Page:
 
 
 async def inbox(source: DashboardSource, _given: Parameters) -> Page:
-    """The runs that wait for a person."""
+    """List the runs that wait for a person."""
     waiting = await source.inbox()
     regions = {"inbox": rendered("regions/inbox.html", waiting=waiting)}
     return Page("Inbox", "inbox", "inbox.html", regions)
@@ -70,7 +70,7 @@ _SKILL_COLUMNS: tuple[Column[tuple[Skill, SkillStatistics]], ...] = (
 
 
 async def skills(source: DashboardSource, given: Parameters) -> Page:
-    """All skills, with how well they go."""
+    """Build the list of skills with their success rates."""
     found = ordered(await source.skills(), _SKILL_COLUMNS, given)
     context = {"skills": found, "warn": WARN_BELOW, "ask": ASK_BELOW, "enough": ENOUGH}
     regions = {"skills": rendered("regions/skills.html", **context)}
@@ -78,7 +78,7 @@ async def skills(source: DashboardSource, given: Parameters) -> Page:
 
 
 async def skill(source: DashboardSource, given: Parameters) -> Page:
-    """One skill."""
+    """Build the page of a skill."""
     name, version = _needed(given, "name"), _whole(given, "version")
     record = await source.skill(name, version)
     regions = {"skill": rendered("regions/skill.html", record=record, warn=WARN_BELOW, ask=ASK_BELOW, enough=ENOUGH)}
@@ -86,7 +86,7 @@ async def skill(source: DashboardSource, given: Parameters) -> Page:
 
 
 async def changes(source: DashboardSource, given: Parameters) -> Page:
-    """How two versions of a skill differ."""
+    """Build the page of the differences between two versions of a skill."""
     name = _needed(given, "name")
     record = await source.skill(name)
     newest = record.versions[-1] if record.versions else 1
@@ -110,7 +110,7 @@ _SITE_COLUMNS: tuple[Column[SiteCounts], ...] = (
 
 
 async def cache(source: DashboardSource, given: Parameters) -> Page:
-    """How the action cache serves."""
+    """Build the page of the action cache's statistics."""
     view = await source.cache()
     sites = ordered(view.statistics.sites, _SITE_COLUMNS, given)
     regions = {"cache": rendered("regions/cache.html", view=view, statistics=view.statistics, sites=sites)}

@@ -1,4 +1,4 @@
-"""What went wrong, in words for whoever looks at a page, and what helps."""
+"""Errors as pages show them, with a remedy."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ class Problem:
     """Why a page cannot be shown."""
 
     status: int
-    """Of HTTP."""
+    """HTTP status."""
     title: str
     message: str
     remedy: str
     command: str = ""
-    """What to type, where a command helps."""
+    """Command that helps, if there is one."""
     passes: bool = False
-    """Whether the same page may be there later without anything else being asked for."""
+    """Whether the same request may succeed later."""
 
 
 NOTHING_HERE = Problem(404, "There is no such page", "The address leads to nothing here.", "Begin with the runs.")
@@ -79,7 +79,7 @@ _BUG = Problem(
 
 
 def problem_of(error: Exception) -> Problem:
-    """What an error means to whoever wanted the page."""
+    """Return the problem that a page shows for an error."""
     if not isinstance(error, ReplaywrightError):
         return dataclasses.replace(_BUG, message=type(error).__name__)
     message = str(error)

@@ -1,7 +1,6 @@
 """Templates, and how facts read in them. Everything that is not a template's own is escaped."""
 
 import hashlib
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -14,13 +13,12 @@ from markupsafe import Markup
 
 from replaywright import __version__
 from replaywright.dashboard.health import health_of
+from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.runs import step_title
 from replaywright.domain.run.standing import STATUS_WORDS
 from replaywright.domain.trace.saying import count, duration, model_name
 
 HERE = Path(__file__).parent
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_KEPT = frozenset("\n\t")
 _SIGNS = {
     "running": "▶",
     "waiting": "?",
@@ -36,30 +34,23 @@ _SIGNS = {
 
 
 def visible(value: object) -> object:
-    """A text without what would turn its direction, or that nobody can see; anything else as it is."""
-    if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
-        return value
-    return "".join(
-        "�"
-        if character in _DIRECTIONS or (character not in _KEPT and unicodedata.category(character) in ("Cc", "Cs"))
-        else character
-        for character in value
-    )
+    """Replace invisible and direction-changing characters of a text; return any other value unchanged."""
+    return still_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def address(name: str, /, **parameters: object) -> str:
-    """Of a page, as its links have it: relative, so that it holds wherever the pages are."""
+    """Build the link to a page; it is relative, so that the pages may be served below any path."""
     given = {key: value for key, value in parameters.items() if value not in ("", None)}
     return f"{name}?{urlencode(given)}" if given else name
 
 
 def digest_of(html: str) -> str:
-    """What tells whether a region has changed."""
+    """Return a digest that changes with the region."""
     return hashlib.sha256(html.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def when(moment: datetime | float | None, *, seconds: bool = False) -> Markup:
-    """A time as people here read it, and as programs do; nothing for none."""
+    """Render a time for people, with its machine-readable form; nothing for none."""
     if not moment:
         return Markup("")
     local = (datetime.fromtimestamp(moment, UTC) if isinstance(moment, (int, float)) else moment).astimezone()
@@ -68,7 +59,7 @@ def when(moment: datetime | float | None, *, seconds: bool = False) -> Markup:
 
 
 def percent(share: float | None) -> str:
-    """`97 %`; a dash where nothing is known. Never 100 % where something failed."""
+    """Format a share, as `97 %`; a dash if it is unknown. Never 100 % if something failed."""
     if share is None:
         return "–"
     whole = round(100 * share)
@@ -76,13 +67,13 @@ def percent(share: float | None) -> str:
 
 
 def number(value: int | None) -> str:
-    """`12 345`, with narrow spaces; a dash where it is not known."""
+    """Format a number, as `12 345` with narrow spaces; a dash if it is unknown."""
     return "–" if value is None else f"{value:,}".replace(",", "\u202f")
 
 
 @cache
 def _environment() -> Environment:
-    """The templates; compiled once in a process."""
+    """Return the templates' environment, made once for each process."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -91,7 +82,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    told: Mapping[str, Callable[..., Any]] = {
+    filters: Mapping[str, Callable[..., Any]] = {
         "duration": duration,
         "when": when,
         "percent": percent,
@@ -102,11 +93,11 @@ def _environment() -> Environment:
         "health": health_of,
         "title_of": step_title,
     }
-    environment.filters.update(told)
+    environment.filters.update(filters)
     environment.globals.update(address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS)
     return environment
 
 
 def rendered(template: str, **context: Any) -> Markup:
-    """The text of a template."""
+    """Render a template."""
     return Markup(_environment().get_template(template).render(**context))  # noqa: S704 - it escapes by itself

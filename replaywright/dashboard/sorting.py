@@ -14,7 +14,7 @@ class Column(Generic[Row]):
     key: str
     label: str
     value: Callable[[Row], Any]
-    """What rows are compared by."""
+    """Sort key of a row."""
     is_number: bool = False
 
 
@@ -27,7 +27,7 @@ class Heading:
     is_number: bool
     sorted: Literal["", "ascending", "descending"]
     order: Literal["", "down"]
-    """What a click asks for."""
+    """Order that a click asks for."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Ordered(Generic[Row]):
 
 
 def ordered(rows: Sequence[Row], columns: Sequence[Column[Row]], given: Mapping[str, str]) -> Ordered[Row]:
-    """The rows by `sort`, which names a column, and `order`, which may be `down`; as they are where none is named."""
+    """Sort the rows by the column that `sort` names; `order` may be `down`. Without `sort`, keep their order."""
     chosen = next((column for column in columns if column.key == given.get("sort")), None)
     down = given.get("order") == "down"
     headings = []

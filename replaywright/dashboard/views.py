@@ -1,4 +1,4 @@
-"""What the dashboard's pages show, and where they ask for it."""
+"""Data of the dashboard's pages, and the port that reads it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _TEXT_LIMIT = 300
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which runs are shown; empty fields do not limit."""
+    """Filter of the list of runs; empty fields do not limit."""
 
     status: RunStatus | None = None
     site: str = ""
@@ -28,22 +28,22 @@ class RunFilter:
     skill: str = ""
     healed: bool = False
     page: str = ""
-    """Where the page begins, as the page before it says; empty for the first."""
+    """Token of the page, from the page before; empty for the first."""
 
     @property
     def limits(self) -> bool:
-        """Whether any run may be left out."""
+        """Whether the filter excludes any run."""
         return bool(self.status or self.site or self.skill or self.healed)
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The same as parameters of an address, without the page."""
+        """Parameters of an address with this filter, without the page."""
         given = {"status": self.status or "", "site": self.site, "skill": self.skill}
         return {name: value for name, value in given.items() if value} | ({"healed": "1"} if self.healed else {})
 
 
 def run_filter(parameters: Mapping[str, str]) -> RunFilter:
-    """The filter that an address asks for.
+    """Read the filter from the parameters of an address.
 
     Raises:
         InputInvalid: names parameter, value and what it may be.
@@ -82,12 +82,12 @@ class RunRow:
 
     @property
     def is_over(self) -> bool:
-        """Whether it will not change any more."""
+        """Whether its content is final."""
         return self.ended is not None
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None while it is under way."""
+        """Duration; None while it is under way."""
         return None if self.ended is None else (self.ended - self.started).total_seconds()
 
 
@@ -97,7 +97,7 @@ class RunPage:
 
     rows: Sequence[RunRow]
     next: str = ""
-    """Where the next page begins; empty on the last one."""
+    """Token of the next page; empty on the last one."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class StepRow:
     title: str
     status: Status
     found: str = ""
-    """How its element was found."""
+    """Way in which its element was found."""
     attention: bool = False
-    """Whether it was found only by healing or by a model."""
+    """Whether only healing or a model found it."""
     score: float = 0.0
     runner_up: float = 0.0
     seconds: float | None = None
@@ -142,7 +142,7 @@ class ReportPage:
 
     html: str
     policy: str
-    """Of its content: what it may run and load."""
+    """Content security policy of the report."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class WaitingRun:
 
 @dataclass(frozen=True)
 class CacheView:
-    """What is remembered of how steps are done, and how it serves."""
+    """Statistics of the action cache."""
 
     statistics: CacheStatistics
     signed_with: str = ""
@@ -174,32 +174,32 @@ class DashboardSource(Protocol):
     """
 
     async def runs(self, wanted: RunFilter) -> RunPage:
-        """A page of the runs that pass the filter."""
+        """Return a page of the runs that match the filter."""
 
     async def run(self, run_id: str) -> RunDetail:
-        """One run."""
+        """Build the page of a run."""
 
     async def report(self, run_id: str) -> ReportPage:
-        """The report of a run."""
+        """Return the report of a run."""
 
     async def picture(self, run_id: str) -> bytes:
-        """The PNG of what the screen showed when the run began to wait.
+        """Return the screenshot, a PNG, of the moment when the run began to wait.
 
         Raises:
             ArtifactMissing: there is none.
         """
 
     async def inbox(self) -> Sequence[WaitingRun]:
-        """The runs that wait for a person, the one that waits longest first."""
+        """List the runs that wait for a person, the longest waiting first."""
 
     async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
-        """All skills, as they would be run."""
+        """List all skills in their current versions, with statistics."""
 
     async def skill(self, name: str, version: int | None = None) -> SkillRecord:
-        """All that is known of a skill; with `version`, its steps are those of this one."""
+        """Return the record of a skill; with `version`, with the steps of this version."""
 
     async def changes(self, name: str, old: int, new: int) -> Sequence[str]:
-        """How two versions of a skill differ: lines of a unified diff."""
+        """Compare two versions of a skill; return the lines of a unified diff."""
 
     async def cache(self) -> CacheView:
-        """The statistics of the action cache."""
+        """Return the statistics of the action cache."""

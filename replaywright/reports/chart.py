@@ -33,7 +33,7 @@ class Chart:
 
     title: str
     latest: str
-    """Of this run, in words."""
+    """Measure of this run, in words."""
     change: str
     """Against the run before it, in words."""
     bars: tuple[Bar, ...]
@@ -54,7 +54,7 @@ def charts_of(view: RunView) -> tuple[Chart, ...]:
 
 
 def compared(view: RunView) -> tuple[RunNumbers, ...]:
-    """The runs that are compared, oldest first, this one last."""
+    """Return the runs to compare, oldest first, this one last."""
     earlier = sorted(view.facts.earlier, key=lambda run: run.started)[-(SHOWN - 1) :]
     return (*earlier, view.numbers)
 
@@ -70,14 +70,14 @@ def _chart(
         high = max((HEIGHT - TOP) * value / most, 2.0)
         tone = "this" if run.is_this else "ok" if run.status == "done" else "bad"
         x, y = place * slot + slot * _GAP / 2, HEIGHT - high
-        said = f"{run.run_id}: {words(value)}, {run.status.replace('_', ' ')}"
-        bars.append(Bar(round(x, 2), round(y, 2), round(slot * (1 - _GAP), 2), round(high, 2), tone, said))
-    said = f"{title} of {len(runs)} runs, oldest first: {', '.join(map(words, values))}."
-    return Chart(title, words(values[-1]), _change(values), tuple(bars), said)
+        message = f"{run.run_id}: {words(value)}, {run.status.replace('_', ' ')}"
+        bars.append(Bar(round(x, 2), round(y, 2), round(slot * (1 - _GAP), 2), round(high, 2), tone, message))
+    message = f"{title} of {len(runs)} runs, oldest first: {', '.join(map(words, values))}."
+    return Chart(title, words(values[-1]), _change(values), tuple(bars), message)
 
 
 def _change(values: Sequence[float]) -> str:
-    """What became of the measure since the first run that is shown."""
+    """Describe the change of the measure since the first run shown."""
     first, last = values[0], values[-1]
     if first == last:
         return "the same as in the first run shown"
@@ -90,7 +90,7 @@ def _change(values: Sequence[float]) -> str:
 
 
 def strip_of(steps: Sequence[StepView], tone_of: Callable[[StepView], str]) -> tuple[Bar, ...]:
-    """The steps in a row, each as wide as it took long: where the time of the run went."""
+    """Lay out the steps as one bar, each with a width in proportion to its duration."""
     if not 1 < len(steps) <= LONGEST_STRIP:
         return ()
     least = STRIP / len(steps) / 4
@@ -99,7 +99,7 @@ def strip_of(steps: Sequence[StepView], tone_of: Callable[[StepView], str]) -> t
     bars, x = [], 0.0
     for step in steps:
         wide = least + (room * step.seconds / total if total else room / len(steps))
-        said = f"Step {step.number}: {duration(step.seconds)}"
-        bars.append(Bar(round(x, 2), 0, round(max(wide - 1.5, 0.5), 2), 14, tone_of(step), said))
+        message = f"Step {step.number}: {duration(step.seconds)}"
+        bars.append(Bar(round(x, 2), 0, round(max(wide - 1.5, 0.5), 2), 14, tone_of(step), message))
         x += wide
     return tuple(bars)

@@ -31,7 +31,7 @@ class Figure:
     caption: str
     alt: str
     id: str = ""
-    """Of its symbol; empty when there is none."""
+    """Id of its symbol; empty if there is none."""
     width: int = 0
     height: int = 0
     mark: Mark | None = None
@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def is_tall(self) -> bool:
-        """Whether it is much higher than a window."""
+        """Whether it is much taller than a window."""
         return self.height > _TALL * self.width
 
 
@@ -63,11 +63,11 @@ class Gallery:
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Those that were shown by now."""
+        """Pictures that were shown so far."""
         return tuple(self._symbols.values())
 
     def of_step(self, step: StepView) -> tuple[Figure, ...]:
-        """The pictures before and after a step; none where none were to be taken."""
+        """Return the pictures before and after a step; empty if none were requested."""
         figures = []
         box = next((attempt.box for attempt in reversed(step.attempts) if attempt.box is not None), None)
         if step.before is not None:
@@ -90,7 +90,7 @@ class Gallery:
         return tuple(figures)
 
     def of_attempt(self, step: StepView, attempt: Attempt) -> Figure | None:
-        """The picture that a failed attempt left."""
+        """Return the picture of a failed attempt."""
         digest = attempt.artifacts.get("screenshot", "")
         missing = attempt.artifacts_missing.get("screenshot", "")
         if not digest and not missing:
@@ -99,7 +99,7 @@ class Gallery:
         return self._figure(StepPicture(digest=digest, missing=missing), "When it failed", alt)
 
     def of(self, digest: str, caption: str, alt: str) -> Figure:
-        """Any other picture."""
+        """Return any other picture."""
         return self._figure(StepPicture(digest=digest), caption, alt)
 
     def _figure(self, picture: StepPicture, caption: str, alt: str) -> Figure:

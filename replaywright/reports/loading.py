@@ -1,4 +1,4 @@
-"""What of the artifacts goes into a report: texts of failures always, pictures as far as there is room."""
+"""Choice of artifacts for a report: texts of failures always, pictures as far as there is room."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from replaywright.ports import Artifacts
 
 MEGABYTE = 1024 * 1024
 TEXT_BYTES = 200_000
-"""Of a text in the report; what is longer is cut."""
+"""Limit of a text in the report; longer texts are cut."""
 AT_ONCE = 8
 GONE = "it is not in the artifact store any more, or never was in this tenant's"
 _BASE64 = 4 / 3
@@ -31,22 +31,22 @@ class Loaded:
     budget_mb: float = 0.0
 
     def text(self, digest: str) -> str:
-        """The artifact as a text; empty when it is not there."""
+        """Return the artifact as text; empty if it is missing."""
         text = self.data.get(digest, b"")[:TEXT_BYTES].decode(errors="replace")
         return text + ("\n… (cut here)" if len(self.data.get(digest, b"")) > TEXT_BYTES else "")
 
     def expected(self, attempt: Attempt) -> tuple[Expected, ...]:
-        """What the attempt's expectations came to: with the values that were kept of a failure, where there are any."""
+        """Return the results of the attempt's expectations, with the recorded values of a failure if there are any."""
         try:
-            told = json.loads(self.data.get(attempt.artifacts.get("expectations", ""), b"null"))
-            kept = tuple(Expected.model_validate(one) for one in told or ())
+            stored = json.loads(self.data.get(attempt.artifacts.get("expectations", ""), b"null"))
+            kept = tuple(Expected.model_validate(one) for one in stored or ())
         except (ValueError, TypeError):  # not what we wrote
             kept = ()
         return kept or attempt.expected
 
 
 async def load(view: RunView, artifacts: Artifacts, *, budget_mb: float) -> Loaded:
-    """Read what the report of this run shows.
+    """Read the artifacts that the report of this run shows.
 
     Pictures are taken in order of how much they tell: steps that did not go well, steps that were healed or asked of a
     model, the first and the last, and then others evenly from the whole run, until they fill `budget_mb` in the file.
@@ -83,14 +83,14 @@ async def load(view: RunView, artifacts: Artifacts, *, budget_mb: float) -> Load
 
 
 def texts_of(view: RunView) -> Iterator[str]:
-    """Digests of the texts that the report shows."""
+    """Yield the digests of the texts that the report shows."""
     for step in view.steps:
         for attempt in step.attempts:
             yield from (attempt.artifacts[kind] for kind in ("expectations", "diff") if kind in attempt.artifacts)
 
 
 def pictures_of(view: RunView) -> Iterator[str]:
-    """Digests of the pictures that the report shows, the most telling first; some more than once."""
+    """Yield the digests of the pictures that the report shows, the most important first; some repeat."""
     for rank in (_is_bad, _is_news):
         for step in filter(rank, view.steps):
             yield from pictures_of_step(step)
@@ -105,7 +105,7 @@ def pictures_of(view: RunView) -> Iterator[str]:
 
 
 def pictures_of_step(step: StepView) -> Iterator[str]:
-    """Digests of the pictures of one step."""
+    """Yield the digests of the pictures of one step."""
     for attempt in step.attempts:
         if "screenshot" in attempt.artifacts:
             yield attempt.artifacts["screenshot"]
@@ -113,7 +113,7 @@ def pictures_of_step(step: StepView) -> Iterator[str]:
 
 
 def spread(count: int) -> list[int]:
-    """The numbers below `count` in an order in which each beginning is spread evenly: 0, 4, 2, 6, 1, 5, 3, 7."""
+    """List the numbers below `count` so that each prefix is spread evenly: 0, 4, 2, 6, 1, 5, 3, 7."""
     bits = max(1, (count - 1).bit_length())
     return sorted(range(count), key=lambda number: int(f"{number:0{bits}b}"[::-1], 2))
 

@@ -19,7 +19,7 @@ FULL_STEPS = 2_000
 
 
 def rendered(view: RunView, loaded: Loaded) -> str:
-    """The report of a run as one HTML document. Whatever the view's texts hold is shown, and never acted on."""
+    """Render the report of a run as one HTML document. Texts of the view are escaped."""
     environment = _environment()
     style, script = _text("report.css"), _text("report.js")
     gallery = Gallery(loaded)
@@ -31,14 +31,14 @@ def rendered(view: RunView, loaded: Loaded) -> str:
         charts=chart.charts_of(view),
         runs=chart.compared(view),
         strip=chart.strip_of(view.steps, words.step_tone),
-        run_tone=words.run_said(view)[0],
-        run_words=words.run_said(view)[1],
+        run_tone=words.run_text(view)[0],
+        run_words=words.run_text(view)[1],
         full_steps=FULL_STEPS,
         opened=words.opened_of(view),
         link=safe_link(view.facts.url),
     )
     return environment.get_template("page.html").render(
-        title=f"{view.facts.task} – {words.run_said(view)[1]} – run report",
+        title=f"{view.facts.task} – {words.run_text(view)[1]} – run report",
         policy=policy_of(style, script),
         style=Markup(style),  # noqa: S704 - ours, from the package
         script=Markup(script),  # noqa: S704 - ours, from the package
@@ -48,7 +48,7 @@ def rendered(view: RunView, loaded: Loaded) -> str:
 
 
 def policy_of(style: str, script: str) -> str:
-    """Nothing is loaded, nothing is sent, and only our own style and script have a say."""
+    """Return the content security policy: nothing is loaded or sent; only our own style and script apply."""
     return (
         f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -56,12 +56,12 @@ def policy_of(style: str, script: str) -> str:
 
 
 def policy() -> str:
-    """The policy of every report, for whoever serves one."""
+    """Return the content security policy of every report, for servers of reports."""
     return policy_of(_text("report.css"), _text("report.js"))
 
 
 def safe_link(url: str) -> str:
-    """The address if following it opens a page; else nothing."""
+    """Return the address if it is one of HTTP; else nothing."""
     return url if urlsplit(url).scheme in ("http", "https") else ""
 
 

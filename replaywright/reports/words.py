@@ -1,14 +1,13 @@
-"""How the parts of a run read in a report."""
+"""Wording of the parts of a run in a report."""
 
 import json
-import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from markupsafe import Markup, escape
 
-from replaywright.domain.common.text import shorten
+from replaywright.domain.common.text import shorten, still_lines
 from replaywright.domain.run.runs import Usage
 from replaywright.domain.run.spending import money_said
 from replaywright.domain.step.outcomes import LEFT_OUT, Status
@@ -20,8 +19,6 @@ FEW, OPENED = 3, 50
 QUICK_S = 0.1
 VALUE_LIMIT = 600
 """Characters of a value of an expectation that are shown."""
-_DIRECTIONS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_KEPT: Final = frozenset("\n\t")
 
 _STATUS: Final[Mapping[Status, tuple[str, str]]] = {
     Status.DONE: ("ok", "Done"),
@@ -96,23 +93,17 @@ _WITNESSES: Final[Mapping[str, str]] = {
 
 
 def clean(value: Any) -> Any:
-    """A text without what could move, hide or turn round what stands beside it; anything else as it is.
+    """Replace characters of a text that could move, hide or reverse other text; return any other value unchanged.
 
     Applied to everything that a template puts out, before it is escaped.
     """
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return "" if value is None else value
-    if value.isascii() and value.isprintable():
-        return value
-    return "".join("\ufffd" if _is_unsafe(char) else char for char in value)
-
-
-def _is_unsafe(char: str) -> bool:
-    return char in _DIRECTIONS or (char not in _KEPT and unicodedata.category(char) in ("Cc", "Cs"))
+    return still_lines(value)
 
 
 def tone_of(attempt: Attempt) -> str:
-    """Which of the page's few colours and signs stands for an attempt."""
+    """Return the tone, a colour and sign of the page, of an attempt."""
     if attempt.status is Status.DONE:
         if attempt.reason in LEFT_OUT or attempt.from_ledger:
             return "skip"
@@ -121,12 +112,12 @@ def tone_of(attempt: Attempt) -> str:
 
 
 def step_tone(step: StepView) -> str:
-    """The same of a step: what became of it at last."""
+    """Return the tone of a step, that of its last attempt."""
     return tone_of(step.last)
 
 
 def said_of(attempt: Attempt) -> str:
-    """How an attempt ended, in a few words."""
+    """Describe the end of an attempt in a few words."""
     if attempt.status is Status.DONE:
         if attempt.reason in LEFT_OUT:
             return "Left out"
@@ -138,7 +129,7 @@ def said_of(attempt: Attempt) -> str:
 
 
 def chips_of(step: StepView) -> list[tuple[str, str]]:
-    """What is worth knowing of a step before it is opened: tone and words."""
+    """Return the labels of a collapsed step, each with its tone."""
     last = step.last
     chips = []
     if step.override:
@@ -165,29 +156,29 @@ def chips_of(step: StepView) -> list[tuple[str, str]]:
 
 
 def again(kind: str) -> str:
-    """Why a step was attempted another time."""
+    """Describe the reason for another attempt."""
     return _AGAIN.get(kind, kind.replace("_", " ").capitalize())
 
 
-def tier_said(tier: str) -> str:
-    """How an element was found."""
+def tier_text(tier: str) -> str:
+    """Describe how an element was found."""
     return _TIERS.get(tier, tier.replace("_", " "))
 
 
 def stands_out(step: StepView) -> bool:
-    """Whether there is something to see in the step that is not as it should be, or was."""
+    """Tell whether the step failed, warned or healed."""
     return step.last.status is not Status.DONE or bool(step.last.warnings) or step.last.lookup.healed
 
 
 def opened_of(view: RunView) -> frozenset[str]:
-    """Ids of the steps that are shown in full at once: those that went wrong, and others that stand out if few do."""
+    """Return the ids of the steps that are open at first: failed ones, and others that stand out if they are few."""
     bad = [step.id for step in view.steps if step.last.status is not Status.DONE]
     others = [step.id for step in view.steps if stands_out(step) and step.last.status is Status.DONE]
     return frozenset((*bad[:OPENED], *(others if len(others) <= FEW else ())))
 
 
 def coded(text: str) -> Markup:
-    """A text of ours with what stands between backticks as code."""
+    """Render a text of ours, with the parts between backticks as code."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(clean(part)) if place % 2 else escape(clean(part))
@@ -195,7 +186,7 @@ def coded(text: str) -> Markup:
     )
 
 
-def run_said(view: RunView) -> tuple[str, str]:
+def run_text(view: RunView) -> tuple[str, str]:
     """Tone and words for how the run stands."""
     tone, said = _RUN[view.facts.status]
     if view.facts.status == "done" and view.totals.heals:
@@ -203,8 +194,8 @@ def run_said(view: RunView) -> tuple[str, str]:
     return tone, said
 
 
-def predicate_said(expected: Expected) -> str:
-    """What was expected, as a task file has it; of what stands in none, what it is about."""
+def predicate_text(expected: Expected) -> str:
+    """Describe the expectation in the form of a task file; if it is in none, describe its subject."""
     if expected.expected:
         return _lines({key: value for key, value in expected.expected.items() if value not in (None, "", [], {})})
     about = expected.actual.get("expected") or expected.actual.get("query")
@@ -213,14 +204,14 @@ def predicate_said(expected: Expected) -> str:
     return "(not declared by the step)"
 
 
-def actual_said(expected: Expected) -> str:
-    """What was there."""
-    told = {
+def actual_text(expected: Expected) -> str:
+    """Describe the values that were found."""
+    payload = {
         key: value
         for key, value in expected.actual.items()
         if key not in ("expected", "query", "passed") and value not in (None, "", [], (), {})
     }
-    return _lines(told)
+    return _lines(payload)
 
 
 def _lines(value: Mapping[str, Any]) -> str:
@@ -232,8 +223,8 @@ def _value(value: Any) -> str:
     return shorten(text, VALUE_LIMIT)
 
 
-def usage_said(usage: Usage) -> str:
-    """What was asked of a model, and what it cost."""
+def usage_text(usage: Usage) -> str:
+    """Describe the model calls and their cost."""
     if not usage.calls:
         return ""
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
@@ -241,24 +232,24 @@ def usage_said(usage: Usage) -> str:
 
 
 def moment(at: float | datetime) -> str:
-    """A time as people read it; UTC, as the file may be read anywhere."""
+    """Format a time for people in UTC, as the file may be read anywhere."""
     time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def iso(at: float | datetime) -> str:
-    """The same for programs."""
+    """Format a time for programs."""
     time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def took(seconds: float) -> str:
-    """How long something took; what is quick in thousandths."""
+    """Format a duration; short ones in milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < QUICK_S else duration(seconds)
 
 
 def size(number: int) -> str:
-    """`812 bytes`, `4.1 kB`, `2.0 MB`."""
+    """Format a size, as `812 bytes`, `4.1 kB` or `2.0 MB`."""
     if number < 1000:
         return f"{number} bytes"
     return f"{number / 1000:.1f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
@@ -270,7 +261,7 @@ def lone_value(value: Any) -> str:
 
 
 FILTERS: Final[Mapping[str, Any]] = {
-    "actual": actual_said,
+    "actual": actual_text,
     "again": again,
     "attempt_said": said_of,
     "attempt_tone": tone_of,
@@ -278,7 +269,7 @@ FILTERS: Final[Mapping[str, Any]] = {
     "count_of": count,
     "duration": took,
     "effect": lambda effect: _EFFECTS[effect.value],
-    "expected_said": predicate_said,
+    "expected_said": predicate_text,
     "iso": iso,
     "lone_value": lone_value,
     "moment": moment,
@@ -290,7 +281,7 @@ FILTERS: Final[Mapping[str, Any]] = {
     "size": size,
     "spaced": lambda text: text.replace("_", " "),
     "step_tone": step_tone,
-    "tier": tier_said,
-    "usage": usage_said,
+    "tier": tier_text,
+    "usage": usage_text,
 }
-"""What the templates use."""
+"""Filters of the templates."""

@@ -122,7 +122,7 @@ class Told:
     """Why decisions failed."""
 
 
-async def told_of(lab: Lab, order: Order) -> Told:
+async def error_json(lab: Lab, order: Order) -> Told:
     told = Told()
     async for event in handle_of(lab.place.client, order.run_id).fetch_history_events():
         if event.HasField("workflow_task_completed_event_attributes"):
@@ -166,7 +166,7 @@ async def test_runs_end_on_the_version_they_began_with_through_upgrade_crash_and
     for ending in (gone_over, *endings):
         assert_done(ending)
     assert under_way == {"a": ("draining", 1), "b": ("current", 1), "unversioned": ("drained", 0)}
-    without, first, second, third = [await told_of(lab, order) for order in (on_none, on_a, on_b, after_rollback)]
+    without, first, second, third = [await error_json(lab, order) for order in (on_none, on_a, on_b, after_rollback)]
     assert [told.builds for told in (without, first, second, third)] == [{"", "a"}, {"a"}, {"b"}, {"a"}]
     assert first.activities[:2] == third.activities[:2] == ["policy.check", "session.open"]
     assert second.activities[:2] == ["session.open", "policy.check"]
@@ -182,12 +182,12 @@ async def test_without_versions_a_run_cannot_go_on_with_other_code(lab: Lab, oth
 
     async def has_failed() -> bool:
         wanted = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
-        return wanted in (await told_of(lab, order)).causes
+        return wanted in (await error_json(lab, order)).causes
 
     answer = asyncio.create_task(approve(lab, order))
     await until("the other code fails on the run's history", has_failed)
     answer.cancel()  # nobody takes it
 
-    activities = (await told_of(lab, order)).activities
+    activities = (await error_json(lab, order)).activities
     assert activities[:2] == ["policy.check", "session.open"]
     assert "browser.extract" not in activities

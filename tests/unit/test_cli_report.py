@@ -7,7 +7,7 @@ import pytest
 import replaywright.cli.commands  # noqa: F401 - commands are registered in the order in which they are listed there
 from replaywright.cli.evidence.report import file_name
 from replaywright.cli.evidence.run_facts import asked_of, skill_of, status_of, totals_of, verification_of
-from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.files import write_whole
 from replaywright.cli.runs.follow import Ending
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.plan.goal_runs import SkillUse

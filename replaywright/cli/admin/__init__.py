@@ -1,1 +1,1 @@
-"""What operators need rarely: `replaywright admin`."""
+"""Commands of operators: `replaywright admin`."""

@@ -82,14 +82,16 @@ async def show_stats(json: Json = False) -> None:
     last = refused.pop("last", "")
     keys = store.signer.key_ids
     total = counts_of(entries)
-    told: dict[str, object] = {
+    payload: dict[str, object] = {
         name: getattr(total, name) for name in ("entries", "versions", "hits", "heals", "misses")
     }
     if json:
         numbers = {kind: int(number) for kind, number in refused.items()}
-        output.print_json({**told, "signed": bool(keys), "keys": list(keys), "refused": numbers, "lastRefused": last})
+        output.print_json(
+            {**payload, "signed": bool(keys), "keys": list(keys), "refused": numbers, "lastRefused": last}
+        )
         return
-    for name, value in told.items():
+    for name, value in payload.items():
         output.print_line_as_is(f"{name:<10}{value}")
     output.print_line(f"signed    with {keys[0]}" if keys else "UNSIGNED  whatever is found is used", style="bold")
     if refused:
@@ -226,7 +228,7 @@ def _time(unix: float) -> str:
 
 
 def _described(entry: ActionCacheEntry) -> dict[str, object]:
-    """Fields of a version that say how the step is done."""
+    """Return the fields of a version that describe how the step is done."""
     beside = {"content_key", "version", "status", "hits", "misses", "heals", "last_success", "run_id", "origin"}
     beside |= {"hold", "signature", "schema_version", "success", "message"}
     return entry.model_dump(mode="json", exclude=beside, exclude_defaults=True)

@@ -40,7 +40,7 @@ def codec_server(
         raise SettingsInvalid(
             "REPLAYWRIGHT_CODEC_KEYS is not set: payloads are clear text, there is nothing to decrypt"
         )
-    wait_for_start(settings.home, output.say_on_standard_error)
+    wait_for_start(settings.home, output.print_progress)
     running = read_running(settings.home)
     known = settings.temporal_ui_url or (running.temporal_ui_url if running else None)
     origins = [check_origin(one) for one in ui or ([urljoin(known, "/")] if known else [])]

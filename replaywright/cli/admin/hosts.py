@@ -37,7 +37,7 @@ def allow(hosts: Hosts, json: Json = False) -> None:
     home = load_settings().home
     for pattern in hosts:
         _refuse_own(home, pattern)
-    _tell(change_grants(home, lambda grants: grants.allowed(tuple(hosts))).hosts, home, as_json=json)
+    _print(change_grants(home, lambda grants: grants.allowed(tuple(hosts))).hosts, home, as_json=json)
 
 
 @hosts_app.command("revoke")
@@ -47,7 +47,7 @@ def revoke(hosts: Hosts, json: Json = False) -> None:
     Example: `replaywright admin hosts revoke 127.0.0.1:8030`
     """
     home = load_settings().home
-    _tell(change_grants(home, lambda grants: grants.revoked(tuple(hosts))).hosts, home, as_json=json)
+    _print(change_grants(home, lambda grants: grants.revoked(tuple(hosts))).hosts, home, as_json=json)
 
 
 @hosts_app.command("list")
@@ -57,7 +57,7 @@ def list_hosts(json: Json = False) -> None:
     Example: `replaywright admin hosts list`
     """
     home = load_settings().home
-    _tell(read_grants(home).hosts, home, as_json=json)
+    _print(read_grants(home).hosts, home, as_json=json)
 
 
 def _refuse_own(home: Path, pattern: str) -> None:
@@ -68,7 +68,7 @@ def _refuse_own(home: Path, pattern: str) -> None:
         raise InputInvalid(f"{pattern!r} is a server of Replaywright's own, which no page may reach; it is not granted")
 
 
-def _tell(hosts: tuple[str, ...], home: Path, *, as_json: bool) -> None:
+def _print(hosts: tuple[str, ...], home: Path, *, as_json: bool) -> None:
     file = str(grants_file(home))
     if as_json:
         output.print_json({"hosts": list(hosts), "file": file})

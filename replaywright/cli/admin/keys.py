@@ -91,11 +91,11 @@ def sign_existing(
     if agreed and wanted:
         done = asyncio.run(_with_existing(settings, signer, lambda existing: existing.sign(survey.names)))
     if json:
-        told = {"alreadySigned": survey.signed, "unsigned": survey.to_sign, "refused": survey.refused}
-        output.print_json({**told, "signed": done})
+        payload = {"alreadySigned": survey.signed, "unsigned": survey.to_sign, "refused": survey.refused}
+        output.print_json({**payload, "signed": done})
     elif wanted:
-        said = f"{output.count(done, 'record')} signed" if agreed else "nothing was changed"
-        output.print_line(said, style="green" if agreed else "yellow")
+        message = f"{output.count(done, 'record')} signed" if agreed else "nothing was changed"
+        output.print_line(message, style="green" if agreed else "yellow")
     raise typer.Exit(Exit.FAILED if survey.refused else Exit.DONE)
 
 

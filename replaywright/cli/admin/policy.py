@@ -44,7 +44,7 @@ PolicyFile = Annotated[
 
 @dataclass(frozen=True)
 class _Row:
-    """One step, as it is shown."""
+    """Step in the output."""
 
     place: str
     step: Step
@@ -63,7 +63,7 @@ class _Found:
 
     @property
     def blocks(self) -> bool:
-        """Say whether anything is blocked."""
+        """Whether anything is blocked."""
         refusals = (*(row.refusal for row in self.rows), *(each.refusal for each in self.hosts), self.beyond)
         return any(refusal is not None for refusal in refusals)
 
@@ -112,14 +112,16 @@ def show(
     """
     wishes = None if task is None else taskfile.read_task(task).policy
     holds = Effective(operator_of(policy), wishes)
-    told = {who: rules.model_dump(mode="json", exclude_defaults=True) for who, rules in holds.authors}
+    payload = {who: rules.model_dump(mode="json", exclude_defaults=True) for who, rules in holds.authors}
     if json:
-        output.print_json({"policy": told})
+        output.print_json({"policy": payload})
         return
-    if not told:
-        said = f"no policy: {SETTING} is not set, and no task says any; a run reaches its own site, with every action"
-        output.print_line(said)
-    for who, fields in told.items():
+    if not payload:
+        message = (
+            f"no policy: {SETTING} is not set, and no task says any; a run reaches its own site, with every action"
+        )
+        output.print_line(message)
+    for who, fields in payload.items():
         output.print_line(who, style="bold")
         for name, value in _flat(fields):
             output.print_line(f"  {name}: {value}")
@@ -128,7 +130,7 @@ def show(
 
 
 def operator_of(path: str | None) -> Policy | None:
-    """The operator's policy in this file, else the one that the settings name.
+    """Read the operator's policy from this file, else from the one that the settings name.
 
     Raises:
         InputInvalid: it is wrong, or not there.
@@ -137,7 +139,7 @@ def operator_of(path: str | None) -> Policy | None:
 
 
 def _known_values(task: Task, given: Mapping[str, str]) -> dict[str, str]:
-    """ValueOptions that are given or usual; others are left open.
+    """Return the values that are given or have defaults; leave the others open.
 
     Raises:
         InputInvalid: unknown name, or a value that is not of the declared type.
@@ -205,7 +207,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
     output.print_line(f"task {task.task} against {who}", style="bold")
     table = output.table("step", "what", "effect", "", "rule")
     for row in found.rows:
-        table.add_row(*output.cells(row.place, step_title(row.step), row.effect.value, *_told(row.refusal)))
+        table.add_row(*output.cells(row.place, step_title(row.step), row.effect.value, *_verdict_cells(row.refusal)))
     output.print_table(table)
     if not task.steps:
         output.print_line("its steps are worked out by the run, and each is decided then")
@@ -213,7 +215,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
         table = output.table("address", "host", "", "rule")
         for each in found.hosts:
             where = each.host or f"decided when it is opened: {each.url}"
-            table.add_row(*output.cells(each.place, where, *_told(each.refusal)))
+            table.add_row(*output.cells(each.place, where, *_verdict_cells(each.refusal)))
         output.print_table(table)
     if task.secrets:
         output.print_line(f"secrets: {', '.join(SECRET_PREFIX + name for name in task.secrets)}")
@@ -223,7 +225,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
         output.print_line(f"blocked: {found.beyond.message}", style="magenta")
 
 
-def _told(refusal: Refusal | None) -> tuple[Text, str]:
+def _verdict_cells(refusal: Refusal | None) -> tuple[Text, str]:
     if refusal is None:
         return Text("allowed", "green"), ""
     return Text("blocked", "magenta"), refusal.message

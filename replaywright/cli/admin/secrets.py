@@ -37,7 +37,7 @@ def list_secrets(
     home = load_settings().home
     secrets = EnvironmentSecrets(os.environ, home)
     names = sorted({*secrets.names, *read_grants(home).secrets})
-    _show([_told(secrets, name) for name in names], as_json=json)
+    _show([_described(secrets, name) for name in names], as_json=json)
 
 
 @secrets_app.command("check")
@@ -54,9 +54,9 @@ def check_secrets(
     secrets = EnvironmentSecrets(os.environ, load_settings().home)
     if not names and not secrets.names:
         raise InputInvalid("no secret is configured here: set REPLAYWRIGHT_SECRET_NAME, or the same with _FILE")
-    told = [_checked(secrets, name) for name in names or secrets.names]
-    _show(told, as_json=json, checked=True)
-    raise typer.Exit(Exit.BAD_INPUT if any(one[_FAULTS] for one in told) else Exit.DONE)
+    rows = [_checked(secrets, name) for name in names or secrets.names]
+    _show(rows, as_json=json, checked=True)
+    raise typer.Exit(Exit.BAD_INPUT if any(one[_FAULTS] for one in rows) else Exit.DONE)
 
 
 @secrets_app.command("bind")
@@ -78,7 +78,7 @@ def bind_secret(
     """
     home = load_settings().home
     bound = change_grants(home, lambda grants: grants.bound(name, tuple(hosts))).secrets
-    _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
+    _print_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
 
 
 @secrets_app.command("unbind")
@@ -93,43 +93,43 @@ def unbind_secret(
     """
     home = load_settings().home
     bound = change_grants(home, lambda grants: grants.unbound(name, tuple(hosts or ()))).secrets
-    _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
+    _print_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
 
 
-def _tell_binding(name: str, hosts: tuple[str, ...], file: Path, *, as_json: bool) -> None:
+def _print_binding(name: str, hosts: tuple[str, ...], file: Path, *, as_json: bool) -> None:
     if as_json:
         output.print_json({"name": name, "hosts": list(hosts), "file": str(file)})
         return
     output.print_line(f"{name}: {', '.join(hosts) or 'bound to no host'} ({file})")
 
 
-def _told(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
-    """Describe a secret without reading it."""
-    told: dict[str, Any] = {"name": name, "source": "", "from": "", "domains": [], _FAULTS: ""}
+def _described(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
+    """Describe a secret without reading its value."""
+    payload: dict[str, Any] = {"name": name, "source": "", "from": "", "domains": [], _FAULTS: ""}
     faults = []
     try:
         source = secrets.source(name)
-        told |= {"source": source.kind, "from": source.shown}
+        payload |= {"source": source.kind, "from": source.shown}
     except SecretMissing as exc:
         faults.append(str(exc))
     try:
         sites = secrets.domains(name)
-        told["domains"] = [str(site) for site in sites]
+        payload["domains"] = [str(site) for site in sites]
         if not sites:
             faults.append(f"bound to no host: `replaywright admin secrets bind {name} HOST`")
     except SecretMissing as exc:
         faults.append(str(exc))
-    return told | {_FAULTS: "; ".join(faults)}
+    return payload | {_FAULTS: "; ".join(faults)}
 
 
 def _checked(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
-    told = _told(secrets, name)
-    if not told[_FAULTS]:
+    payload = _described(secrets, name)
+    if not payload[_FAULTS]:
         try:
             secrets.resolve(name)
         except SecretMissing as exc:
-            told[_FAULTS] = str(exc)
-    return told
+            payload[_FAULTS] = str(exc)
+    return payload
 
 
 def _show(told: list[dict[str, Any]], *, as_json: bool, checked: bool = False) -> None:

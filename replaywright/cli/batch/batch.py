@@ -10,7 +10,7 @@ from rich.console import Console
 
 from replaywright.cli import output
 from replaywright.cli.app import app
-from replaywright.cli.batch.batch_follow import counts_said, end_said, followed, progress_of
+from replaywright.cli.batch.batch_follow import counts_text, end_text, followed, progress_of
 from replaywright.cli.batch.batch_place import (
     BatchStore,
     batch_handle,
@@ -23,14 +23,13 @@ from replaywright.cli.batch.batch_place import (
     start_batch,
 )
 from replaywright.cli.batch.batch_retry import Chosen, Picked, chosen
-from replaywright.cli.check.check import require_writable
 from replaywright.cli.check.check_input import is_file
 from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks, tasks_or_skills
-from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.files import require_writable, write_whole
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Limit, NewId, ValueOptions, Why
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
@@ -74,7 +73,7 @@ BatchId = Annotated[
 
 @dataclass(frozen=True)
 class PaceOptions:
-    """Options that say how many rows are under way, and when no further one is begun."""
+    """Options that limit parallel rows and failures."""
 
     parallel: Annotated[
         int | None,
@@ -96,7 +95,7 @@ class PaceOptions:
 
 @dataclass(frozen=True)
 class ResultOptions:
-    """Options that say where the results go."""
+    """Options for the output of results."""
 
     out: Annotated[
         Path | None,
@@ -107,7 +106,7 @@ class ResultOptions:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """Options that say how long a command stays with the batch."""
+    """Options for following the batch."""
 
     detach: Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")] = False
     wait: Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")] = (
@@ -118,7 +117,7 @@ class WatchOptions:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Wishes of the caller for a batch that is begun or gone on with."""
+    """Request of the caller for a batch that is started or resumed."""
 
     settings: Settings
     results: ResultOptions
@@ -126,17 +125,17 @@ class _Asked:
 
     @property
     def console(self) -> Console:
-        """Choose the stream for progress."""
+        """Console for progress."""
         return output.for_people(json=self.watching.json)
 
     def tell(self, text: str) -> None:
-        """Say what takes long."""
+        """Print a progress message."""
         output.print_line(text, style="dim", console=self.console)
 
 
 def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
-    """Check what can be checked before anything is begun."""
-    require_writable("--out", results.out, is_folder=False)
+    """Check the options before anything is started."""
+    require_writable("--out", results.out)
     settings = load_settings()
     if watching.detach:
         require_somewhere(settings)
@@ -146,7 +145,7 @@ def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
 
 
 Begin = Callable[[Place, BatchStore], Awaitable[str]]
-"""Begins a batch, or finds one, and returns its id."""
+"""Function that starts or finds a batch and returns its id."""
 
 
 @batch_app.command("start")
@@ -188,13 +187,13 @@ async def start(
         task, skill = (from_file, None) if from_file is not None else await _skill(here, what, asked)
         rows = read_rows(data, source, task, common)
         order = order_of(task, rows[0].values, "", manner, skill)
-        told = await prepared(here, order)
+        ready = await prepared(here, order)
         sited = _with_sites(task, rows, here.settings)
-        _tell_repeated(rows, asked)
+        _print_repeated(rows, asked)
         if here.how != "configured":
             taskfile.require_secrets(task, rows[0].values, here.settings.home)
         batch = wanted_id or _new_id(task, rows[0])
-        whole = await _whole(store, told, order, sited, source, pace=pace)
+        whole = await _whole(store, ready, order, sited, source, pace=pace)
         await start_batch(here, batch, whole, again=False)
         return batch
 
@@ -204,7 +203,7 @@ async def start(
 async def _whole(
     store: BatchStore, told: Prepared, order: Order, rows: list[Row], source: str, *, pace: PaceOptions
 ) -> BatchInput:
-    """The batch over all rows of the file, which are kept in the store."""
+    """Store the rows of the file, and return the batch over them."""
     return BatchInput(
         run=told.input.model_copy(update={"values": {}}),
         index=await store.put(rows),
@@ -288,7 +287,7 @@ async def retry(
     """
     asked = _asked(results, watching)
     mended = None if task is None else taskfile.read_task(task)
-    wish = Chosen(frozenset(row or []), mended, manner, who_asks())
+    wish = Chosen(frozenset(row or []), mended, manner, user_name())
 
     async def begin(here: Place, store: BatchStore) -> str:
         found = await find_batch(here, batch)
@@ -299,7 +298,7 @@ async def retry(
             )
         before = await input_of(here, found)
         picked = await chosen(here, store, found.id, before, wish, tell=asked.tell)
-        _tell_picked(picked, asked)
+        _print_picked(picked, asked)
         if not picked.rows:
             raise InputInvalid(f"{found.id}: there is no row to try again; `replaywright batch show {found.id}`")
         given = before.model_copy(
@@ -321,7 +320,7 @@ async def retry(
 
 
 def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
-    """Collect what is different for rows that are tried again; none is a run of the skill any more."""
+    """Return the changed fields of rows that are tried again; they are no runs of the skill any more."""
     wanted = {
         "task": mended,
         "mode": manner.mode,
@@ -353,9 +352,9 @@ async def cancel(
         if not is_under_way(found):
             output.print_line(f"{found.id}: nothing to stop: it has ended")
             return
-        said = StopBatch(abort=abort, who=who_asks(), why=why)
+        stop = StopBatch(abort=abort, who=user_name(), why=why)
         progress: BatchProgress = await batch_handle(here, found.id).execute_update(
-            "stop", said, result_type=BatchProgress
+            "stop", stop, result_type=BatchProgress
         )
     rows = output.count(progress.under_way, "row")
     how = "cancelled" if abort else "left to end by themselves"
@@ -370,7 +369,7 @@ async def results(*, batch: BatchId, results: ResultOptions) -> None:
 
     Example: `replaywright batch results latest --out results.csv`
     """
-    require_writable("--out", results.out, is_folder=False)
+    require_writable("--out", results.out)
     async with place() as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         await _write_results(here, store, found.id, results)
@@ -393,7 +392,7 @@ async def show(*, batch: BatchId, json: Json = False) -> None:
         output.print_line(f"batch {found.id}", style="bold")
         _report(here, found.id, progress, output.standard_output())
         for end in progress.problems:
-            output.print_line(f"  {end_said(end)}")
+            output.print_line(f"  {end_text(end)}")
 
 
 @batch_app.command("list")
@@ -441,7 +440,7 @@ async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
             return Exit.DONE
         progress = await followed(here, batch_handle(here, batch), console, wait=asked.watching.wait)
         if progress is None:
-            _say_it_goes_on(here, batch, console)
+            _print_it_goes_on(here, batch, console)
             if asked.watching.json:
                 output.print_json({"batch": batch, "url": here.run_url(batch), "status": "running"})
             return Exit.INTERRUPTED
@@ -458,7 +457,7 @@ async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
 
 
 def exit_status(progress: BatchProgress) -> Exit:
-    """The exit status for how a batch ended, or for how it stands."""
+    """Return the exit status for the progress of a batch."""
     if progress.status == "running" and progress.waiting:
         return Exit.WAITING
     if progress.done == progress.total:
@@ -470,7 +469,7 @@ def exit_status(progress: BatchProgress) -> Exit:
 def _report(here: Place, batch: str, progress: BatchProgress, console: Console) -> None:
     is_done = progress.done == progress.total
     style = "green" if is_done else "yellow"
-    output.print_line(f"{progress.status}: {counts_said(progress)}", style=style, console=console)
+    output.print_line(f"{progress.status}: {counts_text(progress)}", style=style, console=console)
     if progress.stopped:
         output.print_line(f"  no further row was begun: {progress.why}", style="yellow", console=console)
     for begun in progress.waiting:
@@ -479,16 +478,16 @@ def _report(here: Place, batch: str, progress: BatchProgress, console: Console) 
         )
     left = progress.total - progress.over - progress.under_way
     if left > 0:
-        said = output.count(left, "row was", "rows were")
-        output.print_line(f"  {said} not begun: `replaywright batch resume {batch}` goes on", console=console)
+        rows = output.count(left, "row was", "rows were")
+        output.print_line(f"  {rows} not begun: `replaywright batch resume {batch}` goes on", console=console)
     if progress.over > progress.done:
-        said = output.count(progress.over - progress.done, "row")
-        output.print_line(f"  {said} came to nothing: `replaywright batch retry {batch}` tries again", console=console)
+        rows = output.count(progress.over - progress.done, "row")
+        output.print_line(f"  {rows} came to nothing: `replaywright batch retry {batch}` tries again", console=console)
     if here.how == "started" and progress.under_way:
         output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
 
 
-def _say_it_goes_on(here: Place, batch: str, console: Console) -> None:
+def _print_it_goes_on(here: Place, batch: str, console: Console) -> None:
     if here.how == "started":
         text = (
             "the stack of this command ends with it, and the batch goes on with the next `replaywright up`; "
@@ -510,7 +509,7 @@ async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]
 
 
 def _with_sites(task: Task, rows: list[Row], settings: Settings) -> list[Row]:
-    """The rows with the hosts that they begin on, each of which the policy of this process must allow.
+    """Return the rows with their hosts, each of which the policy of this process must allow.
 
     Raises:
         PolicyBlocked: it does not; the worker decides again, by its own.
@@ -526,7 +525,7 @@ def _with_sites(task: Task, rows: list[Row], settings: Settings) -> list[Row]:
     return sited
 
 
-def _tell_repeated(rows: list[Row], asked: _Asked) -> None:
+def _print_repeated(rows: list[Row], asked: _Asked) -> None:
     twice = repeated(rows)
     for row, earlier in twice[:_REPEATED_SHOWN]:
         asked.tell(f"line {row.line} says the same as line {earlier.line}: both are done, as two rows")
@@ -534,7 +533,7 @@ def _tell_repeated(rows: list[Row], asked: _Asked) -> None:
         asked.tell(f"and {output.count(len(twice) - _REPEATED_SHOWN, 'more such row')}")
 
 
-def _tell_picked(picked: Picked, asked: _Asked) -> None:
+def _print_picked(picked: Picked, asked: _Asked) -> None:
     for number, why in picked.left_out:
         output.print_line(f"row {number} is not tried again: {why}", style="yellow", console=asked.console)
     asked.tell(f"{output.count(len(picked.rows), 'row')} to be tried again")
@@ -563,12 +562,12 @@ async def _write_results(here: Place, store: BatchStore, batch: str, results: Re
 
 
 async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
-    """Find out how it stands; if it has ended, over all its rows, not only those of its last part."""
+    """Return the progress; for a batch that has ended, over all its rows, not only those of its last execution."""
     if not ended:
         progress = await progress_of(batch_handle(here, batch))
         if progress is not None:
             return progress
-        output.say_on_standard_error("no worker answers; what follows is what was noted")
+        output.print_progress("no worker answers; what follows is what was noted")
     counts: dict[Any, int] = {}
     total, problems = 0, []
     async for _row, end in store.rows(batch, await rows_digest(await find_batch(here, batch))):

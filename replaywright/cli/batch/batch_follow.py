@@ -1,4 +1,4 @@
-"""Waiting for a batch: a bar on a terminal, else lines, with rate and estimate; Ctrl-C leaves it to itself."""
+"""Display of a batch: a bar on a terminal, else lines, with rate and estimate. Ctrl-C leaves the batch running."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ class Pace:
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def note(self, at: float, over: int) -> None:
-        """So many had ended then."""
+        """Record the number of ended rows at a time."""
         self.seen.append((at, over))
         while self.seen[-1][0] - self.seen[0][0] > _RATE_OVER_S:
             self.seen.popleft()
@@ -53,28 +53,28 @@ class Pace:
         return (over - before) / (now - begun) if now > begun else 0.0
 
 
-def pace_said(rate: float, left: int) -> str:
-    """`12 rows a minute, 3 min 5 s left`; empty where no row has ended yet."""
+def pace_text(rate: float, left: int) -> str:
+    """Format the pace, as `12 rows a minute, 3 min 5 s left`; empty if no row has ended yet."""
     if rate <= 0:
         return ""
-    told = f"{rate:.1f} rows a second" if rate >= 1 else f"{rate * 60:.1f} rows a minute"
-    return f"{told}, {output.duration(left / rate)} left" if left else told
+    message = f"{rate:.1f} rows a second" if rate >= 1 else f"{rate * 60:.1f} rows a minute"
+    return f"{message}, {output.duration(left / rate)} left" if left else message
 
 
-def counts_said(progress: BatchProgress) -> str:
-    """`40 of 100 rows: 38 done, 2 failed; 4 under way, 1 of them waits for a person`."""
+def counts_text(progress: BatchProgress) -> str:
+    """Format the counts, as `40 of 100 rows: 38 done, 2 failed; 4 under way, 1 of them waits for a person`."""
     ended = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in progress.ended.items())
-    told = f"{progress.over} of {output.count(progress.total, 'row')}" + (f": {ended}" if ended else "")
+    message = f"{progress.over} of {output.count(progress.total, 'row')}" + (f": {ended}" if ended else "")
     if progress.under_way:
-        told += f"; {progress.under_way} under way"
+        message += f"; {progress.under_way} under way"
     if progress.waiting:
         waits = len(progress.waiting)
-        told += f", {waits} of them {'wait' if waits > 1 else 'waits'} for a person"
-    return told
+        message += f", {waits} of them {'wait' if waits > 1 else 'waits'} for a person"
+    return message
 
 
-def end_said(end: RowEnd) -> str:
-    """Say how a row came to nothing."""
+def end_text(end: RowEnd) -> str:
+    """Describe how a row failed."""
     step = "" if end.failed_step is None else f"step {end.failed_step + 1}: "
     words = end.message or end.reason.replace("_", " ")
     return f"row {end.number} {end.status.replace('_', ' ')}: {step}{words} ({end.reason}; {end.run_id})"
@@ -82,7 +82,7 @@ def end_said(end: RowEnd) -> str:
 
 @dataclass
 class Screen:
-    """Shows a batch while it goes."""
+    """Display of a batch's progress."""
 
     console: Console
     live: Live | None = None
@@ -93,7 +93,7 @@ class Screen:
     note: str = ""
 
     def show(self, progress: BatchProgress | None, note: str) -> None:
-        """Show what is new."""
+        """Print the changes."""
         now = time.monotonic()
         if note and note != self.note:
             output.print_line(note, style="yellow", console=self.console)
@@ -105,9 +105,9 @@ class Screen:
             if (end.number, end.run_id) not in self.told:
                 self.told.add((end.number, end.run_id))
                 style = _STYLES.get(end.status, "yellow")
-                output.print_line(end_said(end), style=style, console=self.console)
-        pace = pace_said(self.pace.per_second, progress.total - progress.over)
-        line = counts_said(progress)
+                output.print_line(end_text(end), style=style, console=self.console)
+        pace = pace_text(self.pace.per_second, progress.total - progress.over)
+        line = counts_text(progress)
         if self.live is not None:
             self.live.update(_bar(progress, line, pace))
         elif line != self.line and now - self.said_at >= _SAY_EVERY_S:
@@ -127,7 +127,7 @@ def _bar(progress: BatchProgress, line: str, pace: str) -> Table:
 async def followed(
     here: Place, handle: WorkflowHandle[Any, BatchProgress], console: Console, *, wait: bool
 ) -> BatchProgress | None:
-    """How the batch ended, or stands when only rows are left that wait for a person; None when the user has left it.
+    """Return the progress at the end, or when only rows that wait for a person are left; None if the user left.
 
     Raises:
         StackFailed: it has failed, or Temporal is out of reach.
@@ -172,22 +172,22 @@ async def _follow(
 
 
 def _only_waits(progress: BatchProgress) -> bool:
-    """Say whether nothing is left but rows that wait for a person."""
+    """Tell whether only rows that wait for a person are left."""
     waits = len(progress.waiting)
     return waits == progress.under_way and (progress.over + waits == progress.total or bool(progress.stopped))
 
 
 async def progress_of(handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress | None:
-    """Ask the batch for its progress; None when nobody answers."""
+    """Query the progress of the batch; None if no worker answers."""
     try:
-        said: BatchProgress = await handle.query("progress", result_type=BatchProgress)
+        answer: BatchProgress = await handle.query("progress", result_type=BatchProgress)
     except (RPCError, WorkflowQueryFailedError, ValidationError):
         return None
-    return said
+    return answer
 
 
 async def _ended(here: Place, handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress:
-    """The end, by long poll, whatever happens to the connection meanwhile.
+    """Wait for the end by long poll; survive broken connections.
 
     Raises:
         StackFailed: the batch failed or was terminated, or is gone.

@@ -1,4 +1,4 @@
-"""Batches as commands reach them: their rows in the artifact store, their ends in Redis, their workflow in Temporal."""
+"""Access to batches: rows in the artifact store, ends in Redis, the workflow in Temporal."""
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
@@ -12,7 +12,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from activities.batch.batches import read_chunk, read_index
 from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.runs.finding import is_ours, memo_of
+from replaywright.cli.runs.finding import is_ours, memo_of, unique_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
@@ -33,20 +33,19 @@ from replaywright.errors import ArtifactMissing, InputInvalid
 
 BATCH = "BrowserBatch"
 """Workflow type."""
-LATEST = "latest"
 _LISTED = 1_000
 
 
 @dataclass(frozen=True)
 class BatchStore:
-    """Rows and their ends."""
+    """Store of rows and their ends."""
 
     artifacts: ArtifactStore
     ends: RedisRowEnds
     tenant: str
 
     async def put(self, rows: Sequence[Row]) -> str:
-        """Keep rows, and return the digest of their index.
+        """Store rows, and return the digest of their index.
 
         Raises:
             ArtifactsUnavailable: the store cannot be written to.
@@ -68,7 +67,7 @@ class BatchStore:
             return await read_index(self.artifacts, digest)
 
     async def rows(self, batch: str, digest: str) -> AsyncIterator[tuple[Row, RowEnd | None]]:
-        """The rows in their order, each with how it ended.
+        """Yield the rows in order, each with its end.
 
         Raises:
             InputInvalid: they are not in the store of this command.
@@ -94,7 +93,7 @@ class BatchStore:
 
 @contextlib.asynccontextmanager
 async def batch_store(here: Place) -> AsyncIterator[BatchStore]:
-    """Rows and ends of the place's tenant."""
+    """Open the rows of the tenant's batches and their results."""
     async with open_store(here.settings) as store:
         yield BatchStore(here.artifacts, RedisRowEnds(store.client), store.tenant)
 
@@ -103,12 +102,12 @@ async def batch_store(here: Place) -> AsyncIterator[BatchStore]:
 
 
 def batch_handle(here: Place, batch: str) -> WorkflowHandle[Any, BatchProgress]:
-    """A handle on the newest execution of a batch."""
+    """Return a handle on the newest execution of a batch."""
     return here.client.get_workflow_handle(batch, result_type=BatchProgress)
 
 
 async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool) -> None:
-    """Begin a batch; with `again`, one that has ended.
+    """Start a batch; with `again`, one that has ended.
 
     Raises:
         InputInvalid: there is one with this id, or it is under way.
@@ -142,7 +141,7 @@ async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool
 
 
 async def find_batch(here: Place, batch: str) -> WorkflowExecutionDescription:
-    """The batch with this id, or the only one whose id begins or ends with it, or the `latest`.
+    """Find the batch with this id, the only one whose id begins or ends with it, or the `latest`.
 
     Raises:
         InputInvalid: there is none, or more than one.
@@ -155,19 +154,15 @@ async def find_batch(here: Place, batch: str) -> WorkflowExecutionDescription:
         known = []
     except InputInvalid:
         known = [each.id for each in await batches(here, _LISTED)]
-    found = known[:1] if batch == LATEST else [each for each in known if each.startswith(batch) or each.endswith(batch)]
+    found = unique_id(batch, known, "batches")
     if not found:
         raise InputInvalid(f"there is no batch {batch!r}; `replaywright batch list` lists them")
-    if len(found) > 1:
-        raise InputInvalid(
-            f"{batch!r} is the beginning or end of {len(found)} batches, such as {found[0]} and {found[1]}"
-        )
-    with temporal_errors(here.settings, found[0]):
-        return await here.client.get_workflow_handle(found[0]).describe()
+    with temporal_errors(here.settings, found):
+        return await here.client.get_workflow_handle(found).describe()
 
 
 async def batches(here: Place, limit: int) -> list[WorkflowExecution]:
-    """The newest batches, each once."""
+    """List the newest batches, each once."""
     found: dict[str, WorkflowExecution] = {}
     query = f'WorkflowType = "{BATCH}" AND ExecutionStatus != "ContinuedAsNew"'
     with temporal_errors(here.settings):
@@ -180,7 +175,7 @@ async def batches(here: Place, limit: int) -> list[WorkflowExecution]:
 
 
 async def input_of(here: Place, execution: WorkflowExecutionDescription) -> BatchInput:
-    """Read what the batch was last begun with."""
+    """Read the input of the batch's last execution."""
     with temporal_errors(here.settings, execution.id):
         handle = here.client.get_workflow_handle(execution.id, run_id=execution.run_id)
         async for event in handle.fetch_history_events(page_size=1):
@@ -192,10 +187,10 @@ async def input_of(here: Place, execution: WorkflowExecutionDescription) -> Batc
 
 
 def is_under_way(execution: WorkflowExecution) -> bool:
-    """Say whether the batch is under way."""
+    """Tell whether the batch is under way."""
     return execution.status is WorkflowExecutionStatus.RUNNING
 
 
 async def rows_digest(execution: WorkflowExecution) -> str:
-    """Digest of the index of the batch's whole file."""
+    """Return the digest of the index of the batch's whole file."""
     return await memo_of(execution, ROWS)

@@ -1,4 +1,4 @@
-"""Which rows of a batch are tried again: those that came to nothing, each going on where it stopped."""
+"""Selection of the rows that a batch tries again: those that failed, each resumed where it stopped."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _PLANNED_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class Chosen:
-    """Wishes of the caller."""
+    """Request of the caller."""
 
     rows: frozenset[int] = frozenset()
     """Only these, whatever is in doubt; all others that came to nothing if empty."""
@@ -32,7 +32,7 @@ class Chosen:
 
 @dataclass
 class Picked:
-    """Rows that are tried again, and those that are not, with the reasons."""
+    """Rows that are tried again, and the others with the reasons."""
 
     rows: list[Row] = field(default_factory=list)
     left_out: list[tuple[int, str]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Picked:
 async def chosen(
     here: Place, store: BatchStore, batch: str, before: BatchInput, wish: Chosen, *, tell: Callable[[str], None]
 ) -> Picked:
-    """The rows to try again, in their order, each with what its run goes on with.
+    """Return the rows to try again in order, each with the state that its run resumes from.
 
     Raises:
         InputInvalid: a row that was named is not there, was done, or has not ended.
@@ -73,7 +73,7 @@ async def chosen(
 
 
 async def _unmet(store: BatchStore, batch: str, rows: str, wish: Chosen) -> list[tuple[Row, RowEnd]]:
-    """The rows that came to nothing, of those that are wanted, with how they ended."""
+    """Return those of the wanted rows that failed, with their ends."""
     failed: list[tuple[Row, RowEnd]] = []
     known: set[int] = set()
     async for row, end in store.rows(batch, rows):
@@ -83,15 +83,15 @@ async def _unmet(store: BatchStore, batch: str, rows: str, wish: Chosen) -> list
         if end is not None and end.status != "done":
             failed.append((row, end))
         elif wish.rows:
-            said = "was done" if end is not None else "has not ended: `replaywright batch resume` goes on with it"
-            raise InputInvalid(f"--row {row.number}: it {said}; only rows that came to nothing are tried again")
+            message = "was done" if end is not None else "has not ended: `replaywright batch resume` goes on with it"
+            raise InputInvalid(f"--row {row.number}: it {message}; only rows that came to nothing are tried again")
     if missing := sorted(wish.rows - known):
         raise InputInvalid(f"--row {missing[0]}: the batch has the rows 1 to {max(known)}")
     return failed
 
 
 async def _again(here: Place, row: Row, end: RowEnd, wish: Chosen) -> Row | RowEnd | tuple[int, str]:
-    """The row with what its run goes on with. How it ended, if a person has resumed it meanwhile and it was done.
+    """Return the row with the state that its run resumes from; its end, if a resumed run has done it meanwhile.
 
     Else its number, and why it is not tried again.
     """

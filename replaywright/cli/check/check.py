@@ -1,6 +1,5 @@
 """`replaywright check`: replay skills in a pipeline, and say which still hold."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from replaywright.cli.check.check_input import (
 from replaywright.cli.check.checking import Checking
 from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks_or_skills
+from replaywright.cli.files import require_writable, write
 from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.servers.connect import Place, scratch_place, working_place
@@ -44,7 +44,7 @@ _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("!", "
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """Options that say which skills are checked, where, and how far."""
+    """Options for the selection of skills, the site, and the last step."""
 
     every: Annotated[bool, typer.Option("--all", help="All skills that are kept here and not retired.")] = False
     label: Annotated[
@@ -64,7 +64,7 @@ class CheckOptions:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Options that say where the results go."""
+    """Options for the output of results."""
 
     junit: Annotated[
         str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML; `-` is standard output.")
@@ -118,13 +118,13 @@ async def check(
     status = Exit.INTERRUPTED if interrupted else exit_status(checks)
     _print(checks, console)
     if reporting.json:
-        told = [each.model_dump(mode="json", by_alias=True) for each in checks]
-        output.print_json({"checks": told, "exitStatus": int(status)})
+        parts = [each.model_dump(mode="json", by_alias=True) for each in checks]
+        output.print_json({"checks": parts, "exitStatus": int(status)})
     raise typer.Exit(status)
 
 
 def exit_status(checks: Sequence[SkillCheck]) -> Exit:
-    """The exit status for how the checks ended."""
+    """Return the exit status for the results of the checks."""
     unmet = [each for each in checks if each.verdict != "passed"]
     if not unmet:
         return Exit.DONE
@@ -133,7 +133,7 @@ def exit_status(checks: Sequence[SkillCheck]) -> Exit:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Wishes of the caller beside the skills."""
+    """Request of the caller without the skills."""
 
     settings: Settings
     console: Console
@@ -142,11 +142,11 @@ class _Asked:
     reporting: ReportOptions
 
     def tell(self, text: str) -> None:
-        """Say what takes long."""
+        """Print a progress message."""
         output.print_line(text, style="dim", console=self.console)
 
     def wanted(self, found: Sequence[CheckedSkill]) -> list[CheckedSkill]:
-        """The skills as they are checked: with values, on the right site, as far as they may go.
+        """Return the skills with values, on the right site, and cut where `--until-commit` says.
 
         Raises:
             InputInvalid: a value, or the site, does not fit.
@@ -158,7 +158,7 @@ class _Asked:
 
 
 async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
-    """The checks, on servers that know nothing but the files; and whether they were broken off."""
+    """Check the skills of files on empty servers; return the results, and whether it was interrupted."""
     found = [CheckedSkill(each.skill.task, {}, each.elements, each.source) for each in read_skills(selection.files)]
     wanted = asked.wanted(found)
     if asked.settings.temporal_address is None:
@@ -172,7 +172,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
 
 
 async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
-    """The checks of skills that are kept where the runs are; and whether they were broken off."""
+    """Check skills of the knowledge base; return the results, and whether it was interrupted."""
     async with working_place(asked.settings, tell=asked.tell) as here:
         async with open_store(here.settings) as store:
             skills = await of_store(selection, store.knowledge)
@@ -184,8 +184,8 @@ async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
 
 
 async def _performed(asked: _Asked, here: Place, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
-    said = output.count(len(wanted), "skill")
-    output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
+    skills = output.count(len(wanted), "skill")
+    output.print_line(f"checking {skills}: no model, no healing", style="bold", console=asked.console)
     async with open_store(here.settings) as store:
         checking = Checking(
             here, store.steps, asked.choice.parallel, lambda check: _say(check, asked.console), asked.reporting.reports
@@ -198,7 +198,7 @@ async def _performed(asked: _Asked, here: Place, wanted: Sequence[CheckedSkill])
         with interrupts(stop, *ENDING):
             checks = await checking.perform(wanted)
     if asked.reporting.junit is not None:
-        _write(asked.reporting.junit, junit_xml(checks))
+        write("--junit", asked.reporting.junit, junit_xml(checks).decode())
     return checks, checking.stopping.is_set()
 
 
@@ -215,36 +215,8 @@ def _require_secrets(wanted: Sequence[CheckedSkill], settings: Settings) -> None
 # --------------------------------------------------------------------------------------------- results
 
 
-def require_writable(option: str, path: Path | None, *, is_folder: bool) -> None:
-    """See beforehand that results can be kept; make the folder that they are to be in.
-
-    Raises:
-        InputInvalid: they cannot be.
-    """
-    if path is None:
-        return
-    folder = path if is_folder else path.parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as exc:
-        raise InputInvalid(f"{option} {str(path)!r}: the folder {folder} cannot be made: {exc.strerror}") from exc
-    is_taken = path.is_dir() and not is_folder
-    if is_taken or not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputInvalid(f"{option} {str(path)!r}: cannot be written; name another one")
-
-
-def _write(junit: str, document: bytes) -> None:
-    if junit == "-":
-        output.print_file(document.decode())
-        return
-    try:
-        Path(junit).write_bytes(document)
-    except OSError as exc:
-        raise InputInvalid(f"--junit {junit!r}: cannot be written: {exc.strerror}") from exc
-
-
 def _say(check: SkillCheck, console: Console) -> None:
-    """One line as a check ends."""
+    """Print the result of a check as one line."""
     sign, style = _MARKS[check.verdict]
     why = "" if check.verdict == "passed" else f": {_why(check)}"
     output.print_line(
@@ -262,7 +234,7 @@ def _why(check: SkillCheck) -> str:
 
 
 def _print(checks: Sequence[SkillCheck], console: Console) -> None:
-    """The table, and what to do about what failed."""
+    """Print the results as a table, with a remedy for each failure."""
     numbers = ("passed", "failed", "skipped", "seconds")
     rows = output.table("check", "result", *numbers, "reason", "run", right=numbers)
     for each in checks:

@@ -1,4 +1,4 @@
-"""What `replaywright check` is asked to check: skills of files or of the knowledge base, each with its values."""
+"""Input of `replaywright check`: skills of files or of the knowledge base, each with its values."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ _PATTERN = frozenset("*?[")
 
 @dataclass(frozen=True)
 class CheckedSkill:
-    """One skill to check."""
+    """Skill to check."""
 
     task: Task
-    """On the site where it is checked, and as far as it is."""
+    """Task on the site of the check, cut where the check ends."""
     values: dict[str, str]
     elements: tuple[RecordedElement, ...] = ()
     file: str = ""
@@ -51,12 +51,12 @@ class Selection:
 
     @property
     def in_store(self) -> bool:
-        """Say whether the knowledge base has to be asked."""
+        """Whether skills of the knowledge base are selected."""
         return bool(self.names or self.label or self.every)
 
 
 def selected(what: Sequence[str], label: str, *, every: bool) -> Selection:
-    """Read what the arguments name.
+    """Return the selection that the arguments name.
 
     Raises:
         InputInvalid: nothing, or files together with skills by name.
@@ -75,12 +75,12 @@ def selected(what: Sequence[str], label: str, *, every: bool) -> Selection:
 
 
 def is_file(text: str) -> bool:
-    """Say whether an argument names a file, and not a skill."""
+    """Tell whether an argument names a file, and not a skill."""
     return text == "-" or "/" in text or Path(text).suffix.lower() in _ENDINGS
 
 
 async def of_store(selection: Selection, base: KnowledgeBase) -> list[Skill]:
-    """The skills of the knowledge base that are meant, by name.
+    """Return the selected skills of the knowledge base, sorted by name.
 
     Raises:
         InputInvalid: a name or pattern means none, or one was retired.
@@ -110,17 +110,17 @@ async def of_store(selection: Selection, base: KnowledgeBase) -> list[Skill]:
 
 @dataclass(frozen=True)
 class Given:
-    """Values that the caller gives."""
+    """Values of the caller."""
 
     pairs: Mapping[str, str]
-    """Of `--param`: for every skill that has such a parameter."""
+    """Values of `--param`, for every skill that has such a parameter."""
     common: Mapping[str, str]
-    """Of the file, for all skills."""
+    """Values of the file for all skills."""
     own: Mapping[str, Mapping[str, str]]
-    """Of the file, by the skill's name."""
+    """Values of the file for one skill, by its name."""
 
     def require_used(self, tasks: Sequence[Task]) -> None:
-        """See that everything given is for something.
+        """Check that every value belongs to a parameter.
 
         Raises:
             InputInvalid: names what is not.
@@ -141,7 +141,7 @@ class Given:
             )
 
     def values_of(self, task: Task) -> dict[str, str]:
-        """The task's values: given, else its default, else its example.
+        """Return the task's values: the given one, else the default, else the example.
 
         Raises:
             InputInvalid: one has none, or is of another type.
@@ -163,7 +163,7 @@ class Given:
 
 
 def read_given(param: Sequence[str], params: str | None) -> Given:
-    """Values from `--param` and from the file of `--params`.
+    """Read the values of `--param` and of the file of `--params`.
 
     Raises:
         InputInvalid: as `taskfile.read_parameters`.
@@ -173,7 +173,7 @@ def read_given(param: Sequence[str], params: str | None) -> Given:
 
 
 def moved(wanted: Sequence[CheckedSkill], url: str) -> list[CheckedSkill]:
-    """All of them on the site of `url`.
+    """Return the skills moved to the site of `url`.
 
     Raises:
         InputInvalid: they are of several sites, or `on_site` refuses one.
@@ -185,9 +185,11 @@ def moved(wanted: Sequence[CheckedSkill], url: str) -> list[CheckedSkill]:
 
 
 def until_commit(wanted: CheckedSkill) -> CheckedSkill:
-    """The same as far as nothing is changed for good."""
+    """Cut the skill before its first step with consequences."""
     stop = first_with_consequences(wanted.task, observed_effects(wanted.elements))
     if stop is None:
         return wanted
-    said = f"checked up to step {stop + 1}, {output.plain(step_title(wanted.task.steps[stop]))}, which has consequences"
-    return replace(wanted, task=shortened(wanted.task, stop), note=said)
+    message = (
+        f"checked up to step {stop + 1}, {output.plain(step_title(wanted.task.steps[stop]))}, which has consequences"
+    )
+    return replace(wanted, task=shortened(wanted.task, stop), note=message)

@@ -1,4 +1,4 @@
-"""Replaying skills one beside the other to see whether they still hold, without a model and without healing."""
+"""Replays of skills in parallel, without a model and without healing."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from temporalio.service import RPCError
 from cache.steps import RedisStepStore
 from replaywright.cli.check.check_input import CheckedSkill
 from replaywright.cli.evidence.run_facts import view_of
-from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.files import write_whole
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import OnFailure
@@ -42,7 +42,7 @@ from replaywright.errors import PolicyBlocked, ReplaywrightError, StoreUnavailab
 from replaywright.reports import load, rendered
 
 _END_S = 20.0
-"""What a run that is cancelled is given to close its browser."""
+"""Time limit for a cancelled run to close its browser."""
 _CANCEL_LIMIT = timedelta(seconds=5)
 
 _REPORT_MB = 25.0
@@ -51,19 +51,19 @@ _REPORT_MB = 25.0
 
 @dataclass
 class Checking:
-    """Checks skills in one place; Ctrl-C sets `stopping`."""
+    """Checker of skills on one set of servers; Ctrl-C sets `stopping`."""
 
     here: Place
     store: RedisStepStore
     parallel: int
     told: Callable[[SkillCheck], None]
-    """Is given each check as it ends."""
+    """Callback for each finished check."""
     reports: Path | None = None
     """The folder that each run's report is written to; None for no reports."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def perform(self, wanted: Sequence[CheckedSkill]) -> list[SkillCheck]:
-        """List the results in the order in which the skills are wanted."""
+        """Check the skills, and return the results in their order."""
         slots = asyncio.Semaphore(self.parallel)
 
         async def one(each: CheckedSkill) -> SkillCheck:
@@ -82,7 +82,7 @@ class Checking:
             order = Order(wanted.task, wanted.values, run_id, Mode.REPLAY, Heal.OFF, on_failure=OnFailure.FAIL)
             handle = await start(self.here, order)
             ending = await self._ended(handle)
-            check = await self._told_of(wanted, run_id, ending, begun)
+            check = await self._check_of(wanted, run_id, ending, begun)
             if ending.status == "waiting":
                 await self._cancel(handle, "nobody answers in a check")
         except PolicyBlocked as error:
@@ -92,7 +92,7 @@ class Checking:
         return check
 
     async def _ended(self, handle: WorkflowHandle[Any, RunResult]) -> Ending:
-        """Wait for the end of the run, or until it waits for a person; cancel it if it is to stop before."""
+        """Wait until the run ends or waits for a person; cancel it if the check is interrupted."""
         last: list[Progress] = []
 
         def seen(progress: Progress | None, _note: str) -> None:
@@ -116,13 +116,13 @@ class Checking:
         return Ending("cancelled", result, last[0] if last else None)
 
     async def _cancel(self, handle: WorkflowHandle[Any, RunResult], reason: str) -> None:
-        """Have the run close its browser, and wait a while until it has."""
+        """Cancel the run, and wait until its browser is closed."""
         with contextlib.suppress(RPCError, TimeoutError, WorkflowFailureError):
             await handle.cancel(reason=reason, rpc_timeout=_CANCEL_LIMIT)
             async with asyncio.timeout(_END_S):
                 await handle.result()
 
-    async def _told_of(self, wanted: CheckedSkill, run_id: str, ending: Ending, begun: float) -> SkillCheck:
+    async def _check_of(self, wanted: CheckedSkill, run_id: str, ending: Ending, begun: float) -> SkillCheck:
         ended = time.time()
         facts = _facts(wanted, run_id, ending, (begun, ended), self.here)
         view = run_view(facts, await self._trace(run_id))
@@ -146,7 +146,7 @@ class Checking:
         )
 
     async def _report(self, run_id: str, skill: str) -> str:
-        """Write what can be seen of the run, and return where it is; empty where no reports are wanted."""
+        """Write the report of the run, and return its path; empty if no reports are requested."""
         if self.reports is None:
             return ""
         view = await view_of(self.here, await find_run(self.here, run_id))
@@ -157,7 +157,7 @@ class Checking:
         return str(path)
 
     async def _trace(self, run_id: str) -> list[Mapping[str, Any]]:
-        """The lines of the run; none where the workers' Redis cannot be read from here."""
+        """Return the trace of the run; empty if the workers' Redis cannot be read from here."""
         try:
             return [flat(line) for line in await self.store.trace(tenant=self.here.settings.tenant, lineage=run_id)]
         except StoreUnavailable:
@@ -198,7 +198,7 @@ def _written(predicate: Predicate) -> dict[str, Any]:
 
 
 def _refused(wanted: CheckedSkill, run_id: str, begun: float, reason: str, message: str) -> SkillCheck:
-    """Make the check of a run that was not begun, or that nobody could follow to its end."""
+    """Make the check of a run that was not started or could not be followed to its end."""
     return SkillCheck(
         skill=wanted.task.task,
         verdict="error",

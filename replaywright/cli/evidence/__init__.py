@@ -1,1 +1,1 @@
-"""What is kept of a run: its steps, artifacts, report and trace."""
+"""Evidence of a run: steps, artifacts, report and trace."""

@@ -87,12 +87,12 @@ async def prune(
     """
     async with place() as here, open_store(here.settings) as store:
         done = await enforce(here.settings, here.client, store.client, dry_run=dry_run)
-    told = {"deleted": done.count, "bytes": done.size_bytes, "left": done.left_count, "leftBytes": done.left_bytes}
+    payload = {"deleted": done.count, "bytes": done.size_bytes, "left": done.left_count, "leftBytes": done.left_bytes}
     what = output.count(done.count, "artifact")
     verb = "would be deleted" if dry_run else "deleted"
     left = f"{output.count(done.left_count, 'artifact')} with {done.left_bytes} bytes"
-    said = f"{what} with {done.size_bytes} bytes {verb}; {left} {'would be left' if dry_run else 'left'}"
-    output.print_result(said, {"dryRun": dry_run} | told, json=json)
+    message = f"{what} with {done.size_bytes} bytes {verb}; {left} {'would be left' if dry_run else 'left'}"
+    output.print_result(message, {"dryRun": dry_run} | payload, json=json)
 
 
 async def _save(found: Sequence[KeptArtifact], store: ArtifactStore, folder: Path) -> None:

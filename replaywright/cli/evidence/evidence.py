@@ -1,4 +1,4 @@
-"""One step in full: what was expected, what was there, what is different from a good run, and where that is kept."""
+"""Report of one step: expectations, findings, differences from a good run, and artifacts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,50 +16,50 @@ from replaywright.errors import ArtifactMissing, InputInvalid
 
 _DIFF_STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "cyan"}
 _ASIDE = frozenset({"url", "passed"})
-"""Details of a verdict that say nothing about what was there."""
+"""Details of a verdict that do not describe the page."""
 
 
 @dataclass(frozen=True)
 class KeptArtifact:
-    """One value in the artifact store that belongs to a step."""
+    """Artifact of a step."""
 
     sequence: int
     attempt: int
-    """Which of the step's recorded attempts, from 1."""
+    """Number of the attempt, from 1."""
     attempts: int
     kind: str
     digest: str
-    """Empty when it could not be had; `note` says why."""
+    """Empty if it is missing; `note` has the reason."""
     path: str = ""
     size: int | None = None
     note: str = ""
 
     @property
     def name(self) -> str:
-        """Its file name where it is saved."""
+        """File name for saving it."""
         attempt = f"-attempt-{self.attempt}" if self.attempts > 1 else ""
         return safe_name(f"step-{self.sequence + 1:04d}{attempt}-{self.kind}{KEPT_KINDS.get(self.kind, '')}")
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
-        told = {"step": self.sequence + 1, "attempt": self.attempt, "kind": self.kind, "digest": self.digest}
-        return told | {"path": self.path, "size": self.size, "note": self.note}
+        """Return the fields for JSON output."""
+        payload = {"step": self.sequence + 1, "attempt": self.attempt, "kind": self.kind, "digest": self.digest}
+        return payload | {"path": self.path, "size": self.size, "note": self.note}
 
 
 @dataclass(frozen=True)
 class StepReport:
-    """All that is known of one step of a run."""
+    """Report of one step of a run."""
 
     run_id: str
     attempts: Sequence[StepRecord]
-    """In order; the last one is what became of the step."""
+    """Attempts in order; the last one is final."""
     expectations: Sequence[Mapping[str, Any]]
     """`expected`, `required`, `passed`, `reason` and `actual` of each verdict of the last attempt that had any."""
     difference: str
     artifacts: Sequence[KeptArtifact]
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the fields for JSON output."""
         return {
             "runId": self.run_id,
             "step": self.attempts[-1].sequence + 1,
@@ -71,7 +71,7 @@ class StepReport:
 
 
 async def artifacts_of(records: Sequence[StepRecord], store: ArtifactStore) -> list[KeptArtifact]:
-    """List what is kept of these attempts, and what is missing and why.
+    """List the artifacts of these attempts, including missing ones with the reason.
 
     Raises:
         ArtifactsUnavailable: the store cannot be reached.
@@ -100,7 +100,7 @@ def _place(kind: str) -> tuple[int, str]:
 
 
 def attempts_of(run_id: str, step: int, records: Sequence[StepRecord]) -> list[StepRecord]:
-    """The recorded attempts at step `step`, counted from 1.
+    """Return the recorded attempts at step `step`, counted from 1.
 
     Raises:
         InputInvalid: there are none.
@@ -114,7 +114,7 @@ def attempts_of(run_id: str, step: int, records: Sequence[StepRecord]) -> list[S
 
 
 async def report_of(run_id: str, step: int, records: Sequence[StepRecord], store: ArtifactStore) -> StepReport:
-    """Gather what is known of step `step`, counted from 1.
+    """Build the report of step `step`, counted from 1.
 
     Raises:
         InputInvalid: nothing is recorded of that step.
@@ -138,7 +138,7 @@ async def _text(store: ArtifactStore, digest: str | None) -> str:
 
 
 def _without_expected(attempts: Sequence[StepRecord]) -> list[dict[str, Any]]:
-    """The verdicts as the trace has them."""
+    """Return the verdicts of the trace, which lack the expected values."""
     results = next((record.outcome.predicates for record in reversed(attempts) if record.outcome.predicates), ())
     return [
         {
@@ -156,7 +156,7 @@ def _without_expected(attempts: Sequence[StepRecord]) -> list[dict[str, Any]]:
 
 
 def print_report(report: StepReport) -> None:
-    """The report for people."""
+    """Print the report for people."""
     console = output.standard_output()
     last = report.attempts[-1]
     output.print_line(f"step {last.sequence + 1} of run {report.run_id}: {last.title}", style="bold")
@@ -183,8 +183,8 @@ def print_report(report: StepReport) -> None:
 def _print_attempt(record: StepRecord, number: str) -> None:
     console = output.standard_output()
     outcome = record.outcome
-    told = outcome.rule or outcome.reason
-    what = outcome.status.value.replace("_", " ") + (f" ({told})" if told else "")
+    message = outcome.rule or outcome.reason
+    what = outcome.status.value.replace("_", " ") + (f" ({message})" if message else "")
     found = output.how_found(record.lookup, from_ledger=record.from_ledger)
     line = Text.assemble("  ", output.mark(record.status, console), f" {output.plain(number + what)}")
     line.append(f", {output.duration(record.seconds)}" + (f", found by {output.plain(found)}" if found else ""))
@@ -205,8 +205,8 @@ def _print_verdict(verdict: Mapping[str, Any]) -> None:
     console = output.standard_output()
     expected, actual = verdict.get("expected"), verdict.get("actual") or {}
     if verdict.get("passed"):
-        said = _words(expected) if expected else _words(_telling(actual))
-        console.print(Text.assemble("  ", output.mark(Status.DONE, console), f" {said}"), soft_wrap=True)
+        message = _words(expected) if expected else _words(_telling(actual))
+        console.print(Text.assemble("  ", output.mark(Status.DONE, console), f" {message}"), soft_wrap=True)
         return
     reason = str(verdict.get("reason", "")).replace("_", " ")
     sign = output.mark(Status.UNMET if verdict.get("required", True) else Status.IN_DOUBT, console)
@@ -228,7 +228,7 @@ def _telling(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(value: Any) -> str:
-    """A predicate or its details as one line, as a task file has it."""
+    """Format a predicate or its details as one line."""
     if isinstance(value, Mapping):
         return output.plain(", ".join(f"{key}: {_inner(inner)}" for key, inner in value.items()))
     return output.plain(_inner(value))
@@ -239,7 +239,7 @@ def _inner(value: Any) -> str:
 
 
 def print_artifacts(artifacts: Sequence[KeptArtifact]) -> None:
-    """A table of what is kept, and of what could not be."""
+    """Print a table of the artifacts, including missing ones."""
     several = any(artifact.attempts > 1 for artifact in artifacts)
     columns = ["step", *(["attempt"] if several else []), "kind", "size", "digest", "path"]
     rows = output.table(*columns, right=["step", "attempt", "size"])

@@ -1,4 +1,4 @@
-"""Replaying a run where there is nothing: today's workflow code is given what was recorded, and compared.
+"""Offline replay: runs the current workflow code against a recorded history, and compares the decisions.
 
 The SDK's own Replayer drives the workflow with the recorded history: it needs no server and keeps to the SDK's public
 interface. It stops at the first command that differs, but compares neither what an activity was asked nor what the
@@ -50,7 +50,7 @@ SHOWN = 80
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where the code of today decides otherwise."""
+    """Place where the current code decides differently."""
 
     where: str
     """The activity, such as `0003-35d31668e573`, or `the end`."""
@@ -69,25 +69,25 @@ class Replayed:
 
 @dataclass(frozen=True)
 class _Asked:
-    """One activity that the code of today scheduled."""
+    """Activity that the current code scheduled."""
 
     activity_id: str
     activity_type: str
     given: Any
-    """As the workflow has it, in most cases a model."""
+    """Input as the workflow has it, in most cases a model."""
 
 
 @dataclass
 class _Decided:
-    """Result of replaying a history with the code of today."""
+    """Decisions of the current code in a replay."""
 
     calls: list[_Asked] = field(default_factory=list)
     end: tuple[How, Any] | None = None
-    """How it ended, and with what."""
+    """Kind and value of the end."""
 
 
 async def replay(history: History, policing: Policing | None = None) -> Replayed:
-    """Replay one execution, and judge its recorded outcomes, with the code of this installation.
+    """Replay one execution and judge its recorded outcomes with the code of this installation.
 
     What the `policing` of today would decide otherwise is told, too.
     """
@@ -100,8 +100,8 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
         workflow_runner=AdmittingRunner(),
         runtime=_quiet(),
     )
-    told = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
-    result = await replayer.replay_workflow(told, raise_on_replay_failure=False)
+    history_of_run = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
+    result = await replayer.replay_workflow(history_of_run, raise_on_replay_failure=False)
     end = end_of(history.events)
     found = list(_on_calls(recorded, decided.calls, ended=end is not None))
     if not found and result.replay_failure is not None:
@@ -115,7 +115,7 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
 
 @functools.cache
 def _quiet() -> Runtime:
-    """A runtime that does not log what is reported here in other words."""
+    """Return a runtime without logging: this module reports the same facts itself."""
     return Runtime(telemetry=TelemetryConfig(logging=None))
 
 
@@ -123,7 +123,7 @@ def _quiet() -> Runtime:
 
 
 class _Noting(Interceptor):
-    """Notes the decisions of the one workflow that is replayed."""
+    """Interceptor that records the decisions of the replayed workflow."""
 
     def __init__(self, decided: _Decided) -> None:
         self._decided = decided
@@ -158,7 +158,7 @@ class _Noting(Interceptor):
 
 
 def _as_json(value: Any) -> Any:
-    """The value as it would stand in the history."""
+    """Return the value as the history would hold it."""
     payload: Payload = pydantic_data_converter.payload_converter.to_payloads([value])[0]
     return json.loads(payload.data or b"null")
 
@@ -167,13 +167,13 @@ def _as_json(value: Any) -> Any:
 
 
 def _on_calls(recorded: Sequence[ActivityCall], today: Sequence[_Asked], *, ended: bool) -> Iterator[Difference]:
-    """The first activity that is another one, or is asked something else."""
+    """Yield the first activity that differs or has a different input."""
     for then, now in zip(recorded, today, strict=False):
         if (then.activity_type, then.activity_id) != (now.activity_type, now.activity_id):
             yield Difference(then.activity_id, _other_activity(then, now))
             return
-        if (told := _difference(then.given, now.given)) is not None:
-            yield Difference(then.activity_id, f"{_named(then)} would be asked something else: {told}")
+        if (difference := _difference(then.given, now.given)) is not None:
+            yield Difference(then.activity_id, f"{_named(then)} would be asked something else: {difference}")
             return
     if len(today) > len(recorded) and ended:
         now = today[len(recorded)]
@@ -200,7 +200,7 @@ def _named(call: ActivityCall | _Asked) -> str:
 
 
 def _request(call: ActivityCall) -> ActionRequest | None:
-    """Read the request of a browser activity; None for another one, or when it cannot be read."""
+    """Parse the request of a browser activity; None for other activities, or if it cannot be parsed."""
     if not call.activity_type.startswith("browser."):
         return None
     try:
@@ -210,14 +210,14 @@ def _request(call: ActivityCall) -> ActionRequest | None:
 
 
 def _on_end(recorded: ExecutionEnd | None, today: tuple[How, Any] | None) -> Iterator[Difference]:
-    """Read how the execution ends. One that was ended from outside says nothing."""
+    """Compare the ends. An execution that was ended from outside is not compared."""
     if recorded is None or recorded.how in ("cancelled", "timed_out", "terminated"):
         return
     how, value = today or ("going on", None)
     if how != recorded.how:
         yield Difference("the end", f"recorded: {recorded.how}; today: {how}")
-    elif (told := _difference(recorded.value, value)) is not None:
-        yield Difference("the end", f"{recorded.how} with another value: {told}")
+    elif (difference := _difference(recorded.value, value)) is not None:
+        yield Difference("the end", f"{recorded.how} with another value: {difference}")
 
 
 def _difference(recorded: Any, today: Any) -> str | None:
@@ -237,7 +237,7 @@ def _difference(recorded: Any, today: Any) -> str | None:
 
 
 def _common(recorded: Any, known: Any) -> Any:
-    """Return what was recorded without the fields that today's models drop."""
+    """Return the recorded value without the fields that the current models drop."""
     if isinstance(recorded, Mapping) and isinstance(known, Mapping):
         return {name: _common(value, known[name]) for name, value in recorded.items() if name in known}
     if isinstance(recorded, list) and isinstance(known, list) and len(recorded) == len(known):
@@ -246,18 +246,20 @@ def _common(recorded: Any, known: Any) -> Any:
 
 
 def _first_difference(then: Any, now: Any, path: str = "") -> str | None:
-    """List where two JSON values differ; what only today's has was added since, and is none."""
+    """Describe the first difference of two JSON values; fields that only the current one has are ignored."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for name, value in then.items():
             where = f"{path}.{name}".lstrip(".")
             if name not in now:
                 return f"{where}: recorded {_short(value)}, today nothing"
-            if (told := _first_difference(value, now[name], where)) is not None:
-                return told
+            if (difference := _first_difference(value, now[name], where)) is not None:
+                return difference
         return None
     if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         pairs = enumerate(zip(then, now, strict=True))
-        return next((told for at, (a, b) in pairs if (told := _first_difference(a, b, f"{path}[{at}]"))), None)
+        return next(
+            (difference for at, (a, b) in pairs if (difference := _first_difference(a, b, f"{path}[{at}]"))), None
+        )
     if isinstance(then, str) and isinstance(now, str):  # where values stand in a text was not marked before
         then, now = unmarked(then), unmarked(now)
     return None if then == now else f"{path or 'value'}: recorded {_short(then)}, today {_short(now)}"
@@ -272,7 +274,7 @@ def _short(value: Any) -> str:
 
 
 def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
-    """Say whether the rules of today judge the evidence of a step as those did that recorded it."""
+    """Compare the judgement of a step's evidence by the current rules with the recorded one."""
     request = _request(call)
     if request is None or call.answer is None:
         return
@@ -281,13 +283,12 @@ def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
     except ValidationError:
         yield Difference(call.activity_id, f"{_named(call)}: its recorded outcome cannot be read any more")
         return
-    said = [said for said in (_other_status(request, outcome), _other_effect(request, outcome)) if said]
-    for what in said:
-        yield Difference(call.activity_id, f"{_named(call)}: {what}")
+    for change in filter(None, (_other_status(request, outcome), _other_effect(request, outcome))):
+        yield Difference(call.activity_id, f"{_named(call)}: {change}")
 
 
 def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
-    """Only what can be judged by what is kept: verdicts, evidence and proof."""
+    """Compare the status by what is recorded: verdicts, evidence and proof."""
     judged = outcome.status is Status.DONE or outcome.reason in (UNPROVEN, SERVER_ERROR)
     if not judged or outcome.from_ledger or outcome.reason in ("person", "resolved"):
         return ""
@@ -310,7 +311,7 @@ def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
 
 
 def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
-    """A step that changed something, and that was taken for one that may be repeated."""
+    """Find a step that changed something and was recorded as repeatable."""
     sent = effect_seen(request.step, outcome.evidence) is Effect.COMMIT
     if outcome.status is not Status.DONE or outcome.from_ledger or not sent:
         return ""
@@ -321,7 +322,7 @@ def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
 
 
 def _on_policy(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
-    """Say whether the policy of today lets a step be performed that was, or that a rule blocked."""
+    """Compare the policy's current decision on a step with the recorded one."""
     request = _request(call)
     if request is None or call.answer is None:
         return
@@ -340,5 +341,5 @@ def _on_policy(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
 
 
 def _is_of_a_step(rule: str) -> bool:
-    """Say whether the step alone decides a rule: of others, only the browser knew what they were about."""
+    """Tell whether the step alone decides a rule; others depend on facts of the browser."""
     return rule.partition(": ")[2].startswith(("actions.", "amounts."))

@@ -11,7 +11,7 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.evidence.artifacts import open_file
 from replaywright.cli.evidence.run_facts import view_of
-from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.servers.connect import place
@@ -44,9 +44,9 @@ async def report(
     path = Path(file_name(view.facts.run_id)) if out is None else out
     write_whole(path, await asyncio.to_thread(rendered, view, loaded))
     if json:
-        told = view.model_dump(mode="json", by_alias=True)
+        payload = view.model_dump(mode="json", by_alias=True)
         output.print_json(
-            {"runId": view.facts.run_id, "file": str(path), "picturesLeftOut": loaded.left_out, "view": told}
+            {"runId": view.facts.run_id, "file": str(path), "picturesLeftOut": loaded.left_out, "view": payload}
         )
     else:
         output.print_line_as_is(str(path))
@@ -55,5 +55,5 @@ async def report(
 
 
 def file_name(run_id: str) -> str:
-    """Name a report so that every file system takes it."""
+    """Return a file name that every file system accepts."""
     return f"report-{re.sub(r'[^A-Za-z0-9._~-]+', '-', run_id)[-120:].strip('.-') or 'run'}.html"

@@ -1,4 +1,4 @@
-"""Gathers what is known of a run: its trace, its history, its result, and the runs of the same task before it."""
+"""Facts of a run: its trace, its history, its result, and earlier runs of the same task."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -27,12 +27,12 @@ from replaywright.errors import InputInvalid, SealBroken, StackFailed, StoreUnav
 EARLIER = 19
 """Earlier runs that a run is compared with."""
 LOOKED_AT = 60
-"""Runs that are looked at for those of the same skill."""
+"""Runs that are searched for those of the same skill."""
 AT_ONCE = 8
 
 
 async def view_of(here: Place, execution: WorkflowExecutionDescription) -> RunView:
-    """All that is known of a run. What cannot be read is named in it, and nothing fails for it."""
+    """Collect all known facts of a run. Sources that cannot be read are named in the view; none is an error."""
     missing: list[str] = []
     is_running = execution.status is WorkflowExecutionStatus.RUNNING
     handle = handle_of(here.client, execution.id)
@@ -89,20 +89,20 @@ async def _facts(
         lineage_runs=await _lineage_runs(here, lineage),
         earlier=await _earlier(here, execution, task, skill),
     )
-    told: dict[str, object] = {}
+    payload: dict[str, object] = {}
     if progress is not None and ending is None:
         paused = progress.waiting_for if progress.status == "paused" else ""
-        told |= {"doing": progress.doing, "question": progress.question, "paused": paused}
+        payload |= {"doing": progress.doing, "question": progress.question, "paused": paused}
     if result is not None:
-        told |= {name: getattr(result, name) for name in _OF_RESULT}
-    return facts.model_copy(update=told)
+        payload |= {name: getattr(result, name) for name in _OF_RESULT}
+    return facts.model_copy(update=payload)
 
 
 def asked_of(given: RunInput | None, progress: Progress | None) -> dict[str, object]:
-    """Read what was asked of the run, as far as its history tells."""
-    told: dict[str, object] = {}
+    """Return the request of the run, as far as its history is known."""
+    payload: dict[str, object] = {}
     if given is not None:
-        told |= {
+        payload |= {
             "goal": _goal(given),
             "site": site_of(given.task, given.values).strip("-"),
             "mode": given.mode.value,
@@ -111,8 +111,8 @@ def asked_of(given: RunInput | None, progress: Progress | None) -> dict[str, obj
             "resumed_from": given.resume.of if given.resume is not None else "",
         }
     if progress is not None and progress.steps:
-        told["steps_planned"] = progress.steps
-    return told
+        payload["steps_planned"] = progress.steps
+    return payload
 
 
 _OF_RESULT = (
@@ -122,14 +122,14 @@ _OF_RESULT = (
 
 
 def verification_of(given: RunInput | None, ending: Ending | None) -> tuple[Expected, ...]:
-    """Compare the final verification with what the task asks for."""
+    """Return the results of the final verification, with the task's predicates."""
     results = () if ending is None else ending.result.verification
     asked = () if given is None else given.task.verify
     return expectations(results, [predicate.model_dump(mode="json", exclude_none=True) for predicate in asked])
 
 
 def _goal(given: RunInput) -> str:
-    """The sentence that the run began from; empty for a task whose steps somebody wrote."""
+    """Return the sentence that the run began from; empty for a task with written steps."""
     begins = None if given.state.goal is None else given.state.goal.begins
     if begins is not None:
         return begins.task.goal
@@ -137,27 +137,27 @@ def _goal(given: RunInput) -> str:
 
 
 def status_of(status: WorkflowExecutionStatus | None, progress: Progress | None, ending: Ending | None) -> RunStatus:
-    """Decide how a run stands, by Temporal, by what it says of itself, and by how it ended."""
+    """Return the status of a run by Temporal, its progress and its ending."""
     if ending is None:
         return "running" if progress is None else going(progress.status)
     return "blocked" if ending.status == "blocked" else ENDED.get(status, "failed")
 
 
 def skill_of(ending: Ending | None) -> SkillRef | None:
-    """The skill that the run was one of, or that it learned."""
+    """Return the skill that the run used or learned."""
     used = None if ending is None else ending.result.skill
     return None if used is None else SkillRef(name=used.name, version=used.version)
 
 
 def totals_of(progress: Progress | None, ending: Ending | None) -> Totals | None:
-    """The counts that the run itself tells; None where it told none."""
+    """Return the run's own counts; None if there are none."""
     if ending is not None and ending.result.totals != Totals():
         return ending.result.totals
     return None if progress is None or progress.totals == Totals() else progress.totals
 
 
 def _input(histories: Sequence[History]) -> RunInput | None:
-    """Find the skill that the run was started with; if it was told a name, as soon as it knew the version."""
+    """Return the input of the run; for a run of a named skill, that of the execution that knew the version."""
     found: RunInput | None = None
     for history in histories:
         started = history.events[0].get("workflowExecutionStartedEventAttributes")
@@ -171,7 +171,7 @@ def _input(histories: Sequence[History]) -> RunInput | None:
 
 
 async def _lineage_runs(here: Place, lineage: str) -> tuple[str, ...]:
-    """All runs of a lineage, by the names that `replaywright resume` gives them."""
+    """List all runs of a lineage, by the ids that `replaywright resume` gives them."""
     found, number = [beginning_of(lineage)], 2
     while True:
         try:
@@ -186,7 +186,7 @@ async def _lineage_runs(here: Place, lineage: str) -> tuple[str, ...]:
 async def _earlier(
     here: Place, execution: WorkflowExecutionDescription, task: str, skill: SkillRef | None
 ) -> tuple[RunNumbers, ...]:
-    """Runs of the same task that ended before this one began; of a sentence, those of the same skill."""
+    """Return earlier runs of the same task; for a sentence, those of the same skill."""
     found: list[RunNumbers] = []
     is_goal = skill is not None and task == "goal"
     candidates = [
@@ -210,7 +210,7 @@ async def _earlier(
 async def _endings(
     here: Place, candidates: Sequence[WorkflowExecution], task: str | None
 ) -> AsyncIterator[tuple[WorkflowExecution, Ending]]:
-    """How these ended, the newest first; without the runs of other tasks, where one is named."""
+    """Yield these runs with their endings, the newest first; with `task`, only its runs."""
     own = [one for one in candidates if task is None or await memo_of(one, "task") == task]
     for start in range(0, len(own), AT_ONCE):
         some = own[start : start + AT_ONCE]

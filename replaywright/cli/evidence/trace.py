@@ -2,8 +2,6 @@
 
 import asyncio
 import json as json_format
-import os
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +15,7 @@ from replaywright.cli.admin.policy import PolicyFile, operator_of
 from replaywright.cli.app import admin
 from replaywright.cli.command import Exit
 from replaywright.cli.evidence.offline import Replayed, replay
+from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.servers.connect import Place, place, temporal_errors
@@ -106,8 +105,8 @@ async def replay_file(file: File, policy: PolicyFile = None, json: Json = False)
     if not histories:
         raise InputInvalid(f"{file}: it holds no history to replay: export it again, without --without-history")
     if (findings := audit(text).findings) and not json:
-        said = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
-        output.warn(said)
+        message = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
+        output.warn(message)
     replayed = [await replay(history, policing) for history in histories]
     if json:
         output.print_json({"whole": not findings, "executions": [_replayed_json(one) for one in replayed]})
@@ -124,14 +123,14 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
         output.print_file(text)
     else:
         write_whole(out, text)
-    said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
-    output.say_on_standard_error(f"{execution.id}: {said}")
+    message = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
+    output.print_progress(f"{execution.id}: {message}")
 
 
 async def exported(
     here: Place, execution: WorkflowExecutionDescription, *, with_history: bool = True
 ) -> tuple[str, Header]:
-    """The run's trace as a file's text, and its header.
+    """Return the run's trace as the text of a file, and its header.
 
     Raises:
         StoreUnavailable: the trace cannot be read.
@@ -148,7 +147,7 @@ async def exported(
 
 
 async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
-    """The run's executions, oldest first, as far back as Temporal has them; payloads are decrypted.
+    """Return the histories of the run's executions, oldest first, as far back as Temporal has them, decrypted.
 
     Raises:
         SealBroken: a payload is encrypted with a key that is not known here.
@@ -164,7 +163,7 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
         except InputInvalid:
             if not found:
                 raise
-            output.say_on_standard_error(
+            output.print_progress(
                 f"{execution.id}: Temporal has the execution {run_id} no more: the file begins after it"
             )
             break
@@ -175,27 +174,8 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
     return found
 
 
-def write_whole(out: Path, text: str) -> None:
-    """Write a file for its owner's eyes only, and whole or not at all.
-
-    Raises:
-        InputInvalid: it cannot be written.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-            Path(name).replace(out)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as exc:
-        raise InputInvalid(f"--out {str(out)!r}: {exc.strerror or exc}; name a file that can be written") from exc
-
-
 def _text_of(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 stay what they are."""
+    """Read the file's text; bytes that are no UTF-8 are preserved."""
     return read_bytes(str(file), str(file), TRACE_LIMIT).decode("utf-8", "surrogateescape")
 
 

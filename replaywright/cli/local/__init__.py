@@ -1,1 +1,1 @@
-"""What runs on this machine: the stack, its doctor, the demonstration and the dashboard."""
+"""Programs of this machine: the stack, the doctor, the demonstration and the dashboard."""

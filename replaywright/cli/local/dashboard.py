@@ -25,7 +25,7 @@ from replaywright.settings import Settings, load_settings
 
 _HOST = "127.0.0.1"
 _LEAVING_S = 2
-"""How long an answer under way is waited for on Ctrl-C."""
+"""Grace period for a response under way on Ctrl-C."""
 
 
 @app.command()
@@ -73,7 +73,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -
 
 @contextlib.contextmanager
 def _listening(port: int) -> Iterator[socket.socket]:
-    """A socket on loopback.
+    """Open a socket on loopback.
 
     Raises:
         InputInvalid: the port is taken, or may not be used.

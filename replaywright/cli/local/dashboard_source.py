@@ -1,4 +1,4 @@
-"""What the dashboard shows, read as the commands read it: runs from Temporal, steps, skills and cache from Redis."""
+"""Data of the dashboard: runs from Temporal; steps, skills and cache from Redis."""
 
 import asyncio
 import base64
@@ -60,7 +60,7 @@ from replaywright.stack import read_running
 PAGE: Final = 25
 """Runs of one page of the list; where many are not the tenant's, a page may have up to twice as many."""
 _SCANNED: Final = 1000
-"""Runs that are looked at for one page; the next page goes on behind them."""
+"""Runs that are scanned for one page; the next page continues after them."""
 _ASKED_AT_ONCE: Final = 10
 _REPORT_MB: Final = 25.0
 """Room for the pictures of a report."""
@@ -68,7 +68,7 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 
 
 class RunningSource:
-    """Reads from the configured servers, or from those of the stack that runs on this machine.
+    """Reader of the configured servers, or of the stack that runs on this machine.
 
     What is not there when a page is asked for is looked for again with the next one: the dashboard may be started
     before the stack, and outlives it.
@@ -78,18 +78,18 @@ class RunningSource:
         self._settings = settings
         self._place: Place | None = None
         self._of: str = ""
-        """Address of the Temporal that the place is of."""
+        """Address of the connected Temporal."""
         self._exits = contextlib.AsyncExitStack()
         self._connecting = asyncio.Lock()
 
     async def close(self) -> None:
-        """Let go of what was joined."""
+        """Close the connections."""
         await self._exits.aclose()
 
     # --- runs -----------------------------------------------------------------------------------------------------
 
     async def runs(self, wanted: RunFilter) -> RunPage:
-        """A page of the runs that pass the filter."""
+        """Return a page of the runs that match the filter."""
         here = await self._here()
         condition, token = _condition(wanted), _token_of(wanted.page)
         found: list[WorkflowExecution] = []
@@ -110,7 +110,7 @@ class RunningSource:
         return RunPage(rows, base64.urlsafe_b64encode(token).decode() if token else "")
 
     async def run(self, run_id: str) -> RunDetail:
-        """One run."""
+        """Build the page of a run."""
         here = await self._here()
         execution = await _described(here, run_id)
         (status, progress), (lines, missing) = await asyncio.gather(
@@ -126,7 +126,7 @@ class RunningSource:
         steps = _recorded(execution, status, lines)
         return RunDetail(
             row=row,
-            steps=steps or [_told(line) for line in ([] if progress is None else progress.lines)],
+            steps=steps or [_row_of_line(line) for line in ([] if progress is None else progress.lines)],
             totals=totals,
             question=question if ending is None else None,
             waiting_for="" if progress is None or ending is not None else progress.waiting_for,
@@ -136,7 +136,7 @@ class RunningSource:
         )
 
     async def report(self, run_id: str) -> ReportPage:
-        """The report of a run."""
+        """Return the report of a run."""
         here = await self._here()
         view = await view_of(here, await _described(here, run_id))
         store = here.artifacts
@@ -144,7 +144,7 @@ class RunningSource:
         return ReportPage(await asyncio.to_thread(rendered, view, loaded), policy())
 
     async def picture(self, run_id: str) -> bytes:
-        """Read what the screen showed when the run began to wait."""
+        """Return the screenshot of the moment when the run began to wait."""
         here = await self._here()
         execution = await _described(here, run_id)
         question = await _question(execution)
@@ -159,14 +159,14 @@ class RunningSource:
         return data
 
     async def inbox(self) -> Sequence[WaitingRun]:
-        """The runs that wait for a person."""
+        """List the runs that wait for a person."""
         waiting = await waiting_in(await self._here())
         return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 
     async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
-        """All skills, as they would be run."""
+        """List all skills in their current versions, with statistics."""
         async with open_store(self._settings) as store:
             base = store.knowledge
             skills = await base.skills.all(base.tenant)
@@ -174,7 +174,7 @@ class RunningSource:
         return [(skill, statistics[skill.name]) for skill in skills]
 
     async def skill(self, name: str, version: int | None = None) -> SkillRecord:
-        """All that is known of a skill."""
+        """Return the record of a skill."""
         async with open_store(self._settings) as store:
             return await store.knowledge.shown(name, version)
 
@@ -185,7 +185,7 @@ class RunningSource:
             return list(differences(await base.skill(name, old), await base.skill(name, new)))
 
     async def cache(self) -> CacheView:
-        """The statistics of the action cache."""
+        """Return the statistics of the action cache."""
         async with open_store(self._settings) as store:
             entries = await store.steps.entries(tenant=store.tenant)
             # One that has a single version shows it already.
@@ -200,7 +200,7 @@ class RunningSource:
     # --- where the runs are ---------------------------------------------------------------------------------------
 
     async def _here(self) -> Place:
-        """Find the servers that runs are on at the moment.
+        """Return the connection to the current servers.
 
         Raises:
             StackFailed: nowhere, or nobody answers there.
@@ -215,7 +215,7 @@ class RunningSource:
             return self._place
 
     def _address(self) -> str:
-        """Connect to the Temporal that is there now."""
+        """Return the address of the current Temporal."""
         if self._settings.temporal_address is not None:
             return self._settings.temporal_address
         running = read_running(self._settings.home)
@@ -228,7 +228,7 @@ class RunningSource:
 
 
 def _condition(wanted: RunFilter) -> Filter:
-    """The filter as commands have it."""
+    """Convert the filter to that of the commands."""
     host = urlsplit(wanted.site).netloc if "://" in wanted.site else wanted.site
     status = None if wanted.status is None else StatusFilter(wanted.status.replace("_", "-"))
     return Filter(status=status, site=host.lower(), skill=wanted.skill, healed=wanted.healed)
@@ -242,7 +242,7 @@ def _token_of(page: str) -> bytes | None:
 
 
 async def _described(here: Place, run_id: str) -> WorkflowExecutionDescription:
-    """The run with exactly this id.
+    """Describe the run with exactly this id.
 
     Raises:
         InputInvalid: there is none, or it is another tenant's.
@@ -297,12 +297,12 @@ def _totals(ending: Ending | None, progress: Progress | None) -> Totals | None:
 
 
 async def _question(execution: WorkflowExecution) -> Question | None:
-    """Read from a run's memo what it waits with."""
+    """Read the run's question from its memo."""
     return question_of((await execution.memo()).get(WAITS))
 
 
 async def _trace_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
-    """The trace; where it cannot be read, why."""
+    """Return the trace, and the reason if it cannot be read."""
     try:
         return await trace_of(here, execution), ""
     except StoreUnavailable as exc:
@@ -310,7 +310,7 @@ async def _trace_or_why(here: Place, execution: WorkflowExecutionDescription) ->
 
 
 def _recorded(execution: WorkflowExecution, status: RunStatus, lines: Sequence[Mapping[str, Any]]) -> list[StepRow]:
-    """The steps of the run, as its trace tells of them."""
+    """Return the steps of the run by its trace."""
     facts = RunFacts(
         run_id=execution.id,
         task="",
@@ -340,12 +340,12 @@ def _step(step: StepView) -> StepRow:
 def _notes(override: str, overruled: str, message: tuple[str, Status], warnings: Sequence[str]) -> tuple[str, ...]:
     said, status = message
     rule = f"override {override}" if override else ""
-    told = (f"warning: {warning}" for warning in warnings)
-    return tuple(filter(None, (rule, overruled, said if status is not Status.DONE else "", *told)))
+    text = (f"warning: {warning}" for warning in warnings)
+    return tuple(filter(None, (rule, overruled, said if status is not Status.DONE else "", *text)))
 
 
-def _told(line: StepLine) -> StepRow:
-    """A step as the run itself tells of it, where the trace cannot be read."""
+def _row_of_line(line: StepLine) -> StepRow:
+    """Convert a step of the run's progress, for a trace that cannot be read."""
     return StepRow(
         number=0 if line.kind == "note" else line.sequence + 1,
         title=line.title,

@@ -89,18 +89,18 @@ def _print(figures: Figures) -> None:
     if not failed:
         output.print_line(f"all {len(figures.claims)} claims hold", style="green")
     for claim in failed:
-        output.print_line(_told(claim), style="red")
+        output.print_line(_claim_line(claim), style="red")
 
 
 def _print_log(stage: Stage) -> None:
-    """The end of the worker's log: the files are gone when the demo ends."""
+    """Print the end of the worker's log: the files are deleted when the demo ends."""
     console = output.standard_error()
     output.print_line("the worker's log ends with:", console=console)
     for line in stage.worker_logs[-1].read_text(errors="replace").splitlines()[-_LOG_LINES:]:
         output.print_line(f"  {line}", style="dim", console=console)
 
 
-def _told(claim: Claim) -> str:
+def _claim_line(claim: Claim) -> str:
     return f"run {claim.run}: DOES NOT HOLD: {claim.text} (found: {claim.found})"
 
 

@@ -25,7 +25,7 @@ async def doctor(
     Example: `replaywright doctor`
     """
     settings = load_settings()
-    wait_for_start(settings.home, output.say_on_standard_error)
+    wait_for_start(settings.home, output.print_progress)
     findings = await diagnose(settings)
     healthy = all(finding.health is not PartHealth.FAILED for finding in findings)
     if json:

@@ -11,7 +11,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.command import Exit
-from replaywright.cli.interrupts import StopRequest, unless_left
+from replaywright.cli.interrupts import ShutdownRequest, unless_left
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import PREFIX, Settings, load_settings
 from replaywright.stack import Child, Stack, free_port, start_child
@@ -64,7 +64,7 @@ async def _up(settings: Settings, roles: tuple[WorkerRole, ...], *, codec: bool)
             "run `replaywright admin codec-server`"
         )
     codec_port = free_port(_CODEC_PORT) if codec else None
-    ending = StopRequest()
+    ending = ShutdownRequest()
     # Heard to the very end: no signal interrupts what is being cleaned up.
     with ending.heard():
         async with contextlib.AsyncExitStack() as exits:
@@ -82,7 +82,7 @@ def _codec_endpoint(port: int | None) -> str | None:
 
 
 async def _serve(
-    stack: Stack, settings: Settings, roles: tuple[WorkerRole, ...], ending: StopRequest, *, codec_port: int | None
+    stack: Stack, settings: Settings, roles: tuple[WorkerRole, ...], ending: ShutdownRequest, *, codec_port: int | None
 ) -> Exit:
     """Keep workers running until a signal, or until a server has ended."""
     spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
@@ -138,7 +138,7 @@ def _model(settings: Settings) -> str:
     return settings.model + (f" at {settings.model_base_url}" if settings.model_base_url else "")
 
 
-async def _watch(stack: Stack, workers: Supervisor, ending: StopRequest) -> None:
+async def _watch(stack: Stack, workers: Supervisor, ending: ShutdownRequest) -> None:
     """Return at the first signal.
 
     Raises:

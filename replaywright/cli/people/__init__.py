@@ -1,1 +1,1 @@
-"""What a run asks of a person, and what a person tells a run."""
+"""Questions of runs to people, and commands of people to runs."""

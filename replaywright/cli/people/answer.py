@@ -12,14 +12,14 @@ from replaywright.cli.options import Once, Run, Why
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.changed_step import ChangeOptions, changed
 from replaywright.cli.people.updates import (
+    by_user,
     decide,
     nothing_asked,
     progress_or_fail,
-    said_by_user,
     under_way,
     updated,
+    user_name,
     verdict_on,
-    who_asks,
 )
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.servers.connect import Place
@@ -43,12 +43,12 @@ _MEANS = {
     "solved": "it is solved, the run goes on",
     "continue": "the run goes on",
 }
-"""What becomes of the run, by answer."""
+"""Effect of each answer on the run."""
 
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """Options that give a value, where the question wants one."""
+    """Options that give the value of an answer."""
 
     value: Annotated[
         str, typer.Option("--value", metavar="TEXT", help="Of `answer`: what you say, where words are wanted.")
@@ -63,7 +63,7 @@ class AnswerOptions:
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options that say which step is meant."""
+    """Options that name a step."""
 
     step: Annotated[
         int | None,
@@ -118,7 +118,7 @@ async def answer(
 
 @dataclass(frozen=True)
 class _Wish:
-    """Answer that the caller wants a run to be told."""
+    """Answer of the caller to a run."""
 
     answer: str
     given: AnswerOptions
@@ -136,7 +136,7 @@ async def _answer(run: str, wish: _Wish) -> None:
         if not wish.answer:
             _show(run_id, progress)
         elif wish.answer == "continue":
-            await updated(here, run_id, "go_on", said_by_user(wish.why), type(None), once=wish.once)
+            await updated(here, run_id, "go_on", by_user(wish.why), type(None), once=wish.once)
             output.print_line(_MEANS["continue"], style="green")
         elif wish.answer == "skip" and not is_of_question:
             await _skip(here, run_id, progress, wish)
@@ -151,7 +151,7 @@ async def _answer(run: str, wish: _Wish) -> None:
 
 
 def _show(run_id: str, progress: Progress) -> None:
-    """Say what the run waits for, and which answers it takes."""
+    """Print the question of the run and its possible answers."""
     question = progress.question
     answers: tuple[str, ...]
     if question is not None:
@@ -170,30 +170,30 @@ def _show(run_id: str, progress: Progress) -> None:
 async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
     verdict = _chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
-    await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=who_asks(), why=wish.why))
+    await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
     output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
 
 
 async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> None:
-    """Leave out a step that has not begun."""
+    """Skip a step that has not begun."""
     next_one = progress.step if progress.status == "paused" else progress.step + 1
     sequence = next_one if wish.which.step is None else wish.which.step - 1
-    asked = SkipStep(sequence=sequence, consequences=wish.which.consequences, **said_by_user(wish.why).model_dump())
+    asked = SkipStep(sequence=sequence, consequences=wish.which.consequences, **by_user(wish.why).model_dump())
     await updated(here, run_id, "skip_step", asked, type(None), once=wish.once)
     output.print_line(f"step {sequence + 1} will be left out", style="green")
 
 
 async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
-    """Have the step that failed done otherwise."""
+    """Retry the failed step with the user's changes."""
     _chosen(question, "retry")
     number = question.sequence + 1
     if question.kind is not QuestionKind.FAILED:
         raise InputInvalid(f"{run_id}: step {number} may have taken effect: only a step that failed can be changed")
-    said = said_by_user(wish.why).model_dump()
+    author = by_user(wish.why).model_dump()
     now = await handle_of(here.client, run_id).query("step_written", question.sequence, result_type=dict[str, Any])
 
     async def take(step: dict[str, Any]) -> None:
-        asked = EditStep(sequence=question.sequence, step=step, question=question.id, **said)
+        asked = EditStep(sequence=question.sequence, step=step, question=question.id, **author)
         await updated(here, run_id, "edit_step", asked, type(None), once=wish.once)
 
     await changed(now, question, wish.change, take)
@@ -201,7 +201,7 @@ async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> 
 
 
 def _chosen(question: Question, wanted: str) -> Verdict:
-    """The answer that was named, if the question takes it."""
+    """Return the named answer, if the question accepts it."""
     found: Verdict | None = next((one for one in get_args(Verdict) if one == wanted), None)
     if found is None or found not in question.answers:
         asked = "\n".join(lines_of(question))
@@ -229,7 +229,7 @@ def _text(question: Question, verdict: Verdict, given: AnswerOptions) -> str:
 
 
 def _read(name: str) -> str:
-    """The text of the file without the line break at its end."""
+    """Read the file without the line break at its end."""
     text = read_text(name, f"--value-file {name!r}")
     return text.removesuffix("\n").removesuffix("\r")
 

@@ -1,4 +1,4 @@
-"""Asking on the terminal of a run if a skill is the one that is meant, or what a press may send."""
+"""Questions of a run that are asked on its own terminal: the recalled skill, and consequences of a press."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ _HERE = (QuestionKind.CONSEQUENCE, QuestionKind.RECALLED)
 
 
 def asks_here(progress: "Progress | None", *, json: bool) -> Question | None:
-    """The question that is asked on this terminal; None where there is none, or no terminal."""
+    """Return the question to ask on this terminal; None if there is no question or no terminal."""
     question = None if progress is None else progress.question
     if question is None or question.kind not in _HERE or json:
         return None
@@ -23,7 +23,7 @@ def asks_here(progress: "Progress | None", *, json: bool) -> Question | None:
 
 
 async def answered(question: Question, say: Callable[[str], None]) -> Verdict | None:
-    """Ask until there is an answer; None for an empty line or the end of the input: then the run goes on waiting."""
+    """Ask until there is an answer; return None for an empty line or the end of input: the run waits on."""
     for line in lines_of(question):
         say(line)
     while True:
@@ -37,7 +37,7 @@ async def answered(question: Question, say: Callable[[str], None]) -> Verdict | 
 
 
 def lines_of(question: Question) -> list[str]:
-    """Say what is asked, what will be done, and what the page says of itself, marked as its words."""
+    """Describe the question, its consequences, and the page's own words, marked as such."""
     lines = [question.text, *(f"  {line}" for line in question.shows)]
     if question.url:
         lines.append(f"page: {question.url}")
@@ -46,7 +46,7 @@ def lines_of(question: Question) -> list[str]:
 
 
 async def _line() -> str:
-    """The next line of the terminal; the stack of this command is attended to meanwhile."""
+    """Read the next line of the terminal without blocking the event loop."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     descriptor = sys.stdin.fileno()

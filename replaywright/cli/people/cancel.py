@@ -9,7 +9,7 @@ from temporalio.client import WorkflowExecutionStatus
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Run, Why
-from replaywright.cli.people.updates import over_said, said_by_user, updated
+from replaywright.cli.people.updates import by_user, ended_message, updated
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, ended, handle_of
 from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
@@ -38,21 +38,21 @@ async def cancel(
     """
     async with existing_place() as here:
         run_id = (await find_run(here, run)).id
-        if said := await over_said(here, run_id, "cancel"):
-            output.print_line(said)
+        if message := await ended_message(here, run_id, "cancel"):
+            output.print_line(message)
             return
         handle = handle_of(here.client, run_id)
         with temporal_errors(here.settings, run_id):
             if fail:
-                await updated(here, run_id, "abort", said_by_user(why), type(None))
+                await updated(here, run_id, "abort", by_user(why), type(None))
             else:
                 await handle.cancel(reason=why)
         ending = await _ended_soon(here, run_id)
     if ending is None:
         output.print_line(f"{run_id}: asked to end; it ends as soon as a worker is there", style="yellow")
     else:
-        said = "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))
-        output.print_line(f"{run_id}: {said}", style="green")
+        message = "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))
+        output.print_line(f"{run_id}: {message}", style="green")
 
 
 async def _ended_soon(here: Place, run_id: str) -> Ending | None:

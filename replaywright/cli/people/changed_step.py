@@ -1,4 +1,4 @@
-"""A step that failed, as a person changes it: in an editor, from a file, or field by field."""
+"""Changes of a failed step by a person: in an editor, from a file, or field by field."""
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ _EDITED = "the edited step"
 
 @dataclass(frozen=True)
 class ChangeOptions:
-    """Options that change the step which failed; none of them leaves it as it is."""
+    """Options that change the failed step."""
 
     edit: Annotated[bool, typer.Option("--edit", help="Of `retry`: change the step in $EDITOR first.")] = False
     file: Annotated[
@@ -52,7 +52,7 @@ class ChangeOptions:
 async def changed(
     now: Mapping[str, Any], question: Question, change: ChangeOptions, take: Callable[[dict[str, Any]], Awaitable[None]]
 ) -> None:
-    """Have `take` take the step as it is to be; in an editor, what it refuses may be mended.
+    """Pass the changed step to `take`; in an editor, the user can correct a step that `take` refuses.
 
     Raises:
         InputInvalid: nothing was changed, or `take` refuses it.
@@ -65,7 +65,7 @@ async def changed(
         except InputInvalid as exc:
             if not (change.edit and sys.stdin.isatty()):
                 raise
-            output.say_error(str(exc))
+            output.print_error(str(exc))
             if not typer.confirm("change it once more?", default=True):
                 raise
             text = _as_yaml(step, question)
@@ -74,7 +74,7 @@ async def changed(
 
 
 def _given(now: Mapping[str, Any], text: str, change: ChangeOptions) -> dict[str, Any]:
-    """Read the step as the caller wants it."""
+    """Return the step as the caller changed it."""
     if change.edit:
         after = edited(text, suffix=".yaml")
         if after is None:
@@ -90,7 +90,7 @@ def _given(now: Mapping[str, Any], text: str, change: ChangeOptions) -> dict[str
 
 
 def with_changes(now: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
-    """The step with `field=value` pairs; `target.name=…` changes a field within a field, an empty value removes one.
+    """Apply `field=value` pairs to a step; `target.name=…` changes a nested field, an empty value removes one.
 
     Raises:
         InputInvalid: a pair without `=`, or a value that is no YAML.

@@ -1,4 +1,4 @@
-"""Letting a person change a text in the editor of their choice."""
+"""Text editing in the user's editor."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ _USUAL = "vi"
 
 
 def edited(text: str, *, suffix: str) -> str | None:
-    """The text as it was left in $VISUAL, $EDITOR or vi; None if it is as it was.
+    """Let the user edit the text in $VISUAL, $EDITOR or vi; return None if it is unchanged.
 
     Raises:
         InputInvalid: the editor cannot be started, or fails.

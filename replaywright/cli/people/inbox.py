@@ -40,7 +40,7 @@ class InboxItem:
     task: str
     question: Question
     picture: Path | None = None
-    """Where its picture was written to."""
+    """File that its picture was written to."""
     picture_missing: str = ""
 
     @property
@@ -49,7 +49,7 @@ class InboxItem:
         return self.run_id, self.question.id
 
     def as_json(self) -> dict[str, Any]:
-        """Without what only machines need."""
+        """Return the fields for JSON output."""
         question = self.question.model_dump(mode="json", by_alias=True, exclude={"key", "within_s", "remind_every_s"})
         shown = {"pictureFile": None if self.picture is None else str(self.picture)}
         return {"runId": self.run_id, "task": self.task, "question": question | shown}
@@ -79,12 +79,12 @@ def inbox(
 
 
 async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
-    told: set[tuple[str, str]] = set()
+    known: set[tuple[str, str]] = set()
     async with existing_place() as here:
         while True:
             now = await waiting_in(here)
-            new = [one for one in now if one.key not in told]
-            told = {one.key for one in now}
+            new = [one for one in now if one.key not in known]
+            known = {one.key for one in now}
             shown = new if folder is None else [await _with_picture(here, one, folder) for one in new]
             _print(shown, watch=watch, json=json)
             if opened:
@@ -97,7 +97,7 @@ async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) 
 
 
 async def waiting_in(here: Place) -> list[InboxItem]:
-    """All runs of the tenant that wait, those that wait longest first.
+    """List the runs of the tenant that wait for a person, the longest waiting first.
 
     Each run says in its memo what it waits with, so that one listing is enough, with or without a worker; only one that
     was started by something else, or before that was so, is asked.
@@ -105,7 +105,7 @@ async def waiting_in(here: Place) -> list[InboxItem]:
     Raises:
         StackFailed: Temporal cannot be reached.
     """
-    told: list[InboxItem] = []
+    parts: list[InboxItem] = []
     silent: list[tuple[WorkflowExecution, str]] = []
     with temporal_errors(here.settings):
         async for execution in here.client.list_workflows(_ACTIVE):
@@ -116,14 +116,14 @@ async def waiting_in(here: Place) -> list[InboxItem]:
             if WAITS not in memo:
                 silent.append((execution, task))
             elif (question := question_of(memo[WAITS])) is not None:
-                told.append(InboxItem(execution.id, task, question))
+                parts.append(InboxItem(execution.id, task, question))
     limit = asyncio.Semaphore(_AT_ONCE)
     asked = await asyncio.gather(*(_asked(here, execution.id, task, limit) for execution, task in silent))
-    return sorted((*told, *filter(None, asked)), key=lambda one: one.question.since)
+    return sorted((*parts, *filter(None, asked)), key=lambda one: one.question.since)
 
 
 def question_of(told: Any) -> Question | None:
-    """The question in a run's memo; None where it waits with none."""
+    """Parse the question in a run's memo; None if there is none."""
     try:
         return Question.model_validate(told) if told else None
     except ValidationError:  # of another version
@@ -142,7 +142,7 @@ async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) 
 
 
 async def _with_picture(here: Place, one: InboxItem, folder: Path) -> InboxItem:
-    """The same, with its picture in `folder`."""
+    """Write the picture into `folder`, and return the item with its path."""
     question = one.question
     if not question.picture:
         return InboxItem(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")

@@ -3,7 +3,7 @@
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
-from replaywright.cli.people.updates import said_by_user, under_way, updated
+from replaywright.cli.people.updates import by_user, under_way, updated
 
 
 @app.command()
@@ -13,5 +13,5 @@ async def pause(*, run: Run, why: Why = "", once: Once = "") -> None:
     Example: `replaywright pause latest --why "the site is being changed"`
     """
     async with under_way(run, "pause") as (here, run_id):
-        said = await updated(here, run_id, "pause", said_by_user(why), str, once=once)
-    output.print_line(f"{said}; `replaywright answer {run_id} continue` lets it go on", style="yellow")
+        message = await updated(here, run_id, "pause", by_user(why), str, once=once)
+    output.print_line(f"{message}; `replaywright answer {run_id} continue` lets it go on", style="yellow")

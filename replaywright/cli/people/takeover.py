@@ -9,7 +9,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
-from replaywright.cli.people.updates import progress_or_fail, under_way, updated, who_asks
+from replaywright.cli.people.updates import progress_or_fail, under_way, updated, user_name
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid
@@ -34,7 +34,7 @@ async def takeover(
 
     Example: `replaywright takeover latest`
     """
-    asked = TakeOverRequest(lasts_s=minutes * 60, who=who_asks(), why=why)
+    asked = TakeOverRequest(lasts_s=minutes * 60, who=user_name(), why=why)
     async with under_way(run, "take over") as (here, run_id):
         lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
         progress = await progress_or_fail(here, run_id)
@@ -44,7 +44,7 @@ async def takeover(
 
 
 def address_of(lent: Lent) -> str:
-    """Read the address to open in a browser.
+    """Read the address of the lent browser.
 
     Raises:
         InputInvalid: only another host, or another user, can read it.
@@ -64,7 +64,7 @@ def address_of(lent: Lent) -> str:
 
 
 def handing_back(progress: Progress, run_id: str) -> str:
-    """Say how the person says that they are done."""
+    """Describe how the person returns the browser."""
     if progress.question is None:
         return f"`replaywright answer {run_id} continue` hands it back"
     answers = ", ".join(progress.question.answers)

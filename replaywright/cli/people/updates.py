@@ -1,4 +1,4 @@
-"""Telling a run something: its updates, as commands and the client send them."""
+"""Updates of runs, as commands and the client send them."""
 
 import contextlib
 import getpass
@@ -33,7 +33,7 @@ _Answer = TypeVar("_Answer")
 
 @contextlib.asynccontextmanager
 async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
-    """Find a run that somebody wants to `what`, which is not over; with the servers that it is on.
+    """Find an open run that somebody wants to `what`, with the servers that it is on.
 
     Raises:
         InputInvalid: there is no such run, or it is over.
@@ -45,8 +45,8 @@ async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
         yield here, run_id
 
 
-async def over_said(here: Place, run_id: str, what: str) -> str:
-    """Say how a run ended, what it has done, and that there is nothing to `what`; empty for one that goes on.
+async def ended_message(here: Place, run_id: str, what: str) -> str:
+    """Describe how a run ended and that there is nothing to `what`; empty for an open run.
 
     Raises:
         InputInvalid: there is no such run.
@@ -59,19 +59,19 @@ async def over_said(here: Place, run_id: str, what: str) -> str:
             return ""
         ending = await ended(handle)
     at = "" if execution.close_time is None else f" at {execution.close_time.astimezone():%Y-%m-%d %H:%M:%S}"
-    told = f"run {run_id} ended as {ending.status.replace('_', ' ')}{at}: nothing to {what}"
-    return "; ".join(filter(None, (told, commits_said(ending.result.commits))))
+    message = f"run {run_id} ended as {ending.status.replace('_', ' ')}{at}: nothing to {what}"
+    return "; ".join(filter(None, (message, commits_said(ending.result.commits))))
 
 
 async def require_going(here: Place, run_id: str, what: str) -> None:
-    """See that a run is not over: nobody can `what` it any more then.
+    """Check that a run is open, so that it can be asked to `what`.
 
     Raises:
         InputInvalid: it is over; the message says how it ended and what it has done.
         StackFailed: Temporal cannot be reached.
     """
-    if said := await over_said(here, run_id, what):
-        raise InputInvalid(said)
+    if message := await ended_message(here, run_id, what):
+        raise InputInvalid(message)
 
 
 async def updated(
@@ -84,7 +84,7 @@ async def updated(
     once: str = "",
     limit: timedelta = ANSWER_LIMIT,
 ) -> _Answer:
-    """What the run answers to an update; under the same id once more, it answers the same and does nothing.
+    """Send an update to a run and return its answer. A repeated id returns the same answer and does nothing.
 
     Raises:
         InputInvalid: the run does not take it; says what is possible.
@@ -93,7 +93,7 @@ async def updated(
     try:
         with temporal_errors(here.settings, run_id):
             once = once or uuid.uuid4().hex
-            told: _Answer = await handle_of(here.client, run_id).execute_update(
+            found: _Answer = await handle_of(here.client, run_id).execute_update(
                 update,
                 args=update_arguments(here, run_id, update=update, once=once, asked=asked),
                 id=once,
@@ -106,11 +106,11 @@ async def updated(
         raise StackFailed(
             f"no worker took it in {limit.total_seconds():g} s: start `replaywright up`, then repeat this"
         ) from exc
-    return told
+    return found
 
 
 async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
-    """Tell a run what a person says.
+    """Send a person's verdict to a run.
 
     Raises:
         InputInvalid: the run does not take it.
@@ -120,7 +120,7 @@ async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
 
 
 async def progress_or_fail(here: Place, run_id: str) -> Progress:
-    """Ask the run where it is.
+    """Query the progress of the run.
 
     Raises:
         StackFailed: no worker answers.
@@ -132,7 +132,7 @@ async def progress_or_fail(here: Place, run_id: str) -> Progress:
 
 
 async def question_of(here: Place, run_id: str) -> Question:
-    """Read what the run asks.
+    """Return the question of the run.
 
     Raises:
         InputInvalid: it asks nothing.
@@ -146,12 +146,12 @@ async def question_of(here: Place, run_id: str) -> Question:
 
 
 def nothing_asked(run_id: str, progress: Progress) -> InputInvalid:
-    """Say that the run waits for no answer, and how it stands."""
+    """Make the error for a run that waits for no answer."""
     return InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")
 
 
 def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, who: str, why: str) -> PersonVerdict:
-    """An answer to the question as the run is told it; a code is sealed, so that only its activity can read it.
+    """Build the verdict on a question; a code is sealed, so that only the run's activity can read it.
 
     Raises:
         StackFailed: the question has no key to seal a code with.
@@ -173,21 +173,21 @@ def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, 
     )
 
 
-def who_asks() -> str:
-    """Name the user of this command: the one whose decision it is."""
+def user_name() -> str:
+    """Return the name of the user of this command."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # no name for this user id, as in some containers
         return "command line"
 
 
-def said_by_user(why: str) -> Said:
-    """Name the user of this command, and their reason.
+def by_user(why: str) -> Said:
+    """Return the name of the user of this command, with the reason.
 
     Raises:
         InputInvalid: the reason is too long.
     """
     try:
-        return Said(who=who_asks(), why=why)
+        return Said(who=user_name(), why=why)
     except ValidationError as exc:
         raise InputInvalid(f"--why has {len(why)} characters, and may have 1000") from exc

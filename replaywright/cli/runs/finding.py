@@ -1,6 +1,6 @@
-"""Finding runs: by id or filter, with how they stand, their lineage and their trace."""
+"""Lookup of runs by id or filter, with their status, lineage and trace."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,11 +25,11 @@ ENDED: Mapping[WorkflowExecutionStatus | None, RunStatus] = {
 _LATEST = "latest"
 _ALL = Filter()
 QUICK = timedelta(seconds=2)
-"""How long a run is given to say what it does, where that is nice to know."""
+"""Time limit for a progress query whose answer is optional."""
 
 
 async def executions(here: Place, limit: int, wanted: Filter = _ALL) -> list[WorkflowExecution]:
-    """The newest runs; of a run that continued as new only its newest execution."""
+    """List the newest runs; of a run that continued as new, only its newest execution."""
     found: list[WorkflowExecution] = []
     with temporal_errors(here.settings):
         async for execution in here.client.list_workflows(wanted.as_query(datetime.now(UTC))):
@@ -41,7 +41,7 @@ async def executions(here: Place, limit: int, wanted: Filter = _ALL) -> list[Wor
 
 
 async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
-    """Decide what the query cannot: whether a run that failed was blocked, and that it is a run at all."""
+    """Apply the conditions that the query cannot express: blocked or failed, and the workflow type."""
     if execution.workflow_type != WORKFLOW:
         return False
     if wanted.status not in (StatusFilter.FAILED, StatusFilter.BLOCKED):
@@ -50,7 +50,7 @@ async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
 
 
 async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:
-    """Find out how a run stands; of one that is under way, with what it says of itself."""
+    """Return the status of a run; for one that is under way, also its progress."""
     if execution.status is WorkflowExecutionStatus.RUNNING:
         try:
             progress = await progress_of(handle_of(here.client, execution.id), QUICK)
@@ -65,24 +65,24 @@ async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunSta
 
 
 async def is_ours(here: Place, execution: WorkflowExecution) -> bool:
-    """Say whether it is a run of this tenant; one that does not say is the default tenant's."""
+    """Tell whether the run belongs to this tenant; without a tenant it is the default tenant's."""
     return (await memo_of(execution, "tenant") or DEFAULT_TENANT) == here.settings.tenant
 
 
 async def memo_of(execution: WorkflowExecution, name: str) -> str:
-    """Read what was written beside the run when it was started; empty where it is not there."""
+    """Read a field of the run's memo; empty if it is not there."""
     value: Any = await execution.memo_value(name, default="")
     return value if isinstance(value, str) else ""
 
 
 async def ending_of_run(here: Place, execution: WorkflowExecution) -> Ending:
-    """Find out how a run ended that is over."""
+    """Return the ending of a closed run."""
     with temporal_errors(here.settings, execution.id):
         return await ended(handle_of(here.client, execution.id))
 
 
 async def records_of(here: Place, execution: WorkflowExecutionDescription) -> list[StepRecord]:
-    """The steps of the run's trace, without those of other runs of its lineage.
+    """Return the steps of the run's trace, without those of other runs of its lineage.
 
     Raises:
         StoreUnavailable: the trace cannot be read.
@@ -92,7 +92,7 @@ async def records_of(here: Place, execution: WorkflowExecutionDescription) -> li
 
 
 async def trace_of(here: Place, execution: WorkflowExecutionDescription) -> list[dict[str, Any]]:
-    """The trace of the run's lineage.
+    """Read the trace of the run's lineage.
 
     Raises:
         StoreUnavailable: it cannot be read.
@@ -103,13 +103,13 @@ async def trace_of(here: Place, execution: WorkflowExecutionDescription) -> list
 
 
 async def scope_of(here: Place, execution: WorkflowExecutionDescription) -> tuple[str, str]:
-    """Tenant and lineage of the run: with these its ledger and trace are found."""
+    """Return the tenant and lineage of the run, the key of its ledger and trace."""
     tenant = await memo_of(execution, "tenant") or here.settings.tenant
     return tenant, await memo_of(execution, "lineage") or execution.id
 
 
 async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
-    """The run with this id, or the only one whose id begins or ends with it.
+    """Find the run with this id, the only one whose id begins or ends with it, or the `latest`.
 
     Raises:
         InputInvalid: there is none, or more than one.
@@ -122,11 +122,22 @@ async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
         known_runs = []
     except InputInvalid:
         known_runs = await executions(here, 1000)
-    ids = list(dict.fromkeys(execution.id for execution in known_runs))
-    found = ids[:1] if run == _LATEST else [known for known in ids if known.startswith(run) or known.endswith(run)]
+    found = unique_id(run, [execution.id for execution in known_runs])
     if not found:
         raise InputInvalid(f"there is no run {run!r}; `replaywright runs` lists them")
+    with temporal_errors(here.settings, found):
+        return await here.client.get_workflow_handle(found).describe()
+
+
+def unique_id(text: str, ids: Iterable[str], kind: str = "runs") -> str:
+    """Return the only id that begins or ends with `text`, or the first for `latest`; empty if there is none.
+
+    Raises:
+        InputInvalid: there is more than one.
+    """
+    known = list(dict.fromkeys(ids))
+    found = known[:1] if text == _LATEST else [each for each in known if each.startswith(text) or each.endswith(text)]
     if len(found) > 1:
-        raise InputInvalid(f"{run!r} is the beginning or end of {len(found)} runs, such as {found[0]} and {found[1]}")
-    with temporal_errors(here.settings, found[0]):
-        return await here.client.get_workflow_handle(found[0]).describe()
+        such = f"{found[0]} and {found[1]}"
+        raise InputInvalid(f"{text!r} is the beginning or end of {len(found)} {kind}, such as {such}")
+    return next(iter(found), "")

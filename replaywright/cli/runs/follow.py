@@ -1,4 +1,4 @@
-"""Waiting for a run: its progress by query, its end by long poll, whatever happens to worker and server meanwhile."""
+"""Follows a run: progress by query, end by long poll, through outages of workers and servers."""
 
 import asyncio
 import contextlib
@@ -18,17 +18,17 @@ from replaywright.domain.run.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"
-"""Workflow type: callers reach it by name, as they would from any other language."""
+"""Workflow type: callers use the name, as they would from any other language."""
 
 _QUERY_EVERY_S = 0.3
 _QUERY_LIMIT = timedelta(seconds=5)
 _SILENCE_S = 3.0
-"""Nothing is said about a worker that does not answer, or a run that stands still, before it has lasted so long."""
+"""Time after which a silent worker or a run without progress is reported."""
 _AWAY_S = 10.0
-"""A server that could not be reached for this long counts as gone."""
+"""Time after which an unreachable server counts as gone."""
 _PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 _BROKEN = "transport error"
-"""What the client says of a connection that ended while it waited for the answer; the status is `unknown` then."""
+"""Message of the client for a connection that closed while it waited; the status is `unknown` then."""
 
 Status: TypeAlias = End | Literal["waiting"]
 
@@ -40,7 +40,7 @@ class Ending:
     status: Status
     result: RunResult
     progress: Progress | None = None
-    """The last that the run said of itself; None when no worker answered."""
+    """Last known progress; None if no worker answered."""
 
 
 class ServerGone(StackFailed):
@@ -48,7 +48,7 @@ class ServerGone(StackFailed):
 
 
 def handle_of(client: Client, run_id: str) -> WorkflowHandle[Any, RunResult]:
-    """A typed handle on the newest execution of a run."""
+    """Return a typed handle on the newest execution of a run."""
     return client.get_workflow_handle(run_id, result_type=RunResult)
 
 
@@ -130,12 +130,12 @@ async def follow(
 
 
 async def ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
-    """Wait until the run is over; how it ended."""
+    """Wait until the run is over, and return its ending."""
     return Ending(*await end_of(handle))
 
 
 async def _settled(task: "asyncio.Task[Ending]") -> Ending | None:
-    """The ending; None when the long poll broke off and has to be begun again."""
+    """Return the ending; None if the long poll broke off and must be repeated."""
     try:
         return await task
     except RPCError as exc:
@@ -147,14 +147,14 @@ async def _settled(task: "asyncio.Task[Ending]") -> Ending | None:
 
 
 async def _last_word(handle: WorkflowHandle[Any, RunResult]) -> Progress | None:
-    """Closed runs answer queries, too, as long as a worker is there; the result does not depend on it."""
+    """Query the progress of a closed run; None if no worker answers."""
     with contextlib.suppress(ServerGone, InputInvalid):
         return await progress_of(handle, timedelta(seconds=2))
     return None
 
 
 def _with_progress(ending: Ending, progress: Progress | None) -> Ending:
-    """The ending with what is known of the run; a failure without a result takes its counts from the progress."""
+    """Add the progress to the ending; a failure without a result takes its counts from the progress."""
     result = ending.result
     if progress is not None and result.totals == Totals():
         result = result.model_copy(update={"totals": progress.totals})

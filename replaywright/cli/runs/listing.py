@@ -47,12 +47,12 @@ class RunLine:
     seconds: float
     url: str
     schedule: str
-    """Name of the schedule that started it; empty for none."""
+    """Schedule that started it; empty for none."""
 
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """Options that say which runs are wanted."""
+    """Options that filter runs."""
 
     healed: Annotated[bool, typer.Option("--healed", help="Only those that healed an element.")] = False
     status: Annotated[
@@ -74,7 +74,7 @@ class FilterOptions:
     ] = ""
 
     def as_filter(self, settings: Settings) -> Filter:
-        """Make the filter that finds them in Temporal."""
+        """Return the filter for Temporal."""
         return Filter(
             healed=self.healed,
             status=self.status,
@@ -103,8 +103,8 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
         output.print_json({"runs": [as_json(line) for line in lines]})
         return
     if not lines:
-        said = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
-        output.print_line(said)
+        message = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
+        output.print_line(message)
         return
     rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
     for line in lines:
@@ -115,7 +115,7 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
 
 
 async def line_of(here: Place, execution: WorkflowExecution) -> RunLine:
-    """Describe a run in one line of the list."""
+    """Build the list's line for a run."""
     standing, _ = await standing_of(here, execution)
     status, style = STATUS_WORDS[standing], STYLES[standing]
     end = execution.close_time or datetime.now(UTC)
@@ -134,7 +134,7 @@ async def line_of(here: Place, execution: WorkflowExecution) -> RunLine:
 
 
 def as_json(line: RunLine) -> dict[str, Any]:
-    """The line for a program."""
+    """Return the line for JSON output."""
     return {
         "runId": line.run_id,
         "task": line.task,

@@ -20,7 +20,7 @@ class OnFailure(StrEnum):
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options that say how a run works; what is not said is as the command usually has it."""
+    """Options that control a run; those not given have the command's defaults."""
 
     mode: Annotated[
         Mode | None,
@@ -50,7 +50,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """Options that say how long a command stays with the run that it starts, and how it ends."""
+    """Options for following a run, and for the exit status."""
 
     fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False
     detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False

@@ -16,7 +16,7 @@ from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.evidence.trace import histories_of
 from replaywright.cli.options import Run, ValueOptions
-from replaywright.cli.people.updates import over_said, who_asks
+from replaywright.cli.people.updates import ended_message, user_name
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
@@ -40,7 +40,7 @@ from workflows.task import plan_of
 
 @dataclass(frozen=True)
 class ResumeOptions:
-    """Options that say what is done again of what was done before."""
+    """Options that control the repetition of steps."""
 
     first: Annotated[
         int | None,
@@ -56,12 +56,12 @@ class ResumeOptions:
 
 @dataclass(frozen=True)
 class Wish:
-    """Wishes of the caller."""
+    """Request of the caller."""
 
     run: str
     task: Task | None = None
     values: dict[str, str] | None = None
-    """Of parameters; those of the run serve for the others."""
+    """Values of parameters; the others keep the values of the run."""
     first: int | None = None
     """Number of the step to begin with."""
     redo: bool = False
@@ -72,7 +72,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Planned:
-    """Plan of a resume, found out before anything is done."""
+    """Plan of a resume, made before anything is done."""
 
     order: Order
     of: str
@@ -90,7 +90,7 @@ class Planned:
         return len(self.found.answered)
 
     def how(self, sequence: int) -> str:
-        """Say what becomes of a step: ledger, doubt, redo, keep, ask, perform."""
+        """Return the treatment of a step: ledger, doubt, redo, keep, ask or perform."""
         if sequence < self.position:
             return "ledger"
         if sequence == self.position and self.found.state in OPEN_STATES:
@@ -100,7 +100,7 @@ class Planned:
         return "perform"
 
 
-_SAID = {
+_TREATMENTS = {
     "ledger": "from the ledger",
     "doubt": "in doubt: decided first, then performed or taken as done",
     "redo": "done before, after other steps: done again (--redo)",
@@ -137,7 +137,7 @@ async def resume(
         raise InputInvalid("--redo and --keep: say one of them, or neither, to be asked at each step")
     values = taskfile.read_parameters(given.param or [], given.params)
     mended = None if task is None else taskfile.read_task(task)
-    wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, who_asks())
+    wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, user_name())
     if dry_run:
         async with place() as here:
             found = await planned(here, wish)
@@ -169,7 +169,7 @@ async def planned(here: Place, wish: Wish) -> Planned:
     tenant, lineage = await scope_of(here, named)
     execution, new_id = await newest(here, named, lineage)
     if execution.id != named.id:
-        output.say_on_standard_error(f"{named.id} was resumed as {execution.id}: going on after that")
+        output.print_progress(f"{named.id} was resumed as {execution.id}: going on after that")
     await _require_ended(here, execution)
     histories = await histories_of(here, execution)
     run = _input_wanted(wish, _input_of(histories[-1]), execution.id)
@@ -205,7 +205,7 @@ async def planned(here: Place, wish: Wish) -> Planned:
 
 
 def _input_wanted(wish: Wish, before: RunInput, run_id: str) -> RunInput:
-    """The input of the run that has ended, with the task and the values that the caller wants.
+    """Return the input of the ended run with the task and values of the caller.
 
     Raises:
         InputInvalid: its steps are not known, or the task is another one.
@@ -228,7 +228,7 @@ def _input_wanted(wish: Wish, before: RunInput, run_id: str) -> RunInput:
 async def _standing(
     store: RedisStepStore, scope: dict[str, str], run: RunInput, wish: Wish, new_id: str
 ) -> tuple[Standing, dict[int, str]]:
-    """What the ledger has of the plan, and which steps are performed anew."""
+    """Return the ledger's state of the plan, and the restarts by step."""
     plan, old = plan_of(run), {} if run.resume is None else run.resume.restarts
     found = await standing(store, **scope, plan=plan, values=run.values, restarts=old)
     if wish.first is not None and wish.first > len(found.course.plan):
@@ -242,7 +242,7 @@ async def _standing(
 def way_back(
     plan: Sequence[Step], position: int, last_commit: int, checkpoints: Sequence[Checkpoint] = ()
 ) -> int | None:
-    """The step from which a new browser comes to `position` without repeating what must not be; None for no such way.
+    """Find the step from which a new browser reaches `position` without repeating a commit; None if there is none.
 
     As the workflow does it: from the newest checkpoint after what must not be repeated, from the beginning, or from the
     last `goto` after it.
@@ -263,7 +263,7 @@ def _newest_checkpoint(checkpoints: Sequence[Checkpoint], position: int, last_co
 async def newest(
     here: Place, named: WorkflowExecutionDescription, lineage: str
 ) -> tuple[WorkflowExecutionDescription, str]:
-    """The last run of the lineage, and the id of the next: no two can be started after the same one."""
+    """Return the last run of the lineage, and the id of the next: no two runs can resume the same one."""
     found, number = named, 2
     while True:
         run_id = f"{lineage}~{number}"
@@ -282,8 +282,8 @@ async def _require_ended(here: Place, execution: WorkflowExecutionDescription) -
             f"`replaywright cancel {execution.id}` ends it, then it can be resumed"
         )
     if execution.status is WorkflowExecutionStatus.COMPLETED:
-        said = await over_said(here, execution.id, "resume")
-        raise InputInvalid(f"{said}; `replaywright run` does it once more")
+        message = await ended_message(here, execution.id, "resume")
+        raise InputInvalid(f"{message}; `replaywright run` does it once more")
 
 
 def _input_of(history: History) -> RunInput:
@@ -299,7 +299,7 @@ def _input_of(history: History) -> RunInput:
 
 
 async def _require_whole(store: RedisStepStore, scope: dict[str, str], histories: Sequence[History]) -> None:
-    """See that the ledger still has what the history says must not be repeated."""
+    """Check that the ledger has every commit that the history records."""
     for history in histories:
         for call in calls_of(history.events):
             if not call.activity_type.startswith("browser.") or call.answer is None or call.given is None:
@@ -317,7 +317,7 @@ async def _require_whole(store: RedisStepStore, scope: dict[str, str], histories
 
 
 def _restarts(wish: Wish, plan: Sequence[Step], found: Standing, old: dict[int, str], new_id: str) -> dict[int, str]:
-    """Choose the steps that are performed anew; see `Resume.restarts`."""
+    """Return the steps to perform again; see `Resume.restarts`."""
     if wish.first is None:
         return old
     at, done = wish.first - 1, len(found.answered)
@@ -337,7 +337,7 @@ def _restarts(wish: Wish, plan: Sequence[Step], found: Standing, old: dict[int, 
 
 
 def _require_possible(result: Planned) -> None:
-    """Refuse what cannot be done, or what only a person can allow."""
+    """Refuse a resume that is impossible or that a person must allow."""
     plan, found, at = result.plan, result.found, result.position
     if found.state == "DAMAGED":
         raise InputInvalid(
@@ -375,11 +375,11 @@ def _names_of(orphans: Sequence[Earlier]) -> str:
 
 
 def print_plan(found: Planned, console: Console) -> None:
-    """Say what is going to be done."""
+    """Print the plan."""
     output.print_line(f"resume {found.of}", style="bold", console=console)
     rows = output.table("step", "what", "how", right=["step"])
     for sequence, step in enumerate(found.plan):
-        rows.add_row(*output.cells(f"{sequence + 1:04d}", step_title(step), _SAID[found.how(sequence)]))
+        rows.add_row(*output.cells(f"{sequence + 1:04d}", step_title(step), _TREATMENTS[found.how(sequence)]))
     output.print_table(rows, console)
     output.print_line(_summary(found), console=console)
 
@@ -393,14 +393,14 @@ def _summary(found: Planned) -> str:
     )
     back = (found.back or 0) + 1
     checkpoint = _newest_checkpoint(found.order.state.checkpoints, at, found.found.last_commit)
-    told = [] if checkpoint is None else [f"is brought to the checkpoint after step {checkpoint.position}"]
-    told += [f"does again what may be repeated of steps {back} to {at}"] if back <= at else []
-    way = f"; to get there, a new browser {' and '.join(told)}" if told else ""
+    parts = [] if checkpoint is None else [f"is brought to the checkpoint after step {checkpoint.position}"]
+    parts += [f"does again what may be repeated of steps {back} to {at}"] if back <= at else []
+    way = f"; to get there, a new browser {' and '.join(parts)}" if parts else ""
     return f"{ledger}, {first}{way}"
 
 
 def as_json(found: Planned) -> dict[str, Any]:
-    """The plan for a program."""
+    """Return the plan for JSON output."""
     steps = [
         {"step": sequence + 1, "title": step_title(step), "how": found.how(sequence)}
         for sequence, step in enumerate(found.plan)

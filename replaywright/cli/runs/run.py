@@ -24,7 +24,7 @@ from replaywright.stack.redis import ask_ping
 
 _ID_BYTES = 200
 _RESTARTS = 3
-"""How often a stack that ended under a run is replaced."""
+"""Number of times that a stack is replaced that ended during a run."""
 
 
 Begin = Callable[["Place"], Awaitable[Order]]
@@ -128,7 +128,7 @@ async def run(
 
 
 async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) -> Exit:
-    """Start what `begin` finds out, show it to its end, and return the exit status."""
+    """Start the run of `begin`, show it to its end, and return the exit status."""
 
     def tell(text: str) -> None:
         from replaywright.cli import output  # noqa: PLC0415 - as below; mostly nothing is told before
@@ -162,7 +162,7 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
 
 
 def mention_secrets(task: Task, values: Mapping[str, str], here: Place, tell: Callable[[str], None]) -> None:
-    """Refuse secrets that our own worker will not enter; of another worker, say what is not known of it here.
+    """Refuse secrets that a worker of this command cannot enter; for another worker, print what is unknown here.
 
     Raises:
         InputInvalid: a worker that this command starts has no value or no binding of a secret.
@@ -176,7 +176,7 @@ def mention_secrets(task: Task, values: Mapping[str, str], here: Place, tell: Ca
 
 
 def checked_id(run_id: str | None) -> str:
-    """The caller's id, if it is one that Temporal and a path of its UI can hold.
+    """Return the caller's id if Temporal and its UI accept it.
 
     Raises:
         InputInvalid: empty, too long, or with spaces or control characters.

@@ -1,4 +1,4 @@
-"""Search attributes as commands use them: what a run is started with, and the query that finds runs by them."""
+"""Search attributes of runs: those of a new run, and the query that finds runs by them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,16 +33,16 @@ VALUE_LIMIT = 255
 
 
 SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
-"""What Temporal itself writes at a run that a schedule has started."""
+"""Search attribute that Temporal sets on runs of schedules."""
 
 
 def schedule_id(tenant: str, name: str) -> str:
-    """The id of a schedule in Temporal, and the beginning of its runs' ids. No other tenant's can be the same."""
+    """Return the id of a schedule in Temporal, the prefix of its runs' ids; it is unique among tenants."""
     return f"{tenant}/{name}"
 
 
 class StatusFilter(StrEnum):
-    """Statuses that runs are listed by."""
+    """Statuses that the list of runs can be filtered by."""
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -63,15 +63,15 @@ _OF_EXECUTION = {
     StatusFilter.TERMINATED: "Terminated",
     StatusFilter.TIMED_OUT: "TimedOut",
 }
-"""What Temporal itself says of a run; "Running" where nothing is said here."""
+"""Temporal's own status; "Running" for those that are not listed."""
 _BY_ATTRIBUTE = frozenset({StatusFilter.WAITING, StatusFilter.PAUSED})
-"""Those that only our own attribute tells from others."""
+"""Statuses that only our own attribute distinguishes."""
 
 
 async def start_attributes(
     here: Place, *, task: str, site: str, skill: str, mode: str, totals: Totals
 ) -> TypedSearchAttributes:
-    """What a run is started with: all attributes of ours that the namespace knows. It may change no others."""
+    """Build the search attributes of a new run: all of ours that the namespace knows. It can set no others later."""
     known = await known_attributes(here.client)
     if known is None:  # a hosted server may not let everybody ask; a run without them is only harder to find
         return TypedSearchAttributes.empty
@@ -115,8 +115,8 @@ class Filter:
 
     @property
     def options(self) -> dict[str, SearchAttribute]:
-        """The options that ask for an attribute of ours, with that attribute."""
-        told = {
+        """Options that need a search attribute of ours, with that attribute."""
+        payload = {
             "--healed": (self.healed, HEALS),
             "--status": (self.status in _BY_ATTRIBUTE, STATUS),
             "--site": (self.site, SITE),
@@ -124,10 +124,10 @@ class Filter:
             "--mode": (self.mode, MODE),
         }
         named = {f"--query ({each.name})": (each.name in self.query, each) for each in SEARCH_ATTRIBUTES}
-        return {option: attribute for option, (is_given, attribute) in (told | named).items() if is_given}
+        return {option: attribute for option, (is_given, attribute) in (payload | named).items() if is_given}
 
     def as_query(self, now: datetime) -> str:
-        """The same in Temporal's query language.
+        """Return the filter in Temporal's query language.
 
         Raises:
             InputInvalid: `since` cannot be read.
@@ -148,7 +148,7 @@ class Filter:
 
 
 async def refuse_unknown(here: Place, wanted: Filter) -> None:
-    """See that the namespace knows what the query asks for.
+    """Check that the namespace has the search attributes of the filter.
 
     Raises:
         InputInvalid: it does not; the message has the command that makes it.
@@ -167,7 +167,7 @@ async def refuse_unknown(here: Place, wanted: Filter) -> None:
 
 
 def _moment(since: str, now: datetime) -> str:
-    """When that was, as Temporal reads it.
+    """Convert an age or a date to Temporal's form.
 
     Raises:
         InputInvalid: it is neither an age nor a date.
@@ -185,5 +185,5 @@ def _moment(since: str, now: datetime) -> str:
 
 
 def _literal(text: str) -> str:
-    """`text` in Temporal's query language."""
+    """Quote `text` for Temporal's query language."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

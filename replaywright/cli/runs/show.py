@@ -12,7 +12,7 @@ from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, records_of
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import RunLine, as_json, line_of
-from replaywright.cli.runs.watching import failure_lines, say_what_it_waits_for
+from replaywright.cli.runs.watching import failure_lines, print_question
 from replaywright.cli.servers.connect import Place, place
 from replaywright.cli.servers.store import StepRecord
 from replaywright.domain.run.runs import Progress, RunResult
@@ -90,7 +90,7 @@ def _print_run(
         now = progress.waiting_for if progress.status == "paused" else progress.doing or progress.status
         output.print_line(f"now: step {progress.step + 1} of {progress.steps}: {now}")
         if progress.status == "waiting":
-            say_what_it_waits_for(progress, line.run_id, console)
+            print_question(progress, line.run_id, console)
     result = ending.result if ending is not None else RunResult(succeeded=True)
     if not result.succeeded:
         for words in failure_lines(result):

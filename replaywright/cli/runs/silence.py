@@ -1,4 +1,4 @@
-"""Why a run says nothing new: no worker is there, the workflow's own code fails on it, or an activity always fails."""
+"""Diagnosis of a silent run: no worker, a failing workflow task, or an activity that always fails."""
 
 import logging
 import time
@@ -23,53 +23,53 @@ _ENDS = frozenset(
 )
 _MESSAGE_LIMIT, _FAILURE_LIMIT = 200, 400
 _OFTEN = 4
-"""An activity at its fourth try is told of; one or two may fail as a worker ends, or a server is begun again."""
+"""Attempts after which an activity is reported; one or two may fail as a worker or server restarts."""
 _ASKED_EVERY_S = 3.0
 
 
 class Silence:
-    """Tells why one run does not answer; its history is read again only when another try of it has begun."""
+    """Finds out why a run does not answer; its history is read again only for a new workflow task attempt."""
 
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
         self._tries = 0
-        self._told = NO_WORKER
+        self._answer = NO_WORKER
 
     async def why(self) -> str:
-        """One sentence with what to do. Temporal itself has to answer, else it says what it said before."""
+        """Return the reason and the remedy in one sentence; if Temporal does not answer, the previous one."""
         try:
             described = await self._handle.describe()
             task = described.raw_description.pending_workflow_task
             if task.attempt != self._tries:
                 failure = await self._failure() if task.attempt > 1 else ""
-                self._tries, self._told = task.attempt, _broken(failure) if failure else NO_WORKER
+                self._tries, self._answer = task.attempt, _broken(failure) if failure else NO_WORKER
         except RPCError as exc:
             _log.debug("Temporal does not tell why %s is silent: %s", self._handle.id, exc)
-        return self._told
+        return self._answer
 
     async def _failure(self) -> str:
-        """Of the last decision that ended; empty when it did not fail. Temporal keeps only the first of several."""
-        said = ""
+        """Return the failure of the last workflow task; empty if it succeeded. Temporal keeps the first of several."""
+        message = ""
         async for event in self._handle.fetch_history_events():
             if event.event_type in _ENDS:
-                said = ""
+                message = ""
             if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-                said = event.workflow_task_failed_event_attributes.failure.message or "no message"
-        return said
+                message = event.workflow_task_failed_event_attributes.failure.message or "no message"
+        return message
 
 
 class Vain:
-    """Tells what one run tries in vain: Temporal repeats it without limit, as it may be mended meanwhile."""
+    """Finds the activity that a run retries in vain: Temporal repeats it without limit."""
 
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
         self._asked = 0.0
-        self._tried = self._told = ""
+        self._tried = self._answer = ""
 
     async def why(self) -> str:
-        """One sentence; empty where nothing fails again and again. Of one activity it stays the same."""
+        """Describe the activity that fails repeatedly in one sentence; empty if there is none."""
         if time.monotonic() - self._asked < _ASKED_EVERY_S:
-            return self._told
+            return self._answer
         try:
             described = await self._handle.describe()
         except RPCError as exc:
@@ -77,16 +77,16 @@ class Vain:
         else:
             await self._tell(described)
         self._asked = time.monotonic()
-        return self._told
+        return self._answer
 
     async def _tell(self, described: WorkflowExecutionDescription) -> None:
         pending = next(filter(_is_in_vain, described.raw_description.pending_activities), None)
         tried = "" if pending is None else pending.activity_id
         if tried != self._tried:
-            self._tried, self._told = tried, ""
+            self._tried, self._answer = tried, ""
             if pending is not None:
                 failure = await described.data_converter.decode_failure(pending.last_failure)
-                self._told = _repeated(pending.activity_type.name, getattr(failure, "message", str(failure)))
+                self._answer = _repeated(pending.activity_type.name, getattr(failure, "message", str(failure)))
 
 
 def _is_in_vain(pending: PendingActivityInfo) -> bool:

@@ -1,4 +1,4 @@
-"""Starting a run: what the caller wants, and the workflow's input that is made of it."""
+"""Start of a run: the caller's order, and the workflow's input."""
 
 import asyncio
 from collections.abc import Mapping
@@ -36,33 +36,33 @@ the hundred steps that a history holds at most takes 0.3 s of it."""
 
 @dataclass(frozen=True)
 class Order:
-    """Run that the caller wants."""
+    """Order of the caller for a run."""
 
     task: Task
     values: dict[str, str]
     run_id: str
-    """Empty where whatever starts the run names it."""
+    """Empty if the starter of the run names it."""
     mode: Mode = Mode.AUTO
     heal: Heal = Heal.AUTO
     budget: Budget = field(default_factory=Budget)
-    """What the caller allows beside what the task says."""
+    """Limits of the caller, in addition to those of the task."""
     on_failure: OnFailure | None = None
-    """None: what the task says."""
+    """None: as the task says."""
     limits: RunLimits | None = None
-    """What the run may spend, when that is known already: then `budget` is not looked at."""
+    """Final limits of the run; if set, `budget` is ignored."""
     lineage: str = ""
-    """Of a run that goes on after another; empty for one that begins a lineage."""
+    """Lineage of a resumed run; empty for the first run of a lineage."""
     resume: Resume | None = None
     state: RunState = field(default_factory=RunState.model_construct)
-    """With `resume`: what the run before has left."""
+    """With `resume`: state that the run before has left."""
     skill: SkillRef | None = None
     """The skill whose task it is."""
     fresh: bool = False
-    """Of a goal: learn it, whatever skill there is."""
+    """For a goal: learn it even if a skill exists."""
     wait_for_others: bool = True
-    """Of a goal: while another run learns the same, wait for what it learns."""
+    """For a goal: while another run learns the same, wait for its skill."""
     pictures: Pictures | None = None
-    """Of which steps pictures are kept. None: those that are learned, healed or fail."""
+    """Steps whose pictures are kept. None: those that are learned, healed or fail."""
 
 
 def order_of(
@@ -83,7 +83,7 @@ def order_of(
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that Temporal is told of a run but its id: by whatever starts it, now or later."""
+    """Everything that Temporal needs for a run except its id, for a start now or by a schedule."""
 
     input: RunInput
     summary: str
@@ -120,10 +120,10 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
     """
     try:
         with temporal_errors(here.settings):
-            told = await prepared(here, order)
+            ready = await prepared(here, order)
             handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
                 WORKFLOW,
-                told.input,
+                ready.input,
                 id=order.run_id,
                 task_queue=here.queue,
                 result_type=RunResult,
@@ -131,10 +131,10 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-                static_summary=told.summary,
-                static_details=told.details,
-                memo=told.memo | start_memo(here, WORKFLOW, order.run_id, told.input),
-                search_attributes=told.attributes,
+                static_summary=ready.summary,
+                static_details=ready.details,
+                memo=ready.memo | start_memo(here, WORKFLOW, order.run_id, ready.input),
+                search_attributes=ready.attributes,
             )
     except WorkflowAlreadyStartedError as exc:
         begun = f"`replaywright show {order.run_id}` shows it"
@@ -145,7 +145,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
 
 
 async def prepared(here: Place, order: Order) -> Prepared:
-    """Prepare what Temporal is told of a run of `order`; without an id where that is not known yet."""
+    """Prepare everything that Temporal needs for a run of `order`; its id may be unknown."""
     site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     lineage = order.lineage or order.run_id
     memo = {"task": order.task.task, "tenant": here.settings.tenant, WAITS: ""}
@@ -173,7 +173,7 @@ async def prepared(here: Place, order: Order) -> Prepared:
 
 
 def run_input(settings: Settings, order: Order) -> RunInput:
-    """The workflow's input for a run of `order`."""
+    """Build the workflow's input for a run of `order`."""
     return RunInput(
         task=order.task,
         values=order.values,
@@ -200,7 +200,7 @@ def run_input(settings: Settings, order: Order) -> RunInput:
 
 
 def _limits(settings: Settings, order: Order) -> RunLimits:
-    """Decide the limits: the caller's, else the task's, else the usual ones; never more than the policy's."""
+    """Return the limits: the caller's, else the task's, else the defaults; never more than the policy's."""
     caps = Effective(operators_policy(settings.policy), order.task.policy).caps
     budget = caps.over(order.budget.over(order.task.budget))
     planner = settings.planner_model is not None or not order.task.steps

@@ -1,4 +1,4 @@
-"""Showing a run while it goes, and how it ended.
+"""Display of a run: its progress and its end.
 
 A module of its own, as a command that starts a run loads what draws on a terminal while the run begins.
 """
@@ -19,7 +19,7 @@ from replaywright.cli import output
 from replaywright.cli.command import Exit
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.people import asking_here
-from replaywright.cli.people.updates import decide, verdict_on, who_asks
+from replaywright.cli.people.updates import decide, user_name, verdict_on
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.starting import Order
@@ -32,12 +32,12 @@ from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.task.questions import answer_command
 
 _REFUSED_SHOWN = 8
-"""Hosts that pages asked for in vain, in the report."""
+"""Number of blocked hosts in the report."""
 
 
 @dataclass
 class _Screen:
-    """Shows a run while it goes: live on a terminal, else one line for each finished step."""
+    """Display of a run's progress: live on a terminal, else one line for each finished step."""
 
     console: Console
     live: Live | None = None
@@ -45,7 +45,7 @@ class _Screen:
     note: str = ""
 
     def show(self, progress: Progress | None, note: str) -> None:
-        """Show what is new."""
+        """Print the changes."""
         if self.live is not None:
             self.live.update(output.progress_view(progress, note, self.console))
             return
@@ -102,25 +102,25 @@ async def _followed_and_asked(
             return ending
         last = question.id
         await decide(
-            here, handle.id, verdict_on(handle.id, question, verdict, "", who=who_asks(), why="on the terminal")
+            here, handle.id, verdict_on(handle.id, question, verdict, "", who=user_name(), why="on the terminal")
         )
 
 
 async def _followed(
     here: Place, handle: WorkflowHandle[Any, RunResult], console: Console, *, until_waiting: bool
 ) -> Ending | None:
-    """The end of the run; None when the user left before it."""
+    """Follow the run and return its end; None if the user left before."""
     live = Live(console=console, refresh_per_second=8, transient=False) if console.is_terminal else None
     screen = _Screen(console, live)
     with live if live is not None else contextlib.nullcontext():
         following = follow(handle, show=screen.show, until_waiting=until_waiting, patient=here.how == "configured")
-        with _second_interrupt(lambda: _say_it_goes_on(here, handle.id, console)) as left:
+        with _second_interrupt(lambda: _print_it_goes_on(here, handle.id, console)) as left:
             return await unless_left(following, left)
 
 
 @contextlib.contextmanager
 def _second_interrupt(first: Callable[[], None]) -> Iterator[asyncio.Event]:
-    """The first Ctrl-C calls `first`, the second sets the event."""
+    """Call `first` at the first Ctrl-C, and set the event at the second."""
     left = asyncio.Event()
     presses = 0
 
@@ -136,7 +136,7 @@ def _second_interrupt(first: Callable[[], None]) -> Iterator[asyncio.Event]:
         yield left
 
 
-def _say_it_goes_on(here: Place, run_id: str, console: Console) -> None:
+def _print_it_goes_on(here: Place, run_id: str, console: Console) -> None:
     if here.how == "started":
         text = (
             f"Ctrl-C again leaves: the stack of this command ends with it, and the run goes on with the next "
@@ -151,7 +151,7 @@ def _say_it_goes_on(here: Place, run_id: str, console: Console) -> None:
 
 
 def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
-    """The exit status for how a run ended."""
+    """Return the exit status for the end of a run."""
     match ending.status:
         case "waiting":
             return Exit.WAITING
@@ -166,7 +166,7 @@ def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
 def report(
     ending: Ending, order: Order, here: Place, console: Console, seconds: float, *, healed_fails: bool = False
 ) -> None:
-    """Say how the run ended, what it cost, and what to do next."""
+    """Print the end of the run, its cost, and the next commands."""
     result = ending.result
     totals = output.totals_line(result.totals)
     took = output.duration(seconds)
@@ -189,7 +189,7 @@ def report(
             output.print_line(f"  file {file.name}: {file.size} bytes, artifact {file.sha256}", console=console)
     elif ending.status == "waiting":
         output.print_line(f"waits for a person after {took}: {totals}", style="yellow", console=console)
-        say_what_it_waits_for(ending.progress, order.run_id, console, stack_ends=here.how == "started")
+        print_question(ending.progress, order.run_id, console, stack_ends=here.how == "started")
     else:
         style = {"cancelled": "yellow", "blocked": "magenta"}.get(ending.status, "red")
         output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
@@ -200,40 +200,40 @@ def report(
             output.print_line(f"  what to do: {remedy}", console=console)
         resumed = f"`replaywright resume {order.run_id}`, with --task FILE when the task was mended"
         output.print_line(f"  to go on where it stopped: {resumed}", console=console)
-    _say_refused(result, console)
+    _print_refused(result, console)
     if url := here.run_url(order.run_id):
         output.print_line(f"  {url}", style="dim", console=console)
 
 
 def refused_lines(result: RunResult) -> list[str]:
-    """Name the hosts that pages asked for and did not get, and how to let them have these."""
+    """List the hosts that the policy blocked, and the setting that allows them."""
     if not result.refused_hosts:
         return []
-    told = [
+    parts = [
         f"{bracketed(each.host)}:{each.port} ({output.count(each.count, 'time')}, {each.rule})"
         for each in result.refused_hosts
     ]
-    lines = [f"pages asked for hosts that the policy refuses: {', '.join(told[:_REFUSED_SHOWN])}"]
-    if len(told) > _REFUSED_SHOWN:
-        lines[0] += f" and {len(told) - _REFUSED_SHOWN} more"
+    lines = [f"pages asked for hosts that the policy refuses: {', '.join(parts[:_REFUSED_SHOWN])}"]
+    if len(parts) > _REFUSED_SHOWN:
+        lines[0] += f" and {len(parts) - _REFUSED_SHOWN} more"
     return [*lines, "to let them have those that the task needs, add these to `policy: hosts: allow` in the task file"]
 
 
-def _say_refused(result: RunResult, console: Console) -> None:
+def _print_refused(result: RunResult, console: Console) -> None:
     for line in refused_lines(result):
         output.print_line(f"  {line}", style="dim", console=console)
 
 
 def failure_lines(result: RunResult) -> list[str]:
-    """Say what failed and why."""
+    """Describe the failure and its reason."""
     lines: list[str] = []
     words = result.message or result.reason.replace("_", " ")
     if result.failed_step is not None:
         lines.append(f"step {result.failed_step + 1}: {words} ({result.rule or result.reason})")
     elif words:
         lines.append(words)
-    if (said := commits_said(result.commits)) and said not in result.message:
-        lines.append(said)
+    if (message := commits_said(result.commits)) and message not in result.message:
+        lines.append(message)
     lines += [
         f"final verification: {check.reason}: {check.details}" for check in result.verification if not check.passed
     ]
@@ -241,10 +241,8 @@ def failure_lines(result: RunResult) -> list[str]:
     return lines
 
 
-def say_what_it_waits_for(
-    progress: Progress | None, run_id: str, console: Console, *, stack_ends: bool = False
-) -> None:
-    """What a person has to decide, and with which command."""
+def print_question(progress: Progress | None, run_id: str, console: Console, *, stack_ends: bool = False) -> None:
+    """Print the question that the run waits with and the command that answers it."""
     if progress is None:
         return
     output.print_line(f"  {progress.waiting_for}", console=console)
@@ -259,7 +257,7 @@ def say_what_it_waits_for(
 
 
 def announce(order: Order, here: Place, following: FollowOptions) -> None:
-    """Say that a run was started."""
+    """Print that a run was started."""
     console = output.for_people(json=following.json)
     output.print_line(f"run {order.run_id}", style="bold", console=console)
     if url := here.run_url(order.run_id):

@@ -15,7 +15,7 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions, Why, Yes
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import mention_secrets
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
@@ -45,13 +45,13 @@ from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
 
 SKILL = "skill:"
-"""Stands before the name of a skill, where a task file may be named too."""
+"""Prefix of a skill's name where a task file may be named too."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _FIRED_S = 10.0
-"""What a schedule is given to act on a trigger before it is told that nobody knows yet what came of it."""
+"""Time limit for a schedule to act on a trigger; after it, the outcome is reported as unknown."""
 _POLL_S = 0.1
 _APART = timedelta(seconds=1)
-"""Temporal names runs by the second: of two within one, the second may be lost."""
+"""Least time between two triggers: Temporal names runs by the second, and one of two could be lost."""
 
 schedule_app = app.group(
     "schedule",
@@ -64,7 +64,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.
 
 @dataclass(frozen=True)
 class TimeOptions:
-    """Options that say when runs are started."""
+    """Options for the times of a schedule."""
 
     cron: Annotated[
         list[str] | None,
@@ -88,7 +88,7 @@ class TimeOptions:
     ends: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after this date or time.")] = None
 
     def as_timetable(self) -> Timetable:
-        """Make the timetable of it."""
+        """Return the timetable."""
         return timetable(
             crons=self.cron or (),
             every=self.every,
@@ -103,7 +103,7 @@ class TimeOptions:
 
 @dataclass(frozen=True)
 class FiringOptions:
-    """Options that say what becomes of a time at which a run is to be started."""
+    """Options for the firings of a schedule."""
 
     overlap: Annotated[
         Overlap, typer.Option("--overlap", help="When the run before is still going; see docs/how-to/schedules.md.")
@@ -171,7 +171,7 @@ async def create_schedule(
 
 @dataclass(frozen=True)
 class _Wish:
-    """Run that the caller wants."""
+    """Order of the caller for a run."""
 
     task: str
     values: Mapping[str, str]
@@ -181,7 +181,7 @@ class _Wish:
 async def _prepared(
     here: Place, name: str, wish: _Wish, from_file: Task | None
 ) -> tuple[Prepared, Task, dict[str, str]]:
-    """What Temporal is told of each run, with the task and its values."""
+    """Prepare the runs of a schedule; return also the task and its values."""
     skill = None if from_file is not None else await runnable_at(here, wish.task.removeprefix(SKILL))
     task = from_file if skill is None else skill.task
     assert task is not None, "a file, or a skill"
@@ -198,9 +198,9 @@ async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
 
     Example: `replaywright schedule pause minutes --why "the site is being moved"`
     """
-    said = why or f"paused by {who_asks()}"
-    await _with(name, lambda handle: handle.pause(note=said))
-    output.print_result(f"{name} paused", {"schedule": name, "paused": True, "note": said}, json=json)
+    message = why or f"paused by {user_name()}"
+    await _with(name, lambda handle: handle.pause(note=message))
+    output.print_result(f"{name} paused", {"schedule": name, "paused": True, "note": message}, json=json)
 
 
 @schedule_app.command("unpause")
@@ -209,9 +209,9 @@ async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> Non
 
     Example: `replaywright schedule unpause minutes`
     """
-    said = why or f"unpaused by {who_asks()}"
-    await _with(name, lambda handle: handle.unpause(note=said))
-    output.print_result(f"{name} goes on", {"schedule": name, "paused": False, "note": said}, json=json)
+    message = why or f"unpaused by {user_name()}"
+    await _with(name, lambda handle: handle.unpause(note=message))
+    output.print_result(f"{name} goes on", {"schedule": name, "paused": False, "note": message}, json=json)
 
 
 @schedule_app.command("trigger")
@@ -227,13 +227,13 @@ async def trigger_schedule(
     Example: `replaywright schedule trigger minutes`
     """
     run_id, what = await _triggered(name, overlap)
-    said = {
+    message = {
         "started": f"run {run_id} started: `replaywright show {run_id}`",
         "skipped": f"nothing started: a run of {name} is still going, and its overlap policy is to skip",
         "waits": f"a run of {name} is still going: the new one waits for its end",
         "unknown": f"{name} was triggered, and has not acted on it yet: `replaywright schedule show {name}`",
     }[what]
-    output.print_result(said, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
+    output.print_result(message, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
 
 
 @schedule_app.command("delete")
@@ -294,7 +294,7 @@ async def show_schedule(
 
 
 def _task_of(path: str) -> Task:
-    """The task of a file.
+    """Read the task of a file.
 
     Raises:
         InputInvalid: it cannot be read, or is no file.
@@ -307,7 +307,7 @@ def _task_of(path: str) -> Task:
 
 
 def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_id: str) -> Prepared:
-    """The same for a run that a schedule starts; one of a skill finds out itself which version it is of."""
+    """Adapt a prepared run to a schedule; a run of a skill chooses its version when it starts."""
     if order.skill is None:
         return replace(told, input=told.input.model_copy(update={"schedule": schedule_id}))
     name, version = order.skill.name, order.skill.version
@@ -318,8 +318,10 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
         "relearns": False,
         "values": {each: order.values[each] for each in given},
     }
-    said = f"It runs the version of `{name}` that is the newest then. When the schedule was made, that was {version}:"
-    details = taskfile.cut(f"{said}\n\n{told.details}", taskfile.DETAILS_BYTES)
+    message = (
+        f"It runs the version of `{name}` that is the newest then. When the schedule was made, that was {version}:"
+    )
+    details = taskfile.cut(f"{message}\n\n{told.details}", taskfile.DETAILS_BYTES)
     return replace(told, input=told.input.model_copy(update=changes), details=details)
 
 
@@ -327,7 +329,7 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
 
 
 async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) -> None:
-    """Change a schedule of this tenant."""
+    """Apply a change to a schedule of this tenant."""
     async with existing_place() as here:
         handle, _ = await found(here, name)
         with temporal_errors(here.settings):
@@ -335,11 +337,11 @@ async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) 
 
 
 async def _left_alone(_handle: ScheduleHandle) -> None:
-    """For seeing that it is there."""
+    """Change nothing: the lookup shows that the schedule exists."""
 
 
 async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
-    """The run that was started, or an empty id and what became of the trigger."""
+    """Trigger a schedule; return the id of the new run, or an empty id, and the outcome."""
     async with existing_place() as here:
         handle, before = await found(here, name)
         info = before.description.info

@@ -1,4 +1,4 @@
-"""How schedules are shown: what they start and when, and what became of the runs that they started."""
+"""Output of schedules: their task, their times, and the status of their last runs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.cli import output
 from replaywright.cli.runs.finding import standing_of
 from replaywright.cli.runs.listing import STYLES
-from replaywright.cli.schedule.scheduled import KnownSchedule, Start, said_of_spec, started_by
+from replaywright.cli.schedule.scheduled import KnownSchedule, Start, spec_text, started_by
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.domain.batch.timetable import zone_of
 from replaywright.domain.common.durations import written_duration
@@ -27,7 +27,7 @@ _FORGOTTEN = "not kept any more"
 
 @dataclass(frozen=True)
 class Fired:
-    """A run that a schedule has started, and how it stands."""
+    """Run that a schedule has started, with its status."""
 
     start: Start
     status: str
@@ -35,7 +35,7 @@ class Fired:
 
 
 async def fired_by(here: Place, known: KnownSchedule, limit: int = 10) -> tuple[Fired, ...]:
-    """The last runs that it started, the newest first, at most ten."""
+    """Return the last runs of a schedule with their status, the newest first."""
     newest = started_by(known)[::-1][:limit]
     return tuple(await asyncio.gather(*(_fired(here, start) for start in newest)))
 
@@ -52,7 +52,7 @@ async def _fired(here: Place, start: Start) -> Fired:
 
 
 def print_list(shown: Sequence[tuple[KnownSchedule, tuple[Fired, ...]]]) -> None:
-    """One line for each."""
+    """Print one line for each schedule."""
     rows = output.table("schedule", "starts", "when", "next", "last run", "ended", "state")
     for known, fired in shown:
         last = fired[0] if fired else None
@@ -72,12 +72,12 @@ def print_list(shown: Sequence[tuple[KnownSchedule, tuple[Fired, ...]]]) -> None
 
 
 def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
-    """All of one."""
+    """Print all details of a schedule."""
     schedule, info = known.description.schedule, known.description.info
     output.print_line(f"schedule {known.name}", style="bold")
     values = ", ".join(f"{name}={value}" for name, value in known.input.values.items())
     jitter, spec = schedule.spec.jitter, schedule.spec
-    told = {
+    payload = {
         "starts": f"{known.task}, mode {known.input.mode.value}",
         "with": values,
         "when": _when(known),
@@ -90,7 +90,7 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
         "next": "" if is_paused(known) else ", ".join(_next(known)[:_NEXT]) or "never again",
         "so far": _counted(info.num_actions, info.num_actions_skipped_overlap, info.num_actions_missed_catchup_window),
     }
-    for name, text in told.items():
+    for name, text in payload.items():
         if text:
             output.print_line_as_is(f"  {name:<9} {output.plain(text)}")
     if fired:
@@ -102,12 +102,12 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
 
 
 def _catch_up(window: timedelta | None) -> str:
-    """A schedule that was not made here may leave it to the server."""
+    """Describe the catch-up window; schedules of other programs may have none."""
     return "as the server has it" if window is None else f"firings missed by no more than {written_duration(window)}"
 
 
 def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
-    """All of one, for a program."""
+    """Return all details of a schedule for JSON output."""
     schedule, info = known.description.schedule, known.description.info
     spec, policy, zone = schedule.spec, schedule.policy, _zone(known)
     return {
@@ -117,7 +117,7 @@ def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
         "values": known.input.values,
         "mode": known.input.mode.value,
         "heal": known.input.heal.value,
-        "when": list(said_of_spec(spec)),
+        "when": list(spec_text(spec)),
         "timeZone": spec.time_zone_name or "UTC",
         "jitterSeconds": 0.0 if spec.jitter is None else spec.jitter.total_seconds(),
         "from": None if spec.start_at is None else spec.start_at.astimezone(zone).isoformat(),
@@ -144,20 +144,20 @@ def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
 
 
 def is_paused(known: KnownSchedule) -> bool:
-    """Say whether it starts nothing by itself."""
+    """Tell whether the schedule is paused."""
     return known.description.schedule.state.paused
 
 
 def _state(known: KnownSchedule) -> Text:
     note = known.description.schedule.state.note or ""
-    said = "paused" if is_paused(known) else "active"
-    return Text(f"{said}: {note}" if note else said, style="yellow" if is_paused(known) else "green")
+    message = "paused" if is_paused(known) else "active"
+    return Text(f"{message}: {note}" if note else message, style="yellow" if is_paused(known) else "green")
 
 
 def _when(known: KnownSchedule) -> str:
     spec = known.description.schedule.spec
     zone = f" ({spec.time_zone_name or 'UTC'})" if spec.calendars else ""
-    return " and ".join(said_of_spec(spec)) + zone
+    return " and ".join(spec_text(spec)) + zone
 
 
 def _overlap(known: KnownSchedule) -> str:
@@ -174,7 +174,7 @@ def _next(known: KnownSchedule) -> list[str]:
 
 
 def _zone(known: KnownSchedule) -> tzinfo:
-    """The schedule's; UTC where this machine does not know that."""
+    """Return the schedule's time zone; UTC if this machine does not know it."""
     try:
         return zone_of(known.description.schedule.spec.time_zone_name or "UTC")
     except InputInvalid:

@@ -1,7 +1,6 @@
-"""Schedules of one tenant as Temporal keeps them: their ids, what they start, how they are found and described."""
+"""Schedules of one tenant in Temporal: ids, actions, lookup and description."""
 
 import asyncio
-import difflib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,6 +26,7 @@ from replaywright.cli.runs.searchable import schedule_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT, Prepared
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
+from replaywright.cli.skills.skill_store import near
 from replaywright.domain.batch.timetable import Timetable
 from replaywright.domain.common.durations import written_duration
 from replaywright.domain.run.runs import RunInput
@@ -35,8 +35,6 @@ from replaywright.errors import InputInvalid
 
 _AT_ONCE = 8
 """Schedules that are asked about at the same time."""
-_NEAR = 0.5
-"""How alike a name has to be to be offered, 0 to 1."""
 
 
 class Overlap(StrEnum):
@@ -51,7 +49,7 @@ class Overlap(StrEnum):
 
     @property
     def policy(self) -> ScheduleOverlapPolicy:
-        """The same in Temporal's words."""
+        """Temporal's own value."""
         return ScheduleOverlapPolicy[self.name]
 
 
@@ -61,13 +59,13 @@ class Rules:
 
     overlap: Overlap = Overlap.SKIP
     catch_up: timedelta = timedelta(hours=1)
-    """A firing that was missed because Temporal was down is made up for if it is no later than this."""
+    """Largest delay of a firing that was missed while Temporal was down and is made up for."""
     pause_on_failure: bool = False
 
 
 @dataclass(frozen=True)
 class KnownSchedule:
-    """A schedule of this tenant."""
+    """Schedule of this tenant."""
 
     name: str
     description: ScheduleDescription
@@ -75,13 +73,13 @@ class KnownSchedule:
 
     @property
     def task(self) -> str:
-        """Name what it starts, as `schedule create` takes it."""
+        """Task that it starts, as `schedule create` takes it."""
         return f"skill:{self.input.named}" if self.input.named else self.input.task.task
 
 
 @dataclass(frozen=True)
 class Start:
-    """A run that a schedule has started."""
+    """Run that a schedule has started."""
 
     run_id: str
     execution: str
@@ -91,14 +89,14 @@ class Start:
 
 
 def id_of(here: Place, name: str) -> str:
-    """The id of this tenant's schedule in Temporal."""
+    """Return the id of this tenant's schedule in Temporal."""
     return schedule_id(here.settings.tenant, name)
 
 
 def schedule_of(
     here: Place, name: str, told: Prepared, times: Timetable, rules: Rules, *, paused: bool, note: str
 ) -> Schedule:
-    """What Temporal is told of a schedule."""
+    """Build the schedule as Temporal takes it."""
     action = ScheduleActionStartWorkflow(
         WORKFLOW,
         told.input,
@@ -130,8 +128,8 @@ def _spec(times: Timetable) -> ScheduleSpec:
     )
 
 
-def said_of_spec(spec: ScheduleSpec) -> tuple[str, ...]:
-    """When a schedule fires, in the words of `schedule create` where they are known."""
+def spec_text(spec: ScheduleSpec) -> tuple[str, ...]:
+    """Describe the times of a schedule, in the terms of `schedule create` if they are known."""
     crons = [calendar.comment or "a calendar" for calendar in spec.calendars]
     intervals = []
     for interval in spec.intervals:
@@ -141,7 +139,7 @@ def said_of_spec(spec: ScheduleSpec) -> tuple[str, ...]:
 
 
 def started_by(known: KnownSchedule) -> list[Start]:
-    """The last runs that it started, at most ten, the oldest first."""
+    """List the last runs that a schedule started, at most ten, the oldest first."""
     found = []
     for result in known.description.info.recent_actions:
         if isinstance(run := result.action, ScheduleActionExecutionStartWorkflow):
@@ -151,7 +149,7 @@ def started_by(known: KnownSchedule) -> list[Start]:
 
 
 async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescription:
-    """Create it; one that never fires is not kept.
+    """Create a schedule; delete one that would never fire.
 
     Raises:
         InputInvalid: there is one of this name, or it never fires.
@@ -171,12 +169,12 @@ async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescript
             f"there is a schedule {name!r} already: `replaywright schedule show {name}` shows it, "
             f"`replaywright schedule delete {name}` makes room for another"
         ) from exc
-    times = " or ".join(said_of_spec(schedule.spec)) or " or ".join(schedule.spec.cron_expressions)
+    times = " or ".join(spec_text(schedule.spec)) or " or ".join(schedule.spec.cron_expressions)
     raise InputInvalid(f"{times.partition(' # ')[0]!r} never comes: there is no such day, or none before --until")
 
 
 async def found(here: Place, name: str) -> tuple[ScheduleHandle, KnownSchedule]:
-    """The schedule of this name.
+    """Find the schedule of this name.
 
     Raises:
         InputInvalid: this tenant has none; says which names are near.
@@ -186,13 +184,11 @@ async def found(here: Place, name: str) -> tuple[ScheduleHandle, KnownSchedule]:
     if known is not None:
         return handle, known
     names = [one async for one in _names(here)]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=_NEAR)
-    hint = f"near: {', '.join(near)}" if near else "none has a name like it" if names else "there are none yet"
-    raise InputInvalid(f"there is no schedule {name!r}; {hint} (`replaywright schedule list` lists them)")
+    raise InputInvalid(f"there is no schedule {name!r}; {near(name, names)} (`replaywright schedule list` lists them)")
 
 
 async def all_of(here: Place) -> list[KnownSchedule]:
-    """All schedules of this tenant, by name."""
+    """List all schedules of this tenant by name."""
     slots = asyncio.Semaphore(_AT_ONCE)
 
     async def one(name: str) -> KnownSchedule | None:
@@ -204,7 +200,7 @@ async def all_of(here: Place) -> list[KnownSchedule]:
 
 
 async def _names(here: Place) -> AsyncIterator[str]:
-    """The names of this tenant's schedules. Those of other tenants, and of other programs, are passed over."""
+    """Yield the names of this tenant's schedules; skip those of other tenants and programs."""
     begins = id_of(here, "")
     with temporal_errors(here.settings):
         async for listed in await here.client.list_schedules():
@@ -214,7 +210,7 @@ async def _names(here: Place) -> AsyncIterator[str]:
 
 
 async def _described(here: Place, handle: ScheduleHandle) -> KnownSchedule | None:
-    """All that is known of a schedule; None where there is none, or it is nobody's of this tenant."""
+    """Describe a schedule; None if there is none, or if it belongs to another tenant."""
     with temporal_errors(here.settings):
         try:
             description = await handle.describe()

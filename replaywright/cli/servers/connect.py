@@ -1,4 +1,4 @@
-"""Where the runs are: a configured Temporal, the stack that another command runs, or one of our own for a while."""
+"""Connection to the servers of runs: a configured Temporal, a running stack, or a temporary stack of the command."""
 
 import asyncio
 import contextlib
@@ -26,34 +26,34 @@ from replaywright.temporary import temporary_folder
 _LOOK_EVERY_S = 0.25
 _SAY_EVERY_S = 10
 _DRAIN_S = 5
-"""What a step under way is given when the command that owns its worker leaves."""
+"""Time that a step under way gets to finish when the command that owns the worker exits."""
 
 How = Literal["configured", "joined", "started"]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A Temporal server to talk to, with the settings that lead to it."""
+    """Connection to a Temporal server, with the settings that lead to it."""
 
     client: Client
     settings: Settings
-    """With every address that is known filled in."""
+    """Settings with all known addresses."""
     how: How
     served_by: str = ""
-    """The queue to start runs on, where it is not the tenant's own."""
+    """Task queue of new runs, if it is not the tenant's own."""
 
     @property
     def queue(self) -> str:
-        """The queue to start runs on."""
+        """Task queue of new runs."""
         return self.served_by or self.settings.queue
 
     @property
     def artifacts(self) -> ArtifactStore:
-        """The artifact store of the settings, with its keys."""
+        """Artifact store of the settings."""
         return ArtifactStore(self.settings.artifacts, artifact_keys_of(self.settings))
 
     def run_url(self, run_id: str) -> str:
-        """The run in the Temporal UI; empty when nobody said where that is."""
+        """Return the address of the run in the Temporal UI; empty if the UI's address is unknown."""
         base = self.settings.temporal_ui_url
         if base is None:
             return ""
@@ -61,14 +61,14 @@ class Place:
 
 
 def is_somewhere(settings: Settings) -> bool:
-    """Say whether there is a Temporal already: a configured address, or a stack that runs or is starting."""
+    """Tell whether a Temporal exists: a configured address, or a stack that runs or starts."""
     return (
         settings.temporal_address is not None or is_starting(settings.home) or read_running(settings.home) is not None
     )
 
 
 def require_somewhere(settings: Settings) -> None:
-    """Refuse to start servers for something that only makes sense with those that run; wait for those that start.
+    """Require existing servers; wait for those that are starting.
 
     Raises:
         InputInvalid: nothing is configured and nothing runs.
@@ -86,11 +86,11 @@ def require_somewhere(settings: Settings) -> None:
 def _say(text: str) -> None:
     from replaywright.cli import output  # noqa: PLC0415 - what draws is loaded where something is said
 
-    output.say_on_standard_error(text)
+    output.print_progress(text)
 
 
 async def connect(settings: Settings) -> Client:
-    """A client of the Temporal in the settings.
+    """Connect a client to the Temporal of the settings.
 
     Raises:
         StackFailed: it does not answer.
@@ -142,7 +142,7 @@ async def existing_place() -> AsyncIterator[Place]:
 
 @contextlib.asynccontextmanager
 async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
-    """Like `place`, and with a worker: where none polls and the servers are this machine's, one is started.
+    """Connect as `place` does, with a worker: if none polls and the servers are local, start one.
 
     Raises:
         StackFailed: it does not answer, or a part did not come up.
@@ -171,7 +171,7 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
 
 @contextlib.asynccontextmanager
 async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
-    """Servers and a worker of the block's own, which know nothing and are gone afterwards.
+    """Start empty servers and a worker for the time of the block.
 
     A server that is configured is used as it is, and where that is Temporal, its workers are.
 
@@ -198,7 +198,7 @@ async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
         StackFailed: the stack has ended meanwhile.
     """
     home, limit_s, begun = here.settings.home, WORKER_READY_S, time.monotonic()
-    said = 0
+    reports = 0
     while await why_unserved(here):
         if read_running(home) is None:
             raise StackFailed("the stack has ended: start `replaywright up` in another terminal, and repeat this")
@@ -206,9 +206,9 @@ async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
         if waited_s > limit_s:
             tell(f"no worker is ready after {limit_s:g} s; the run waits until one is")
             return
-        if waited_s >= said * _SAY_EVERY_S:
-            said += 1
-            so_far = f" ({waited_s:.0f} s; its log is in {home / 'log'})" if said > 1 else ""
+        if waited_s >= reports * _SAY_EVERY_S:
+            reports += 1
+            so_far = f" ({waited_s:.0f} s; its log is in {home / 'log'})" if reports > 1 else ""
             tell(f"waiting for the worker of `replaywright up`{so_far}")
         await asyncio.sleep(_LOOK_EVERY_S)
 
@@ -222,7 +222,7 @@ async def _stopped(worker: Child) -> AsyncIterator[None]:
 
 
 async def why_unserved(here: Place) -> str:
-    """Why nobody takes a run that is started now, and what to do; empty where a worker does.
+    """Return the reason why no worker would take a new run, with a remedy; empty if one would.
 
     Raises:
         StackFailed: the server refuses the question.
@@ -233,7 +233,7 @@ async def why_unserved(here: Place) -> str:
 
 @contextlib.contextmanager
 def temporal_errors(settings: Settings, run_id: str = "") -> Iterator[None]:
-    """Turn what Temporal's client raises into our errors.
+    """Convert the errors of Temporal's client to ours.
 
     Raises:
         InputInvalid: there is no such run, or the server takes the request for wrong.
@@ -250,7 +250,7 @@ def temporal_errors(settings: Settings, run_id: str = "") -> Iterator[None]:
 
 
 def redis_url_of(here: Settings) -> str:
-    """Find the Redis of ledger, cache and trace.
+    """Return the address of the Redis of ledger, cache and trace.
 
     Raises:
         StoreUnavailable: nobody said where, and no stack runs here.

@@ -1,4 +1,4 @@
-"""MACs of what commands and the Python client send: starts, schedules, batches and updates."""
+"""MACs of starts, schedules, batches and updates that commands and the Python client send."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from replaywright.stack.keyring import known_signer
 
 
 def start_memo(here: Place, kind: str, run_id: str, given: object) -> dict[str, str]:
-    """Memo that signs the start of a workflow with the keys of this process; empty without keys.
+    """Build the memo that signs the start of a workflow with the keys of this process; empty without keys.
 
     Raises:
         SettingsInvalid: keys are configured and cannot be read.
@@ -22,7 +22,7 @@ def start_memo(here: Place, kind: str, run_id: str, given: object) -> dict[str, 
 
 
 def update_arguments(here: Place, run_id: str, *, update: str, once: str, asked: Record) -> list[Any]:
-    """Arguments of an update with the id `once`, its MAC last.
+    """Build the arguments of an update with the id `once`, its MAC last.
 
     Raises:
         SettingsInvalid: keys are configured and cannot be read.
@@ -33,6 +33,6 @@ def update_arguments(here: Place, run_id: str, *, update: str, once: str, asked:
 
 
 def _sent(here: Place, value: object) -> Any:
-    """The JSON that Temporal is sent for `value`."""
+    """Return the JSON that Temporal is sent for `value`."""
     payload: Payload = here.client.data_converter.payload_converter.to_payload(value)
     return json.loads(payload.data)

@@ -80,12 +80,12 @@ async def open_or_start_store(settings: Settings, *, lasting: bool = False) -> A
     With `lasting`, warn of a Redis that drops data when its memory is full.
     """
     if settings.redis_url is None:
-        wait_for_start(settings.home, output.say_on_standard_error)
+        wait_for_start(settings.home, output.print_progress)
     async with contextlib.AsyncExitStack() as exits:
         if settings.redis_url is not None or read_running(settings.home) is not None:
             redis_url = redis_url_of(settings)
         else:
-            output.say_on_standard_error("no stack is running: starting one for this command")
+            output.print_progress("no stack is running: starting one for this command")
             redis_url = (await exits.enter_async_context(Stack(settings))).redis_url
         store = await exits.enter_async_context(_opened(redis_url, settings))
         if lasting:
@@ -117,8 +117,8 @@ def step_records(lines: Sequence[dict[str, Any]]) -> list[StepRecord]:
                 records.append(_record(line))
             elif line.get("kind") == "finish" and not line.get("verified", True):
                 end = 1 + max((record.sequence for record in records), default=-1)
-                told = {"status": Status.UNMET, "reason": "verification_failed", "title": "final verification"}
-                records.append(_record({**line, **told, "sequence": end}))
+                payload = {"status": Status.UNMET, "reason": "verification_failed", "title": "final verification"}
+                records.append(_record({**line, **payload, "sequence": end}))
     return records
 
 

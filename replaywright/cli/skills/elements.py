@@ -1,10 +1,10 @@
-"""Elements of skills that were learned here, for files; and those of files, for the action cache of another machine."""
+"""Skills and elements of files: export of learned elements, and import into the action cache."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cache.steps import RedisStepStore
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import step_title
@@ -16,17 +16,17 @@ from replaywright.domain.task.steps import names_element
 from replaywright.errors import InputInvalid
 
 _FROM_A_FILE = "file"
-"""The run that entries of a file are said to be of: none, and no id of a run is so short."""
+"""Run id of entries from files; no real id is so short."""
 
 
 @dataclass(frozen=True)
 class FromFile:
-    """A skill of a file."""
+    """Skill of a file."""
 
     skill: Skill
     elements: tuple[RecordedElement, ...]
     source: str
-    """The file, as it was named."""
+    """Name of the file."""
 
     def entries(self, tenant: str) -> tuple[ActionCacheEntry, ...]:
         """Make cache entries of the elements, for the skill's site or else the recorded one."""
@@ -34,7 +34,7 @@ class FromFile:
 
 
 def read_skills(files: Iterable[str]) -> list[FromFile]:
-    """The skills of files of skills, and of task files.
+    """Read skills from files of skills and from task files.
 
     Raises:
         InputInvalid: a file cannot be read, a field is wrong, two skills have one name, or one holds a secret's value.
@@ -54,13 +54,13 @@ def read_skills(files: Iterable[str]) -> list[FromFile]:
 async def elements_of(
     store: RedisStepStore, tenant: str, skills: Iterable[Skill]
 ) -> dict[str, Sequence[RecordedElement]]:
-    """What the action cache knows of the skills' steps, by the skill's name."""
+    """Return the recorded elements of the skills' steps from the action cache, by the skill's name."""
     entries = [info.entry for info in await store.entries(tenant=tenant)]
     return {skill.name: recorded(skill.task, entries, tenant) for skill in skills}
 
 
 def unknown_steps(skill: Skill, elements: Sequence[RecordedElement]) -> list[str]:
-    """Titles of the steps whose element neither the skill nor the elements describe: elsewhere they need a model."""
+    """List the titles of the steps without a described element: on another machine they need a model."""
     known = {element.means for element in elements if element.element is not None}
     return [
         step_title(step)
@@ -70,7 +70,7 @@ def unknown_steps(skill: Skill, elements: Sequence[RecordedElement]) -> list[str
 
 
 async def take_over(store: RedisStepStore, tenant: str, entries: Iterable[ActionCacheEntry]) -> int:
-    """Make these entries active where the cache has none of their key; returns how many it had not."""
+    """Activate those entries whose key the cache lacks; return their number."""
     new = [entry for entry in entries if not await store.versions(tenant=tenant, content_key=entry.content_key)]
     for entry in new:
         await store.keep(tenant=tenant, run_id=_FROM_A_FILE, entry=entry.model_copy(update={"run_id": _FROM_A_FILE}))
@@ -93,13 +93,13 @@ async def add_candidates(base: KnowledgeBase, skills: Sequence[Skill]) -> list[t
         if same is not None:
             done.append((same, 0, False))
             continue
-        saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
+        saved = await base.skills.save(base.tenant, skill, who=user_name(), reason=skill.note)
         before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
         done.append((saved, before, True))
     return done
 
 
-def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
+def candidate_message(skill: Skill, before: int, *, new: bool) -> str:
     """Describe the result of an import and the next command; `before` is the version that is active meanwhile."""
     if not new:
         return f"{skill.name}: version {skill.version} says the same: left alone"

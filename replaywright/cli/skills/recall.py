@@ -58,7 +58,7 @@ async def recall(
         )
         return
     if found.skill is None:
-        output.print_line(f"no skill is recalled: {_said(found.reason)}", style="yellow")
+        output.print_line(f"no skill is recalled: {_words(found.reason)}", style="yellow")
     else:
         output.print_line(f"{found.skill.name}, version {found.skill.version}", style="green")
         for name, value in found.values.items():
@@ -70,9 +70,9 @@ async def recall(
 def _explain(found: Recalled) -> None:
     rows = output.table("skill", "version", "alike", "reason", "details", right=("version", "alike"))
     for one in found.considered:
-        rows.add_row(*output.cells(one.name, one.version, f"{one.score:.2f}", _said(one.reason), one.details))
+        rows.add_row(*output.cells(one.name, one.version, f"{one.score:.2f}", _words(one.reason), one.details))
     output.print_table(rows)
 
 
-def _said(reason: str) -> str:
+def _words(reason: str) -> str:
     return reason.replace("_", " ")

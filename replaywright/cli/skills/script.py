@@ -9,6 +9,7 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.completion import tasks_or_skills
+from replaywright.cli.files import write_new
 from replaywright.cli.options import Force, Json, ValueOptions, Version
 from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import read_skills
@@ -58,11 +59,8 @@ async def write_script(
     values = bind_parameters(skill.task, given_values) if form is Format.DEVTOOLS else {}
     script = exported(skill, recordings, form, values)
     _require_no_secrets(script.text, skill.name)
-    if out == "-":
-        output.print_file(script.text)
-    else:
-        _write(Path(out), script.text, force=force)
-    _tell(skill, script, form, out, json=json)
+    write_new(out, script.text, force=force)
+    _print(skill, script, form, out, json=json)
 
 
 def _is_file(name: str) -> bool:
@@ -70,7 +68,7 @@ def _is_file(name: str) -> bool:
 
 
 async def _found(name: str, version: int | None) -> tuple[Skill, Recordings]:
-    """The skill and what is recorded of its steps."""
+    """Return the skill and the recordings of its steps."""
     written, elements = _written(name) if _is_file(name) else (None, ())
     async with open_or_start_store(load_settings()) as store:
         skill = written or await store.knowledge.skill(name, version)
@@ -81,7 +79,7 @@ async def _found(name: str, version: int | None) -> tuple[Skill, Recordings]:
 
 
 def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:
-    """The skill of a task file, or of a file with one skill, and the elements that the file has of it."""
+    """Read the skill of a task file or of a file with one skill, with its elements."""
     found = read_skills([path])
     if len(found) > 1:
         raise InputInvalid(f"{path}: it holds {len(found)} skills, and one is exported: import them, and name one")
@@ -89,7 +87,7 @@ def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:
 
 
 def _require_no_secrets(text: str, name: str) -> None:
-    """See that no value of a secret that is set here stands in the script."""
+    """Check that the script holds no value of a secret that is set here."""
     redacted = EnvironmentSecrets(os.environ).redact(text)
     if redacted != text:
         pairs = zip(text.splitlines(), redacted.splitlines(), strict=False)
@@ -100,21 +98,11 @@ def _require_no_secrets(text: str, name: str) -> None:
         )
 
 
-def _write(path: Path, text: str, *, force: bool) -> None:
-    try:
-        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError as exc:
-        raise InputInvalid(f"{path}: there is a file already; give another --out, or --force to overwrite it") from exc
-    except OSError as exc:
-        raise InputInvalid(f"{path}: cannot be written: {exc.strerror}") from exc
-
-
-def _tell(skill: Skill, script: Exported, form: Format, out: str, *, json: bool) -> None:
+def _print(skill: Skill, script: Exported, form: Format, out: str, *, json: bool) -> None:
     console = output.standard_error() if out == "-" else output.standard_output()
     if json:
-        told = {"skill": skill.name, "version": skill.version, "format": form.value, "file": out}
-        output.print_json({**told, "secrets": list(skill.task.secrets), "warnings": list(script.warnings)})
+        payload = {"skill": skill.name, "version": skill.version, "format": form.value, "file": out}
+        output.print_json({**payload, "secrets": list(skill.task.secrets), "warnings": list(script.warnings)})
         return
     for warning in script.warnings:
         output.warn(f"warning: {warning}")
@@ -122,5 +110,5 @@ def _tell(skill: Skill, script: Exported, form: Format, out: str, *, json: bool)
         output.print_line(f"{out}: {output.count(len(skill.task.steps), 'step')} of {skill.name}", style="green")
     if form is Format.DEVTOOLS and skill.task.secrets:
         names = ", ".join("{{secret:" + name + "}}" for name in skill.task.secrets)
-        said = f"the format has no secrets: {names} stands where one belongs; put it in when you run it"
-        output.print_line(said, console=console)
+        message = f"the format has no secrets: {names} stands where one belongs; put it in when you run it"
+        output.print_line(message, console=console)

@@ -10,9 +10,9 @@ from replaywright.cli import output
 from replaywright.cli.command import Exit
 from replaywright.cli.options import Json, SkillName, Version, Why, Yes
 from replaywright.cli.people.editor import edited
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.servers.store import open_or_start_store
-from replaywright.cli.skills.elements import add_candidates, read_skills, said_of_candidate, take_over
+from replaywright.cli.skills.elements import add_candidates, candidate_message, read_skills, take_over
 from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml, require_no_secrets
 from replaywright.cli.skills.skills import differences, print_diff, skills_app
 from replaywright.cli.tasks import taskfile
@@ -59,8 +59,8 @@ def edit_skill(
     active = yes or (not candidate and typer.confirm("Make this version active at once?", err=True))
     status = SkillStatus.ACTIVE if active else SkillStatus.CANDIDATE
     changed = new.model_copy(update={"status": status})
-    saved = asyncio.run(_with_skills(lambda base: base.skills.save(base.tenant, changed, who=who_asks(), reason=why)))
-    _say_saved(saved, json=json)
+    saved = asyncio.run(_with_skills(lambda base: base.skills.save(base.tenant, changed, who=user_name(), reason=why)))
+    _print_saved(saved, json=json)
 
 
 @skills_app.command("invalidate")
@@ -87,8 +87,8 @@ async def restore_skill(name: SkillName, why: Why = "", version: Version = None,
     """
     async with open_or_start_store(load_settings(), lasting=True) as store:
         number = await _restore(store.knowledge, name, version, why)
-    told = {"name": name, "version": number, "status": "active"}
-    output.print_result(f"{name}: version {number} is active", told, json=json)
+    payload = {"name": name, "version": number, "status": "active"}
+    output.print_result(f"{name}: version {number} is active", payload, json=json)
 
 
 @skills_app.command("import")
@@ -112,11 +112,11 @@ async def import_skills(
         entries = [entry for each in found for entry in each.entries(store.tenant)]
         taken = await take_over(store.steps, store.tenant, entries) if entries else 0
     if json:
-        told = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
-        output.print_json({"skills": told, "elements": taken})
+        parts = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
+        output.print_json({"skills": parts, "elements": taken})
         return
     for skill, before, new in imported:
-        output.print_line(said_of_candidate(skill, before, new=new))
+        output.print_line(candidate_message(skill, before, new=new))
     if taken:
         output.print_line(f"{output.count(taken, 'element')} of their steps: taken over")
 
@@ -132,7 +132,7 @@ def delete_skill(name: SkillName, yes: Yes = False, json: Json = False) -> None:
     if not yes and not typer.confirm(f"Delete {name} with {count}? It cannot be restored.", err=True):
         output.print_result("nothing was changed", {"deleted": False}, json=json)
         return
-    asyncio.run(_with_skills(lambda base: base.skills.delete(base.tenant, name, who=who_asks())))
+    asyncio.run(_with_skills(lambda base: base.skills.delete(base.tenant, name, who=user_name())))
     output.print_result(f"{name} deleted", {"name": name, "deleted": True}, json=json)
 
 
@@ -145,7 +145,7 @@ def _read(file: str, old: Skill) -> Skill:
 
 
 def _typed(old: Skill, *, may_ask: bool) -> Skill | None:
-    """Read what a person made of it in an editor; None if nothing. What is wrong may be mended, with `may_ask`."""
+    """Let a person edit the skill; None if it is unchanged. With `may_ask`, errors can be corrected."""
     text = as_yaml(old)
     while True:
         changed = edited(text, suffix=".yaml")
@@ -157,7 +157,7 @@ def _typed(old: Skill, *, may_ask: bool) -> Skill | None:
         except InputInvalid as exc:
             if not may_ask:
                 raise
-            output.say_error(str(exc))
+            output.print_error(str(exc))
             if not typer.confirm("Edit it again?", err=True):
                 raise typer.Exit(Exit.BAD_INPUT) from exc
 
@@ -185,7 +185,7 @@ async def _retire(base: KnowledgeBase, name: str, version: int | None, reason: s
         await base.skill(name, version)
         wanted = [version] if version in wanted else []
     for number in wanted:
-        await base.skills.set_status(base.tenant, name, number, SkillStatus.RETIRED, who=who_asks(), reason=reason)
+        await base.skills.set_status(base.tenant, name, number, SkillStatus.RETIRED, who=user_name(), reason=reason)
     return wanted
 
 
@@ -200,7 +200,7 @@ async def _restore(base: KnowledgeBase, name: str, version: int | None, reason: 
             )
         version = gone[-1]
     await base.skill(name, version)
-    await base.skills.set_status(base.tenant, name, version, SkillStatus.ACTIVE, who=who_asks(), reason=reason)
+    await base.skills.set_status(base.tenant, name, version, SkillStatus.ACTIVE, who=user_name(), reason=reason)
     return version
 
 
@@ -210,9 +210,11 @@ async def _of_status(base: KnowledgeBase, name: str, statuses: set[SkillStatus])
     return [skill.version for skill in found if skill is not None and skill.status in statuses]
 
 
-def _say_saved(saved: Skill, *, json: bool) -> None:
-    told = {"changed": True, "name": saved.name, "version": saved.version, "status": saved.status.value}
+def _print_saved(saved: Skill, *, json: bool) -> None:
+    payload = {"changed": True, "name": saved.name, "version": saved.version, "status": saved.status.value}
     later = ""
     if saved.status is SkillStatus.CANDIDATE:
         later = f": `replaywright skills run {saved.name} --version {saved.version}` verifies it"
-    output.print_result(f"{saved.name}: version {saved.version} written, {saved.status.value}{later}", told, json=json)
+    output.print_result(
+        f"{saved.name}: version {saved.version} written, {saved.status.value}{later}", payload, json=json
+    )

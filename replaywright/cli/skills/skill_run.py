@@ -53,8 +53,8 @@ async def run_skill(
     async def begin(here: Place) -> Order:
         skill = await runnable_at(here, name, version)
         if skill.status is SkillStatus.SUSPECT:
-            said = f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`"
-            output.print_line(said, style="yellow", console=console)
+            message = f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`"
+            output.print_line(message, style="yellow", console=console)
         values = bind_parameters(skill.task, given_values)
         run_id = wanted_id or taskfile.new_run_id(skill.task, values)
         return order_of(skill.task, values, run_id, manner, SkillRef(name=skill.name, version=skill.version))
@@ -69,7 +69,7 @@ async def runnable_at(here: Place, name: str, version: int | None = None) -> Ski
 
 
 async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill:
-    """The skill to run.
+    """Return the skill to run.
 
     Raises:
         InputInvalid: there is none, or nobody asked for the version, and it was retired.

@@ -16,19 +16,19 @@ from replaywright.errors import InputInvalid
 from replaywright.vault.environment import EnvironmentSecrets
 
 _NEAR = 0.5
-"""How alike a name has to be to be offered, 0 to 1."""
+"""Least similarity of a name that is offered, 0 to 1."""
 _WIDTH = 110
 
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """One tenant's skills."""
+    """Skills of one tenant."""
 
     skills: RedisSkills
     tenant: str
 
     async def skill(self, name: str, version: int | None = None) -> Skill:
-        """The version that would be run, or this one.
+        """Return the current version of a skill, or the given one.
 
         Raises:
             InputInvalid: there is none; says which names are near, or which versions there are.
@@ -41,7 +41,7 @@ class KnowledgeBase:
         raise InputInvalid(f"--version {version}: skill {name!r} has no such version that can be read; it has: {known}")
 
     async def record(self, name: str) -> SkillRecord:
-        """All that is known of a skill.
+        """Return the record of a skill.
 
         Raises:
             InputInvalid: there is none of this name; says which are near.
@@ -52,7 +52,7 @@ class KnowledgeBase:
         return found
 
     async def shown(self, name: str, version: int | None) -> SkillRecord:
-        """All that is known of a skill; with `version`, the steps and how they went are those of this one.
+        """Return the record of a skill; with `version`, the steps and statistics of this version.
 
         Raises:
             InputInvalid: there is none of this name, or no such version.
@@ -66,16 +66,20 @@ class KnowledgeBase:
 
 
 def no_such_skill(name: str, names: Sequence[str]) -> InputInvalid:
-    """Say that there is no such skill, and which names are near."""
+    """Make the error for an unknown skill, with similar names."""
+    return InputInvalid(f"there is no skill {name!r}; {near(name, names)} (`replaywright skills list` lists them)")
+
+
+def near(name: str, names: Sequence[str]) -> str:
+    """Describe the names that are similar to `name`."""
     alike = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
     holding = [other for other in names if name and (name.lower() in other or other in name.lower())]
-    near = list(dict.fromkeys((*alike, *holding)))[:5]
-    hint = f"near: {', '.join(near)}" if near else "none has a name like it" if names else "there are none yet"
-    return InputInvalid(f"there is no skill {name!r}; {hint} (`replaywright skills list` lists them)")
+    found = list(dict.fromkeys((*alike, *holding)))[:5]
+    return f"near: {', '.join(found)}" if found else "none has a name like it" if names else "there are none yet"
 
 
 def as_yaml(skill: Skill) -> str:
-    """A skill as people read and edit it."""
+    """Return a skill as YAML, for reading and editing."""
     return yaml_of(written(skill))
 
 
@@ -87,7 +91,7 @@ def yaml_of(data: Any) -> str:
 def require_no_secrets(
     skills: Sequence[Skill], elements: Mapping[str, Sequence[RecordedElement]] | None = None
 ) -> None:
-    """See that no value of a secret that is set here stands in a skill or its elements, where its name belongs.
+    """Check that no skill or element holds the value of a secret that is set here.
 
     Raises:
         InputInvalid: names skill and secret.

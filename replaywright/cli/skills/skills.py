@@ -13,6 +13,7 @@ from rich.text import Text
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import skills
+from replaywright.cli.files import write
 from replaywright.cli.options import Json, SkillName, Version
 from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import elements_of, unknown_steps
@@ -84,7 +85,7 @@ async def list_skills(
                 skill.site or "anywhere",
                 skill.version,
                 _percent(went.runs),
-                time_said(went.last_success),
+                time_text(went.last_success),
                 skill.label,
             )
         )
@@ -167,21 +168,17 @@ async def export_skills(
     data = written_file(skills, found)
     as_json = form is SkillFormat.JSON or (form is None and Path(to).suffix.lower() == ".json")
     text = output.json_text(data) if as_json else yaml_of(data)
+    write("--output", to, text)
     if to == "-":
-        output.print_file(text)
         return
-    try:
-        Path(to).write_text(text, encoding="utf-8")
-    except OSError as exc:
-        raise InputInvalid(f"--output {to!r}: cannot be written: {exc.strerror}") from exc
     output.print_line(f"{output.count(len(skills), 'skill')} written to {to}", style="green")
     for skill in skills if elements else ():
         for title in unknown_steps(skill, found.get(skill.name, ())):
-            said = (
+            message = (
                 f"{skill.name}: nothing that a run has verified is recorded for `{title}`: run it once with a model, "
                 "with conditions under `verify`, then export it again"
             )
-            output.warn(said)
+            output.warn(message)
 
 
 # --------------------------------------------------------------------------------------------- reading
@@ -221,15 +218,15 @@ def differences(old: Skill, new: Skill) -> Iterator[str]:
 
 
 def print_diff(lines: Sequence[str]) -> None:
-    """A unified diff, its indentation kept."""
+    """Print a unified diff with its indentation."""
     for line in lines:
         sign, rest = line[:1], line[1:]
         indent = " " * (len(rest) - len(rest.lstrip(" ")))
         output.print_line_as_is(sign + indent + output.plain(rest))
 
 
-def time_said(unix: float) -> str:
-    """A time of the store's clock as people read it; empty for none."""
+def time_text(unix: float) -> str:
+    """Format a Unix time for people; empty for 0."""
     return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
 
 
@@ -254,13 +251,13 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     yield f"{skill.name}: {skill.label or skill.description or 'no label'}"
     others = [version for version in record.versions if version != skill.version]
     more = f", others: {', '.join(map(str, others))}" if others else ""
-    yield f"  version {skill.version} is {skill.status.value} ({skill.origin}, {time_said(skill.created)}{more})"
+    yield f"  version {skill.version} is {skill.status.value} ({skill.origin}, {time_text(skill.created)}{more})"
     if skill.description and skill.description != skill.label:
         yield f"  {skill.description}"
     yield f"  site: {skill.site or 'anywhere'}"
     if task.url:
         yield f"  begins at: {task.url}"
-    yield f"  runs: {_runs_said(statistics)}"
+    yield f"  runs: {_runs_text(statistics)}"
     if skill.patterns:
         yield "  sentences:"
         yield from (f"    {pattern}" for pattern in skill.patterns)
@@ -283,29 +280,29 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     yield "  history:"
     for change in record.history:
         why = f": {change.reason}" if change.reason else ""
-        yield f"    {time_said(change.at)} version {change.version} {change.what} by {change.who or 'unknown'}{why}"
+        yield f"    {time_text(change.at)} version {change.version} {change.what} by {change.who or 'unknown'}{why}"
 
 
-def _runs_said(statistics: SkillStatistics) -> str:
+def _runs_text(statistics: SkillStatistics) -> str:
     runs = statistics.runs
     if not runs.recent:
         return "none yet"
     total = runs.succeeded + runs.failed
-    told = f"{runs.succeeded} of {total} succeeded, {_percent(runs)} of the last {len(runs.recent)}"
-    told += f"; last success {time_said(statistics.last_success)}" if statistics.last_success else ""
-    return told + (f"; last failure {time_said(statistics.last_failure)}" if statistics.last_failure else "")
+    message = f"{runs.succeeded} of {total} succeeded, {_percent(runs)} of the last {len(runs.recent)}"
+    message += f"; last success {time_text(statistics.last_success)}" if statistics.last_success else ""
+    return message + (f"; last failure {time_text(statistics.last_failure)}" if statistics.last_failure else "")
 
 
 def _parameter(parameter: Parameter) -> str:
-    told = [parameter.type, *([f"one of {', '.join(parameter.choices)}"] if parameter.choices else [])]
-    told += [parameter.description] if parameter.description else []
-    told += [f"for example {parameter.example!r}"] if parameter.example else []
-    told += [f"default {parameter.default!r}"] if parameter.default is not None else []
-    return ", ".join(told)
+    parts = [parameter.type, *([f"one of {', '.join(parameter.choices)}"] if parameter.choices else [])]
+    parts += [parameter.description] if parameter.description else []
+    parts += [f"for example {parameter.example!r}"] if parameter.example else []
+    parts += [f"default {parameter.default!r}"] if parameter.default is not None else []
+    return ", ".join(parts)
 
 
 def _weak(rate: Rate) -> str:
-    """Say what a run would say of a step that goes so."""
+    """Describe a step's failure rate by the thresholds of runs."""
     weak = StepRate(done=sum(rate.recent), of=len(rate.recent))
     return ": fails too often" if weak.asks else ": fails often" if weak.warns else ""
 

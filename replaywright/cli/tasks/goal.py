@@ -10,7 +10,7 @@ from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
 _FILE_ENDINGS = (".yaml", ".yml", ".json")
-_SAYS = {
+_MESSAGES = {
     "recalled": "replayed the skill {name}, version {version}",
     "learned": "learned the skill {name}, version {version}",
     "relearned": "learned the skill {name} again: version {version}",
@@ -18,7 +18,7 @@ _SAYS = {
 
 
 def task_or_goal(given: str, *, url: str | None, secrets: Sequence[str]) -> Task:
-    """The task of a file, or one that has its goal alone.
+    """Read the task of a file, or make one of a sentence.
 
     Raises:
         InputInvalid: an unreadable file; a sentence without a page to start on; options that a file has no use for.
@@ -42,12 +42,12 @@ def task_or_goal(given: str, *, url: str | None, secrets: Sequence[str]) -> Task
 
 
 def is_file(given: str) -> bool:
-    """Say whether the argument of `run` names a file."""
+    """Tell whether the argument of `run` names a file."""
     return given == "-" or given.lower().endswith(_FILE_ENDINGS) or _exists(given)
 
 
 def refuse_for_steps(task: Task, *, fresh: bool, no_wait: bool) -> None:
-    """See that options about learning are given for a task that is learned.
+    """Check that options about learning are given only for a task without steps.
 
     Raises:
         InputInvalid: the task lists its steps.
@@ -58,8 +58,8 @@ def refuse_for_steps(task: Task, *, fresh: bool, no_wait: bool) -> None:
 
 
 def told(skill: SkillUse) -> str:
-    """Say what the run had to do with its skill."""
-    return _SAYS[skill.how].format(name=skill.name, version=skill.version)
+    """Describe the run's use of its skill."""
+    return _MESSAGES[skill.how].format(name=skill.name, version=skill.version)
 
 
 def _exists(given: str) -> bool:

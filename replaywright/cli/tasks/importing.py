@@ -10,9 +10,10 @@ import yaml
 
 from replaywright.cli import output
 from replaywright.cli.app import app
+from replaywright.cli.files import write_new
 from replaywright.cli.options import Force, Json
 from replaywright.cli.servers.store import open_or_start_store
-from replaywright.cli.skills.elements import add_candidates, said_of_candidate
+from replaywright.cli.skills.elements import add_candidates, candidate_message
 from replaywright.cli.skills.skill_store import require_no_secrets
 from replaywright.domain.common.elsewhere import RECORDING_LIMIT
 from replaywright.domain.common.text import shorten
@@ -80,19 +81,15 @@ async def import_recording(  # noqa: PLR0917 - a command line
         await _keep(imported, source, json=json)
         return
     written = out or f"{imported.task.task}.yaml"
-    content = task_file(imported, source)
-    if written == "-":
-        output.print_file(content)
-    else:
-        _write(Path(written), content, force=force)
+    write_new(written, task_file(imported, source), force=force)
     if json:
         output.print_json(_report(imported, written))
     else:
-        _tell(imported, written)
+        _print(imported, written)
 
 
 async def _keep(imported: Imported, source: str, *, json: bool) -> None:
-    """As a candidate skill; what was not taken over stands in its history."""
+    """Save the task as a candidate skill; its history lists the parts that were left out."""
     left_out = ", ".join(note.what for note in imported.notes if note.kind == "left_out")
     note = f"recorded by {imported.kind}, in {Path(source).name}" + (f"; left out: {left_out}" if left_out else "")
     candidate = imported_skill(imported.task, note=shorten(note, _NOTE_LIMIT))
@@ -102,20 +99,20 @@ async def _keep(imported: Imported, source: str, *, json: bool) -> None:
     if json:
         output.print_json({**_report(imported, ""), "skill": {"name": kept.name, "version": kept.version, "new": new}})
         return
-    _tell(imported, "")
-    output.print_line(said_of_candidate(kept, before, new=new))
+    _print(imported, "")
+    output.print_line(candidate_message(kept, before, new=new))
 
 
 def task_file(imported: Imported, source: str) -> str:
-    """The task as YAML that `run` takes, with the notes as comments above it."""
+    """Return the task as YAML for `run`, with the notes as comments above it."""
     lines = [f"Imported from {source} ({imported.kind})."]
-    lines += [": ".join(row) for row in _told(imported.notes)]
+    lines += [": ".join(row) for row in _note_rows(imported.notes)]
     comments = "".join(f"# {_NOT_IN_YAML.sub('�', output.plain(line))}\n" for line in lines)
     return comments + yaml.safe_dump(_written(imported.task), sort_keys=False, allow_unicode=True, width=110)
 
 
 def _written(task: Task) -> dict[str, Any]:
-    """Write a task as people do: nothing that goes without saying, the action first."""
+    """Return the task as people write it: no defaults, the action first."""
     data: dict[str, Any] = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     data["steps"] = [_in_order(step) for step in data["steps"]]
     return data
@@ -128,18 +125,8 @@ def _in_order(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stem(file: str) -> str:
-    """The file's name without what tells its format."""
+    """Return the file's name without its extensions."""
     return Path(file).name.partition(".")[0]
-
-
-def _write(path: Path, content: str, *, force: bool) -> None:
-    try:
-        with path.open("w" if force else "x", encoding="utf-8") as target:
-            target.write(content)
-    except FileExistsError as exc:
-        raise InputInvalid(f"{path}: there is a file already; give another --out, or --force to overwrite it") from exc
-    except OSError as exc:
-        raise InputInvalid(f"{path}: cannot be written: {exc.strerror}") from exc
 
 
 def _report(imported: Imported, written: str) -> dict[str, Any]:
@@ -158,8 +145,8 @@ def _report(imported: Imported, written: str) -> dict[str, Any]:
     }
 
 
-def _tell(imported: Imported, written: str) -> None:
-    """The parameters, the notes, and how to run a file; beside the task itself when that has standard output."""
+def _print(imported: Imported, written: str) -> None:
+    """Print the parameters, the notes and the command; on standard error if the task has standard output."""
     console = output.standard_error() if written == "-" else output.standard_output()
     task = imported.task
     if task.parameters or task.secrets:
@@ -179,20 +166,20 @@ def _tell(imported: Imported, written: str) -> None:
         output.print_table(rows, console)
     if imported.notes:
         rows = output.table("", "where", "what", "why, and what to do")
-        for row in _told(imported.notes):
+        for row in _note_rows(imported.notes):
             rows.add_row(*output.cells(*row))
         output.print_table(rows, console)
     counts = ", ".join(f"{_count(imported.notes, kind)} {said}" for kind, said in _MEANS.items())
-    told = written or task.task
-    output.print_line(f"{told}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
+    message = written or task.task
+    output.print_line(f"{message}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
     needed = " ".join(f"-p {name}=…" for name, parameter in task.parameters.items() if parameter.default is None)
     if written not in ("-", ""):
         given = " ".join(filter(None, (str(written), needed)))
         output.print_line(f"replaywright run {given}", style="dim", console=console)
 
 
-def _told(notes: tuple[Note, ...]) -> list[tuple[str, str, str, str]]:
-    """The notes as rows; those of one advice are one."""
+def _note_rows(notes: tuple[Note, ...]) -> list[tuple[str, str, str, str]]:
+    """Return the notes as rows; notes with the same advice share a row."""
     alike: dict[tuple[str, str], list[Note]] = {}
     for note in notes:
         alike.setdefault((_MEANS[note.kind], note.advice), []).append(note)

@@ -1,4 +1,4 @@
-"""Reading what the caller gives to `run`: the task file, parameters, secrets; and how a run is named and described."""
+"""Input of `run`: task file, parameters and secrets; and the id and description of a run."""
 
 import json
 import os
@@ -35,7 +35,7 @@ _SOURCES = ("", FILE_SUFFIX, COMMAND_SUFFIX)
 
 
 def read_task(path: str) -> Task:
-    """The task in this file; `-` is standard input.
+    """Read the task in this file; `-` is standard input.
 
     Raises:
         InputInvalid: one line with file, line or field, and what was expected.
@@ -45,7 +45,7 @@ def read_task(path: str) -> Task:
 
 
 def read_data(path: str) -> tuple[Any, str]:
-    """Read a YAML or JSON file, and name it; `-` is standard input.
+    """Read a YAML or JSON file; return its data and its name. `-` is standard input.
 
     Raises:
         InputInvalid: one line with file and line.
@@ -56,7 +56,7 @@ def read_data(path: str) -> tuple[Any, str]:
 
 
 def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
-    """Values from a file (`--params`) and from `name=value` pairs (`--param`), which win; repeated, one is a list.
+    """Read values from a file (`--params`) and from `name=value` pairs (`--param`), which win; repeat one for a list.
 
     Raises:
         InputInvalid: unreadable file, a pair without `=`, or a value that is a list or a mapping.
@@ -73,7 +73,7 @@ def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
 
 
 def read_parameter_sets(path: str | None) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Values for several tasks: those for all of them, and under a task's name those for it alone.
+    """Read values for several tasks: those for all, and by a task's name those for it alone.
 
     Raises:
         InputInvalid: unreadable file, or a value that is neither one value nor such a mapping of values.
@@ -89,7 +89,7 @@ def read_parameter_sets(path: str | None) -> tuple[dict[str, str], dict[str, dic
 
 
 def _texts(values: dict[str, str]) -> dict[str, str]:
-    """The same values.
+    """Return the values if all of them are text.
 
     Raises:
         InputInvalid: one is no text.
@@ -103,7 +103,7 @@ def _texts(values: dict[str, str]) -> dict[str, str]:
 def require_secrets(
     task: Task, values: Mapping[str, str], home: Path, environment: Mapping[str, str] | None = None
 ) -> None:
-    """See that every secret of the task has a value here, and is bound to a host.
+    """Check that every secret of the task has a value here and is bound to a host.
 
     Raises:
         InputInvalid: names all that have no value and the variables to set, or the command that binds the first.
@@ -126,7 +126,7 @@ def require_secrets(
 
 
 def new_run_id(task: Task, values: Mapping[str, str]) -> str:
-    """`task/host/20261121-103400-1a2b3c`: readable in the Temporal UI, with nothing personal in it.
+    """Make a run id, as `task/host/20261121-103400-1a2b3c`: readable in the Temporal UI, without personal data.
 
     At most 150 letters, digits, dots, hyphens and slashes. Of 100 runs of one task that begin in the same second, two
     have the same id once in 3,000 times; the second is then refused, and nothing was done.
@@ -137,7 +137,7 @@ def new_run_id(task: Task, values: Mapping[str, str]) -> str:
 
 
 def site_of(task: Task, values: Mapping[str, str]) -> str:
-    """Host of the task's first URL; `-` when it has none."""
+    """Return the host of the task's first URL; `-` if it has none."""
     try:
         return urlsplit(begins_at(task, values)).hostname or "-"
     except ValueError:
@@ -145,7 +145,7 @@ def site_of(task: Task, values: Mapping[str, str]) -> str:
 
 
 def summary_of(task: Task) -> str:
-    """One line for Temporal's list of runs."""
+    """Return the summary for Temporal's list of runs."""
     steps = f" ({len(task.steps)} steps)" if task.steps else ""
     return cut(unlinked(_shown_goal(task) or task.task) + steps, _SUMMARY_BYTES)
 
@@ -168,18 +168,18 @@ def plan_of(task: Task, mode: Mode, heal: Heal, *, run_id: str = "", site: str =
     lines += [f"- more: {' · '.join(map(code_span, commands))}; {_DOCS}"] if run_id else []
     lines.append("")
     for number, step in enumerate(task.steps, 1):
-        lines.append(f"{number}. {_told(step)}")
-        lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
+        lines.append(f"{number}. {_step_line(step)}")
+        lines += [f"    - {_step_line(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
     lines += [] if task.steps else ["recalled or learned by the run"]
     return cut("\n".join(lines), DETAILS_BYTES)
 
 
-def _told(step: Step) -> str:
+def _step_line(step: Step) -> str:
     return code_span(step_title(step)) + (" (under a condition)" if step.when else "")
 
 
 def _shown_goal(task: Task) -> str:
-    """The goal; of a sentence, without the values that stand in it."""
+    """Return the goal; the values in a sentence are masked."""
     return task.goal if task.steps else masked(task.goal)
 
 
@@ -239,7 +239,7 @@ def _is_text(value: str) -> bool:
 
 
 def cut(text: str, limit_bytes: int) -> str:
-    """`text`, or so much of its beginning as the limit allows."""
+    """Cut `text` to the limit."""
     data = text.encode()
     if len(data) <= limit_bytes:
         return text

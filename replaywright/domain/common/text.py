@@ -97,12 +97,19 @@ def code_span(text: str) -> str:
     return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
+_MARKS = dict.fromkeys(map(ord, "\u061c\u200e\u200f"), "�")
+"""Direction marks, which a line of output may have and a page of HTML may not."""
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def plain(text: str) -> str:
     """Return `text` on one line, without control and direction characters."""
     return still(" ".join(text.split()))
+
+
+def still_lines(text: str) -> str:
+    """Replace control and direction characters of a text of several lines."""
+    return "\n".join(map(still, text.split("\n"))).translate(_MARKS)
 
 
 def still(line: str) -> str:
