@@ -32,22 +32,28 @@ from activities.plan.model import ModelActivities
 from activities.plan.plans import PlanActivities
 from activities.policing import Policing, PolicyActivities
 from activities.proof.effects import EffectActivities
+from activities.proof.listening import ListenActivities
 from activities.proof.probing import ProbeProposals, ProbeTrials
 from activities.proof.stopping import StopActivities
 from activities.run.knowledge import KnowledgeActivities
 from activities.run.people import PersonActivities
 from activities.run.resuming import ResumeActivities
 from activities.run.steering import LendActivities, SteerActivities
-from activities.session.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities
-from activities.session.sessions import Attachments, SessionActivities
+from activities.session.attachments import Attachments
+from activities.session.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities, Checkpoints
+from activities.session.sessions import SessionActivities
+from activities.session.step_pictures import StepPictures
 from activities.skill.fitting import FitActivities
 from activities.skill.recall import RecallActivities
 from activities.skill.skill_runs import SkillRunActivities
 from activities.skill.skills import SkillActivities
 from activities.step.actions import Actions
-from activities.step.listening import ListenActivities
+from activities.step.credentials import Credentials
+from activities.step.failures import FailureEvidence
+from activities.step.ledger import StepLedger
 from activities.step.skipping import Skipping
 from activities.step.taking_over import TakeOverActivities
+from activities.step.underway import StepTools
 from activities.vault import Vault
 from cache.codes import RedisCodes
 from cache.connection import nodes_of, open_redis, ping
@@ -439,24 +445,17 @@ async def _browser_workers(
     codes = RedisCodes(redis)
     starts = TemporalStarts(client, signer, RedisFirstStarts(redis))
     vault = Vault(secrets, starts, settings.starts_rule)
-    actions = Actions(
-        attachments,
-        store,
-        artifacts,
-        vault,
-        overrides,
-        pictures=settings.planner_pictures,
-        checkpoint_pause_s=CHECKPOINT_PAUSE_S,
-        codes=codes,
-        policing=policing,
-    )
+    failures = FailureEvidence(artifacts, secrets, pictures=settings.planner_pictures)
+    tools = StepTools(StepLedger(store), Credentials(vault, codes), artifacts, failures, policing, overrides)
+    taking = Checkpoints(artifacts, vault, pause_s=CHECKPOINT_PAUSE_S)
+    actions = Actions(attachments, tools, taking, StepPictures(store, artifacts, secrets))
     effects = EffectActivities(attachments, store, secrets, policing)
     stopping = StopActivities(attachments, store)
-    skipping = Skipping(actions, attachments)
-    knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures, policing)
+    skipping = Skipping(tools.ledger, secrets, attachments)
+    knowledge = KnowledgeActivities(attachments, store, secrets, failures, policing)
     notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
     people = PersonActivities(attachments, artifacts, secrets, codes, notices)
-    checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
+    checkpoints = CheckpointActivities(attachments, taking, secrets)
     lending = LendActivities(keepers, attachments, store, artifacts, secrets)
     of_skills = SkillRunActivities(RedisSkills(redis, signer=signer))
     own: list[Callable[..., Any]] = [
@@ -478,7 +477,7 @@ async def _browser_workers(
         sessions.close_session,
         lending.lend,
         lending.take_back,
-        TakeOverActivities(actions, attachments).handed_back,
+        TakeOverActivities(tools, taking, attachments).handed_back,
     ]
     shared: list[Callable[..., Any]] = [
         sessions.open_session,

@@ -9,8 +9,8 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.policing import Policing
 from activities.proof.reconciling import ask_site, go_there, settle
-from activities.session.sessions import Attachment, Attachments
-from activities.step.commit import acted_in, held_before, operation_of
+from activities.session.attachments import Attachment, Attachments
+from activities.session.gate import acted_in, held_before, operation_of
 from activities.step.records import from_ledger, recording_of, settled_outcome
 from replaywright.domain.common.durations import clock_of
 from replaywright.domain.page.observed import PredicateResult
@@ -24,11 +24,11 @@ from replaywright.domain.run.runs import (
     NOT_ON_SITE,
     NOTHING_LEFT,
     RESOLVED,
-    ActionRequest,
     Mode,
     Resolution,
     ResolveRequest,
     SettleRequest,
+    StepContext,
 )
 from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.step.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
@@ -84,21 +84,21 @@ class EffectActivities:
         """
         asked = request.action
         async with heartbeats(f"verifying step {asked.sequence}"):
-            before = await self._store.fence(**_scope(asked), epoch=asked.epoch)
+            before = await self._store.fence(**asked.record, epoch=asked.run.epoch)
             hit("resolving", asked.sequence)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             if (recorded := await self._by_ledger(asked, before)) is not None:
                 where = self._where_it_shows(asked)
                 if not request.adopted and where is not None:  # a rebuilt page is that of before
-                    held = await self._attachments.hold(asked.session, asked.epoch)
+                    held = await self._attachments.hold(asked.run.session, asked.run.epoch)
                     await go_there(held.browser, where, asked)
                 return recorded
             if before.state in _OPEN and not _attempts(request, before):
                 return await self._not_done(asked, NO_INTENT, "what the ledger tells of was settled before")
             if (untouched := await self._by_black_box(request, before)) is not None:
                 return untouched
-            held = await self._attachments.hold(asked.session, asked.epoch)  # from here on nobody else writes
+            held = await self._attachments.hold(asked.run.session, asked.run.epoch)  # from here on nobody else writes
             since = time.monotonic()
             if (closed := await held.gate.pending()) is not None:  # the site could not be asked
                 await held.stop_loading()
@@ -110,12 +110,12 @@ class EffectActivities:
             seen = await self._by_page(request, before, held)
             return seen if isinstance(seen, Resolution) else await self._by_site(request, before, held, since, seen)
 
-    def _where_it_shows(self, asked: ActionRequest) -> Reconcile | None:
+    def _where_it_shows(self, asked: StepContext) -> Reconcile | None:
         """Where the task says that the site shows the step, if the policy lets it be opened."""
         where = asked.step.reconcile
-        return None if where is None or self._policing.on_steps(asked.policy, where.steps) is not None else where
+        return None if where is None or self._policing.on_steps(asked.run.policy, where.steps) is not None else where
 
-    async def _by_ledger(self, asked: ActionRequest, before: Known) -> Resolution | None:
+    async def _by_ledger(self, asked: StepContext, before: Known) -> Resolution | None:
         """The verdict if the record as it was before the fence gives one.
 
         That there is no intent in it says nothing: Redis may have come back without it.
@@ -126,7 +126,7 @@ class EffectActivities:
             return Resolution(verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked)))
         if before.late is not None:
             await self._store.settle(
-                **_scope(asked), epoch=asked.epoch, state="COMMITTED", who="a late report of success"
+                **asked.record, epoch=asked.run.epoch, state="COMMITTED", who="a late report of success"
             )
             return Resolution(verdict="done", reason="late", outcome=from_ledger(before.late))
         return None
@@ -144,7 +144,7 @@ class EffectActivities:
             return None
         if not request.adopted:
             return await self._by_what_it_left(request, before)
-        held = await self._attachments.hold(asked.session, asked.epoch)
+        held = await self._attachments.hold(asked.run.session, asked.run.epoch)
         reason = NO_INTENT
         for epoch in attempts:
             seen = await held.gate.recall(operation_of(asked), epoch)
@@ -204,11 +204,11 @@ class EffectActivities:
         Only asked of a rebuilt browser, which is where the step began.
         """
         asked = request.action
-        if request.adopted or not request.lost or before.state not in _NO_ATTEMPT or asked.mode is Mode.LEARN:
+        if request.adopted or not request.lost or before.state not in _NO_ATTEMPT or asked.run.mode is Mode.LEARN:
             return False
-        key = content_key(asked.tenant, held.browser.url, asked.step)
+        key = content_key(asked.run.tenant, held.browser.url, asked.step)
         known = await self._store.look_up(
-            tenant=asked.tenant, lineage=asked.lineage, run_id=asked.run_id, fingerprint="", content_key=key
+            tenant=asked.run.tenant, lineage=asked.run.lineage, run_id=asked.run.run_id, fingerprint="", content_key=key
         )
         if known.entry is None:
             return False
@@ -229,7 +229,7 @@ class EffectActivities:
         asked = request.action
         if not request.witness:
             return False
-        return await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)
+        return await self._store.is_whole(tenant=asked.run.tenant, lineage=asked.run.lineage, witness=request.witness)
 
     async def _by_page(self, request: ResolveRequest, before: Known, held: Attachment) -> Resolution | str:
         """The verdict of the live page, or why it gives none: it can show that the step took effect, never that not.
@@ -286,7 +286,7 @@ class EffectActivities:
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
             return await self._unknown(request, flight if request.adopted else None, reason)  # its page may show it yet
-        if (refusal := self._policing.on_steps(asked.policy, reconcile.steps)) is not None:
+        if (refusal := self._policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
             return await self._undecidable(asked, f"{reason}, and the site may not be asked: {refusal.message}")
         await settle(request.settle_ms, request.settled_ms, since)
         finding = await ask_site(held.browser, reconcile, asked)
@@ -313,11 +313,15 @@ class EffectActivities:
     async def _proposed(self, request: ResolveRequest, held: Attachment) -> SiteProbe | None:
         """The probe that was proposed, tried and kept when the step was learned; None if there is none."""
         asked = request.action
-        if asked.mode is Mode.LEARN:
+        if asked.run.mode is Mode.LEARN:
             return None
-        key = content_key(asked.tenant, request.began_at or held.browser.url, asked.step)
+        key = content_key(asked.run.tenant, request.began_at or held.browser.url, asked.step)
         known = await self._store.look_up(
-            tenant=asked.tenant, lineage=asked.lineage, run_id=asked.lineage, fingerprint="", content_key=key
+            tenant=asked.run.tenant,
+            lineage=asked.run.lineage,
+            run_id=asked.run.lineage,
+            fingerprint="",
+            content_key=key,
         )
         return None if known.entry is None else known.entry.probe
 
@@ -337,7 +341,7 @@ class EffectActivities:
 
     async def _done(
         self,
-        asked: ActionRequest,
+        asked: StepContext,
         results: tuple[PredicateResult, ...],
         url: str,
         told: str,
@@ -359,20 +363,19 @@ class EffectActivities:
         hit("recorded", asked.sequence)
         return Resolution(verdict="done", reason=reason, outcome=outcome)
 
-    async def _not_done(self, asked: ActionRequest, reason: str, who: str) -> Resolution:
-        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="NOT_DONE", who=who)
+    async def _not_done(self, asked: StepContext, reason: str, who: str) -> Resolution:
+        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="NOT_DONE", who=who)
         return Resolution(verdict="not_done", reason=reason)
 
-    async def _ledger_is_whole(self, asked: ActionRequest) -> bool:
+    async def _ledger_is_whole(self, asked: StepContext) -> bool:
         """Whether the record of the step before is still there: an emptied store says nothing about this one."""
-        lines = await self._store.trace(tenant=asked.tenant, lineage=asked.lineage)
+        lines = await self._store.trace(tenant=asked.run.tenant, lineage=asked.run.lineage)
         return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
 
     @activity.defn(name="effect.settle")
     async def settle_step(self, request: SettleRequest) -> None:
         """Write a person's decision on a step in doubt to the ledger and the trace."""
         asked, verdict = request.action, request.verdict
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage}
         async with heartbeats(f"settling step {asked.sequence}"):
             try:
                 await self._settle(request)
@@ -380,27 +383,28 @@ class EffectActivities:
                 _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
             told = verdict.model_dump(by_alias=True, exclude={"question", "value", "sealed"})
             line = {"kind": "person", "fingerprint": asked.fingerprint, **told, "failed": request.failed}
-            await self._store.append_trace(**scope, line=line)
+            await self._store.append_trace(tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
 
     async def _settle(self, request: SettleRequest) -> None:
         """The ledger's part: of a step that failed, only that it is done; of one in doubt, whatever was decided."""
         asked, verdict = request.action, request.verdict
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
         committed = {"done": "COMMITTED", "keep": "COMMITTED"}
         states = {**committed, "not_done": "NOT_DONE", "retry": "NOT_DONE", "abandon": "ABANDONED"}
         state = states.get(verdict.verdict)
         if state is None or (request.failed and state != "COMMITTED"):
             return
         if request.failed:
-            await self._store.fence(**scope, epoch=asked.epoch)
+            await self._store.fence(**asked.record, epoch=asked.run.epoch)
         who = verdict.who or "a person"
         if verdict.verdict == "retry":
             who += ", who has it performed again whether it took effect or not"
-        await self._store.settle(**scope, epoch=asked.epoch, state=state, who=f"{who}: {verdict.why}"[:WHO_LIMIT])
+        await self._store.settle(
+            **asked.record, epoch=asked.run.epoch, state=state, who=f"{who}: {verdict.why}"[:WHO_LIMIT]
+        )
 
-    async def _undecidable(self, asked: ActionRequest, reason: str) -> Resolution:
+    async def _undecidable(self, asked: StepContext, reason: str) -> Resolution:
         who = f"undecidable: {reason}"
-        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="ESCALATED", who=who)
+        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="ESCALATED", who=who)
         return Resolution(verdict="undecidable", reason=reason)
 
 
@@ -408,10 +412,6 @@ def _attempts(request: ResolveRequest, before: Known) -> set[int]:
     """Epochs of the attempt in doubt: as the workflow and as the ledger knows it; they differ when Redis fell back."""
     is_open = before.state in _OPEN and before.epoch > request.settled
     return {request.doubted, before.epoch if is_open else 0} - {0}
-
-
-def _scope(asked: ActionRequest) -> dict[str, str]:
-    return {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
 
 
 async def _held_before(request: ResolveRequest, before: Known, held: Attachment) -> tuple[int, ...] | None:

@@ -4,7 +4,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.policing import Policing, as_failure, blocked_by
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from activities.step.failures import FailureEvidence
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing

@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.plan.pictures import pictured
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
 from replaywright.errors import ActionFailed

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachment, Attachments, Taking
+from activities.session.attachments import Attachment, Attachments, Taking
 from activities.vault import Vault
 from replaywright.domain.common.templates import secrets_in, texts_of, with_secrets
 from replaywright.domain.page.outlines import Outline, unlike
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_outline
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import StepContext
 from replaywright.domain.step.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
@@ -74,8 +74,10 @@ class Checkpoints:
         except SessionLost:  # for the step to say
             return None
 
-    async def after(self, request: ActionRequest, held: Attachment, outcome: StepOutcome) -> StepOutcome:
-        """The outcome, with a checkpoint if it was a commit; of another step that is due, one is begun.
+    async def after(
+        self, context: StepContext, held: Attachment, outcome: StepOutcome, *, is_reapplied: bool = False
+    ) -> StepOutcome:
+        """Return the outcome, with a checkpoint if it was a commit; of another step that is due, begin one.
 
         An outcome from the ledger has none: the page that is shown may be that of before the step.
         """
@@ -85,16 +87,16 @@ class Checkpoints:
             before, held.document = held.document, held.browser.document
         except SessionLost:  # for the next step to say
             return outcome
-        if request.reapply or request.override:
+        if is_reapplied or context.override:
             return outcome
         moved = before != held.document
         outcome = outcome.model_copy(update={"moved": moved})
         committed = not outcome.effect.repeatable
-        due = committed or request.checkpoint or (moved and time.monotonic() >= held.kept_at + self._pause_s)
+        due = committed or context.checkpoint or (moved and time.monotonic() >= held.kept_at + self._pause_s)
         if not due or outcome.verification is not None:
             return outcome  # nobody goes on from where a run was verified
-        expect = standing(request.step.expect, outcome.predicates, committed=committed)
-        held.checkpointing = self._begun(held, request.sequence + 1, expect, request.earlier)
+        expect = standing(context.step.expect, outcome.predicates, committed=committed)
+        held.checkpointing = self._begun(held, context.sequence + 1, expect, context.run.newest_checkpoint)
         if not committed:
             return outcome
         # Until it is taken nothing leads back across the step: the run goes on when it is known.

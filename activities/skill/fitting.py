@@ -3,7 +3,7 @@
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.common.text import shorten
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_snapshot

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, RootModel
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
@@ -99,100 +99,164 @@ class SealedCode(Record):
     sealed: str
 
 
-class ActionRequest(Record):
-    """Input of `perform_action`."""
+class RunScope(Record):
+    """The run that a step belongs to, the browser that it is done in, and the rules that it is done under."""
 
     run_id: str
     lineage: str
     tenant: str
     task: str
     session: SessionRef
+    epoch: int
+    """Of the session and of this attempt at the step."""
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+    site: str = ""
+    """Address that the task begins at: a code that a person gives may be entered there. Empty: nowhere."""
+    policy: Wishes | None = None
+    """Limits that the task sets itself. The operator's policy is the worker's own."""
+    used: Used = Used()
+    """Use so far of all that a policy limits."""
+    pictures: Pictures = Pictures.FAILURES
+    """Steps of which pictures are kept."""
+    newest_checkpoint: str = ""
+    """Digest of the newest checkpoint: for a process that has taken none yet."""
+
+
+class StepContext(Record):
+    """One step of a run, and the attempt that is made at it."""
+
+    run: RunScope
     sequence: int
     step: Step
     values: dict[str, str] = Field(default_factory=dict)
     """Values of the task's parameters."""
     fingerprint: str
-    epoch: int
-    """Of the session and of this attempt at the step."""
-    mode: Mode = Mode.AUTO
-    heal: Heal = Heal.AUTO
-    proposed: Target | None = None
-    """The element that the model chose; None to use the cache."""
+    act: str = ""
+    """What the step does, wherever it stands: see `acts_of` in `replaywright.domain.step.fingerprints`. Empty for a
+    step of a rule."""
+    previous: str | None = None
+    """Fingerprint of the step before, "" for the first; for the trace."""
+    override: str = ""
+    """Override rule that this step belongs to: its element is always looked for as the rule describes it."""
+    item: str = ""
+    """Item of a list that it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+    attempt: str = ""
+    """Kind of the attempt, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
+    why: str = ""
+    """Result of the attempt before; for the trace."""
+    checkpoint: bool = False
+    """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
+    is_elsewhere: bool = False
+    """The page is another one than the step before leads to by its address, or led to when it was recorded."""
+    signs_in: bool = False
+    """The step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
+
+    @property
+    def record(self) -> dict[str, str]:
+        """Address of the step's record in the ledger."""
+        return {"tenant": self.run.tenant, "lineage": self.run.lineage, "fingerprint": self.fingerprint}
+
+
+class Proposal(Record):
+    """An element that a model chose for a step."""
+
+    target: Target | None = None
+    """None when the model says that no element fits."""
+    element_id: str = ""
     usage: Usage = Usage()
-    """What the proposal cost; for the trace."""
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
+
+
+class CommandOnStep(Record):
+    """A command on one step of a run."""
+
+    context: StepContext
+
+
+class InputCommand(CommandOnStep):
+    """A command that may give input to the page."""
+
+    proposal: Proposal | None = None
+    """The element that the model chose; None to use the cache."""
+    consent: Consent | None = None
+    """Grants behind a press that a model chose and no author declared. None where nobody has to grant it."""
+    code: SealedCode | None = None
+    """Text that a person gave for the step; None where a captcha was solved in the browser."""
+    spent: tuple[str, ...] = ()
+    """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
+    late_ms: int = 0
+    """Time after its input in which a step with consequences may send its request."""
+    recovered: bool = False
+    """An earlier attempt may have begun: the ledger must be asked afresh."""
+
+    @property
+    def proposed(self) -> Target | None:
+        """The element that the model chose."""
+        return None if self.proposal is None else self.proposal.target
+
+
+class Perform(InputCommand):
+    """Perform a step that the ledger does not answer, verify it and record it."""
+
+    kind: Literal["perform"] = "perform"
     next_step: Step | None = None
     """The step after this one: its cache entry is fetched along with the recording of this one."""
     verify: tuple[Predicate, ...] = ()
-    """Of the last step: the run's final predicates, to be looked at as soon as it is done."""
-    recovered: bool = False
-    """An earlier attempt may have begun: the ledger must be asked afresh."""
+    """Final predicates of the run, with its last step: they are checked as soon as it is done."""
+    weak: Literal["ask", "warn"] = "warn"
+    """A step that failed too often of late: refuse to begin, or do it and warn."""
+    redo: str = ""
+    """Fingerprint under which the lineage did the same before; a person wants it done again."""
     waited: bool = False
     """A try under this epoch came back without having dispatched, for want of the store: an open intent of this epoch
     is its own, taken by the store after the try had given up."""
     disproved: bool = False
     """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
-    reapply: bool = False
-    """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
-    checkpoint: bool = False
-    """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
-    earlier: str = ""
-    """Digest of the newest checkpoint: for a process that has taken none yet."""
-    override: str = ""
-    """The override rule that this step belongs to: its element is always looked for as the rule describes it."""
-    spent: tuple[str, ...] = ()
-    """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
-    overruled: str = ""
-    """How a preference rule changed the model's pick; for the trace."""
-    attempt: str = ""
-    """Which kind of attempt this is, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
-    why: str = ""
-    """What the attempt before it came to; for the trace."""
-    late_ms: int = 0
-    """How long after its input the request of a step with consequences is waited for."""
-    awaited: StepOutcome | None = None
-    """The outcome of the attempt before: wait for the request of the step, and do nothing else."""
-    recheck: StepOutcome | None = None
-    """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
-    previous: str | None = None
-    """The fingerprint of the step before, "" for the first; for the trace."""
-    act: str = ""
-    """What the step does, wherever it stands: see `acts_of` in `replaywright.domain.step.fingerprints`. Empty for a
-    step of a rule."""
-    redo: str = ""
-    """The fingerprint under which the lineage did the same before; a person wants it done again."""
-    code: SealedCode | None = None
-    """Of a step whose text a person gave; None where a captcha was solved in the browser."""
-    weak: Literal["ask", "warn"] = "warn"
-    """If it failed too often of late: do not begin, or do it and say so."""
-    item: str = ""
-    """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
-    site: str = ""
-    """The address that the task begins at: a code that a person gives may be entered there. Empty: nowhere."""
-    policy: Wishes | None = None
-    """What the task asks for and limits itself to. The operator's policy is the worker's own."""
-    used: Used = Used()
-    """What the run has done by now of all that a policy limits."""
-    pictures: Pictures = Pictures.FAILURES
-    """Of which steps pictures are kept."""
-    consent: Consent | None = None
-    """Of a press that a model chose and no author declared: what stands behind it. None where nobody has to."""
-    is_elsewhere: bool = False
-    """Whether the page is another one than the step before leads to by its address, or led to when it was recorded."""
-    signs_in: bool = False
-    """Whether the step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
+
+
+class Reapply(InputCommand):
+    """Do a step again that was done before, to bring a page forward: the ledger is neither asked nor written."""
+
+    kind: Literal["reapply"] = "reapply"
+
+
+class Recheck(CommandOnStep):
+    """Check again an expectation that did not hold; give no input."""
+
+    kind: Literal["recheck"] = "recheck"
+    unmet: StepOutcome
+    """Outcome of the attempt before."""
+
+
+class Await(CommandOnStep):
+    """Wait for the request of a step with consequences that has acted; give no input."""
+
+    kind: Literal["await"] = "await"
+    ended: StepOutcome
+    """Outcome of the attempt before."""
+
+
+class StepCommand(RootModel[Annotated[Perform | Reapply | Recheck | Await, Field(discriminator="kind")]]):
+    """Input of `browser.<action>` and of `effect.await`."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class HandedBackRequest(Record):
     """Input of `step.handed_back`: a person says that they have done the step."""
 
-    action: ActionRequest
+    action: StepContext
     said: Said
 
 
 class LeaveOutRequest(Record):
     """Input of `step.leave_out`: the step counts as done without being performed."""
 
-    action: ActionRequest
+    action: StepContext
     reason: str
     """One of `outcomes.LEFT_OUT`."""
     message: str = ""
@@ -298,7 +362,7 @@ class ProposedProbe(Record):
 class TryProbeRequest(Record):
     """Input of `try_probe`: keep a probe with the step's recording if it proves itself."""
 
-    action: ActionRequest
+    action: StepContext
     """The step as it was done, with the session and epoch of now."""
     content_key: str
     probe: SiteProbe
@@ -314,7 +378,7 @@ class TriedProbe(Record):
 class ResolveRequest(Record):
     """Input of `resolve_step`: decide a commit step in doubt by reading only."""
 
-    action: ActionRequest
+    action: StepContext
     """As it was sent, with the session and epoch of now: the attempt in doubt is fenced first."""
     adopted: bool
     """Whether the session is the live page of that attempt. A rebuilt page proves nothing."""
@@ -345,7 +409,7 @@ class ResolveRequest(Record):
 class StopRequest(Record):
     """Input of `effect.stop`: nothing more of a commit step may leave the browser."""
 
-    action: ActionRequest
+    action: StepContext
     """The step, with the session and epoch of now."""
     session_id: str
     """The browser of the attempt."""
@@ -409,19 +473,6 @@ class Listened(Record):
     late: tuple[LateRequest, ...] = ()
 
 
-class Proposal(Record):
-    """The model's choice."""
-
-    target: Target | None = None
-    """None when the model says that no element fits."""
-    element_id: str = ""
-    usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
-    overruled: str = ""
-    """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
-
-
 AWAIT = "effect.await"
 """The activity that waits for the request of a step with consequences."""
 UNTOUCHED = "untouched"
@@ -471,7 +522,7 @@ class PersonVerdict(Record):
 class SettleRequest(Record):
     """Input of `settle_step`: write down what a person decided."""
 
-    action: ActionRequest
+    action: StepContext
     verdict: PersonVerdict
     failed: bool = False
     """Nothing is in doubt: the step failed, and the run waited because its task says `on_failure: ask`."""
