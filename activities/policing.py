@@ -27,7 +27,7 @@ from replaywright.ports import StepStore
 
 
 def as_failure(blocked: PolicyBlocked) -> ApplicationError:
-    """What an activity ends with that a rule forbids: never tried again, its first detail is the rule."""
+    """Return the failure of an activity that a rule forbids: it is not retried, its first detail is the rule."""
     return ApplicationError(str(blocked), blocked.rule, type=type(blocked).__name__, non_retryable=True)
 
 
@@ -48,7 +48,7 @@ class Policing:
         self._granted = granted
 
     def of(self, wishes: Wishes | None) -> Effective:
-        """What holds for a run of a task with these wishes."""
+        """Return the policy for a run of a task with these wishes."""
         return Effective(self._operator, wishes)
 
     def on_command(self, command: Perform | Reapply) -> Refusal | None:
@@ -63,7 +63,7 @@ class Policing:
         return trusting(self._operator, origin)
 
     def network(self, asked: NetworkPolicy) -> NetworkPolicy:
-        """Where a session may connect to that was asked for so.
+        """Narrow the network policy that a session asks for to what the operator allows.
 
         Raises:
             PolicyBlocked: as `granted`.
@@ -82,7 +82,7 @@ class Policing:
             raise PolicyBlocked(str(exc), rule="addresses") from exc
 
     def on_steps(self, wishes: Wishes | None, steps: Iterable[Step | ProbeStep]) -> Refusal | None:
-        """Why some of these steps may not be performed."""
+        """Return why one of these steps may not be performed."""
         policy = self.of(wishes)
         return next(filter(None, map(policy.on_step, steps)), None)
 

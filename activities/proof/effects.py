@@ -41,7 +41,7 @@ from replaywright.ports import GateSeen, Known, Secrets, StepStore
 _log = logging.getLogger("replaywright.effects")
 
 RESOLVE_MS = 5_000
-"""How long a live page is given to show that a step in doubt took effect."""
+"""Time that a live page has to show that a step in doubt took effect."""
 WHO_LIMIT = 500
 """Characters of who decided, and why, in the ledger."""
 SEEN = "seen_on_live_page"
@@ -111,19 +111,21 @@ class EffectActivities:
             return seen if isinstance(seen, Resolution) else await self._by_site(request, before, held, since, seen)
 
     def _where_it_shows(self, asked: StepContext) -> Reconcile | None:
-        """Where the task says that the site shows the step, if the policy lets it be opened."""
+        """Return where the task says that the site shows the step, if the policy lets it be opened."""
         where = asked.step.reconcile
         return None if where is None or self._policing.on_steps(asked.run.policy, where.steps) is not None else where
 
     async def _by_ledger(self, asked: StepContext, before: Known) -> Resolution | None:
-        """The verdict if the record as it was before the fence gives one.
+        """Return the verdict if the record as it was before the fence gives one.
 
         That there is no intent in it says nothing: Redis may have come back without it.
         """
         if before.outcome is not None:
             return Resolution(verdict="done", reason="recorded", outcome=from_ledger(before.outcome))
         if before.state == "COMMITTED":
-            return Resolution(verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked)))
+            return Resolution(
+                verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked.fingerprint))
+            )
         if before.late is not None:
             await self._store.settle(
                 **asked.record, epoch=asked.run.epoch, state="COMMITTED", who="a late report of success"
@@ -132,7 +134,7 @@ class EffectActivities:
         return None
 
     async def _by_black_box(self, request: ResolveRequest, before: Known) -> Resolution | None:
-        """The verdict if the keeper was there all the time, and nothing has left the browser since it was armed.
+        """Return the verdict if the keeper was there all the time, and nothing has left the browser since it was armed.
 
         It is asked about the attempt that the workflow knows of and about the one that the ledger knows of: they differ
         when Redis has fallen back. An attempt that was lost, and that the keeper does not know, never came to the gate,
@@ -159,7 +161,7 @@ class EffectActivities:
         return await self._not_done(asked, reason, f"black box: {told} in epoch {max(attempts)}")
 
     async def _by_what_it_left(self, request: ResolveRequest, before: Known) -> Resolution | None:
-        """The verdict if the keeper has ended, and had written that nothing of the attempt left the browser.
+        """Return the verdict if the keeper has ended, and had written that nothing of the attempt left the browser.
 
         That an attempt never came to this gate says something only of the one that was made in this browser, and that
         has no intent: any other came to the gate of another one.
@@ -172,7 +174,7 @@ class EffectActivities:
         return await self._not_done(request.action, NOTHING_LEFT, "the black box on disk: nothing left the browser")
 
     async def _in_flight(self, request: ResolveRequest, before: Known, held: Attachment) -> Flight | None:
-        """What the attempt in doubt has sent that may still take effect: what the site does not show now, it may yet.
+        """Return what the attempt in doubt has sent that may still take effect: the site may show it later.
 
         Where neither a living keeper nor one that has ended can tell, the ledger does: what it has not let go has not
         left; but what it has forgotten may have.
@@ -192,14 +194,14 @@ class EffectActivities:
         return Flight(0.0)
 
     async def _gate_of(self, request: ResolveRequest, held: Attachment, epoch: int) -> GateSeen | None:
-        """What is known of the gate of an attempt, from its keeper or from what that has left behind."""
+        """Return what is known of the gate of an attempt, from its keeper or from what that left behind."""
         op_id = operation_of(request.action)
         if request.adopted:
             return await held.gate.recall(op_id, epoch)
         return (await self._attachments.left_behind(request.doubted_session, op_id, epoch)).seen
 
     async def _is_known_to_be_repeatable(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
-        """Whether the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
+        """Tell if the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
 
         Only asked of a rebuilt browser, which is where the step began.
         """
@@ -215,7 +217,7 @@ class EffectActivities:
         return effect_of(action_of(asked.step), asked.step.effect, known.entry.effect).repeatable
 
     async def _was_never_intended(self, request: ResolveRequest, before: Known) -> bool:
-        """Whether the ledger has lost nothing since the step before, and knows of no intent: then no input was given.
+        """Tell if the ledger has lost nothing since the step before, and knows of no intent: then no input was given.
 
         Only asked when there is no keeper to ask any more. An intent that is still on its way is refused since the
         fence. A ledger that may have lost something says nothing: what was sent may be what it has lost.
@@ -225,7 +227,7 @@ class EffectActivities:
         return await self._has_lost_nothing(request)
 
     async def _has_lost_nothing(self, request: ResolveRequest) -> bool:
-        """Whether the ledger certainly has all that it was told since the step before."""
+        """Tell if the ledger certainly has all that was written to it since the step before."""
         asked = request.action
         if not request.witness:
             return False
@@ -261,7 +263,7 @@ class EffectActivities:
         return await self._done(asked, results, held.browser.url, told, reason=SEEN, warnings=warnings)
 
     async def _is_witnessed(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
-        """Whether what the page shows is not its own word alone: the site answered, or has sent the document."""
+        """Tell if the site confirms what the page shows: it answered, or has sent the document."""
         for epoch in _attempts(request, before):
             seen = await held.gate.recall(operation_of(request.action), epoch)
             if seen is None:
@@ -305,13 +307,13 @@ class EffectActivities:
         return await self._not_done(asked, NOT_ON_SITE, said)
 
     async def _unknown(self, request: ResolveRequest, flight: Flight | None, reason: str) -> Resolution:
-        """Nobody can tell: asked again as long as something in flight may be waited for."""
+        """End without a verdict: ask again as long as something in flight may be waited for."""
         if flight is None or not request.is_patient:
             return await self._undecidable(request.action, reason)
         return Resolution(verdict="in_flight", reason=reason, left_at=flight.left_at)
 
     async def _proposed(self, request: ResolveRequest, held: Attachment) -> SiteProbe | None:
-        """The probe that was proposed, tried and kept when the step was learned; None if there is none."""
+        """Return the probe that was proposed, tried and kept when the step was learned; None if there is none."""
         asked = request.action
         if asked.run.mode is Mode.LEARN:
             return None
@@ -368,7 +370,7 @@ class EffectActivities:
         return Resolution(verdict="not_done", reason=reason)
 
     async def _ledger_is_whole(self, asked: StepContext) -> bool:
-        """Whether the record of the step before is still there: an emptied store says nothing about this one."""
+        """Tell if the record of the step before is still there: an emptied store says nothing about this one."""
         lines = await self._store.trace(tenant=asked.run.tenant, lineage=asked.run.lineage)
         return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
 
@@ -409,13 +411,13 @@ class EffectActivities:
 
 
 def _attempts(request: ResolveRequest, before: Known) -> set[int]:
-    """Epochs of the attempt in doubt: as the workflow and as the ledger knows it; they differ when Redis fell back."""
+    """Return the epochs of the attempt in doubt, as workflow and ledger know it; they differ when Redis fell back."""
     is_open = before.state in _OPEN and before.epoch > request.settled
     return {request.doubted, before.epoch if is_open else 0} - {0}
 
 
 async def _held_before(request: ResolveRequest, before: Known, held: Attachment) -> tuple[int, ...] | None:
-    """Which expectations held before the attempt in doubt; None if nobody knows."""
+    """Return which expectations held before the attempt in doubt; None if nobody knows."""
     if before.state in _OPEN:
         return before.held
     seen = await held.gate.recall(operation_of(request.action), request.doubted) if request.doubted else None

@@ -115,7 +115,7 @@ class ProbeTrials:
 
 
 def _links_of(snapshot: Snapshot) -> dict[str, str]:
-    """Where the page's links lead, with their texts, in the order of reading."""
+    """Return the targets of the page's links, with their texts, in the order of reading."""
     found: dict[str, str] = {}
     for element in snapshot.elements:
         url = element.target.attributes.get("href", "")

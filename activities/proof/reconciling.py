@@ -19,13 +19,13 @@ _log = logging.getLogger("replaywright.reconciling")
 
 @dataclass(frozen=True)
 class Finding:
-    """What asking the site came to."""
+    """Result of asking the site."""
 
     answer: Answer
     reason: str
-    """Of the last answer."""
+    """Reason of the last answer."""
     asked: int
-    """How often it was asked."""
+    """Number of questions."""
     results: tuple[PredicateResult, ...] = ()
     url: str = ""
 
@@ -63,7 +63,7 @@ async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: StepCon
 
 
 async def answer_once(browser: BrowserSession, reconcile: Reconcile, asked: StepContext) -> Finding:
-    """What one asking comes to; nothing is decided on that.
+    """Ask once; nothing is decided on the answer.
 
     Raises:
         SessionLost: the browser is gone.

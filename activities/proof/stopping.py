@@ -61,7 +61,7 @@ class StopActivities:
         return await self._attachments.cut(asked.run.session, asked.run.epoch, operation_of(asked), request.begun)
 
     async def _judged(self, request: StopRequest, seen: GateSeen | None, *, is_known: bool) -> Stopped:
-        """What gate and ledger say together.
+        """Decide by gate and ledger together.
 
         Raises:
             StoreUnavailable: the ledger does not answer.

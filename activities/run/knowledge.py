@@ -1,4 +1,4 @@
-"""What a finished run leaves behind for later ones."""
+"""Final verification of a run, and promotion of what it learned."""
 
 from temporalio import activity
 
@@ -14,7 +14,7 @@ from replaywright.killpoints import hit_run
 from replaywright.ports import Secrets, StepStore
 
 VERIFY_MS = 5_000
-"""How long the final predicates are given to become true."""
+"""Time that the final predicates have to become true."""
 
 
 class KnowledgeActivities:

@@ -15,7 +15,7 @@ from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, Step
 _log = logging.getLogger("replaywright.steering")
 
 REQUESTS_TOLD = 50
-"""Of those that left the browser in a person's hands, the newest."""
+"""Id of the newest update that left the browser to a person."""
 
 
 class SteerActivities:

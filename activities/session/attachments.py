@@ -75,9 +75,9 @@ class Attachment:
     stop_loading: Callable[[], Awaitable[bool]]
     """Stops what its pages load; see `Browsers.stop_loading`."""
     wear: Callable[[], Awaitable[Wear]]
-    """How old and how large the browser is; see `Keepers.wear`."""
+    """Age and size of the browser; see `Keepers.wear`."""
     network: Network
-    """Where its connections may go, and which were refused."""
+    """Hosts that it may connect to, and refused ones."""
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """Look-ups for the next step that came with the last recording, by fingerprint and content key. They save a round
     trip."""
@@ -89,21 +89,21 @@ class Attachment:
     checkpointing: "Taking | None" = None
     """The checkpoint that is being taken since the last step ended."""
     document: str = ""
-    """What the page was known by when a step was last done."""
+    """Id of the document when a step was last done."""
     picturing: "asyncio.Task[None] | None" = None
     """A picture that is being taken since the last step ended: the page is left alone until then."""
     keeping: "set[asyncio.Task[None]]" = field(default_factory=set)
     """Pictures that are taken, and not kept yet."""
     is_pictured: bool = False
-    """Whether the page that is shown has its picture, or needs none."""
+    """The page that is shown has its picture, or needs none."""
     kept: PageState | None = None
     """The latest checkpoint that this process has taken or restored."""
     kept_at: float = float("-inf")
-    """When there was last nothing to lose: the browser was new and empty, or a checkpoint was begun. Monotonic, s."""
+    """Monotonic time, in seconds, when there was last nothing to lose: a new, empty browser, or a checkpoint was begun."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the step under way: one that Temporal has given up on may still be at it when the next try comes."""
     is_used: bool = False
-    """Whether a step came after the opening: one that nobody waited for any more is left to the keeper's deadline."""
+    """A step came after the opening. A session that nobody waits for is left to the keeper's deadline."""
 
 
 async def _pictured(held: Attachment) -> None:
@@ -129,7 +129,7 @@ class Attachments:
 
     @property
     def count(self) -> int:
-        """How many sessions are held now."""
+        """Number of sessions that are held now."""
         return len(self._held)
 
     async def hold(self, ref: SessionRef, epoch: int) -> Attachment:
@@ -174,7 +174,7 @@ class Attachments:
         return Attachment(ref, epoch, browser, gate, stop_loading, partial(self._keepers.wear, ref), network)
 
     async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
-        """What a keeper of this host that has ended wrote of an operation."""
+        """Return what a keeper of this host that has ended wrote of an operation."""
         return await self._keepers.left_behind(session_id, op_id, epoch)
 
     async def cut(self, ref: SessionRef, epoch: int, op_id: str, begun: int) -> GateSeen | None:

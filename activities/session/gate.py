@@ -19,13 +19,13 @@ def operation_of(context: StepContext) -> str:
 
 
 def held_before(seen: GateSeen) -> tuple[int, ...] | None:
-    """Which expectations held before the attempt that armed the gate; None if its note does not say."""
+    """Return which expectations held before the attempt that armed the gate; None if its note does not say."""
     before = _noted(seen).get("before")
     return None if before is None else tuple(before)
 
 
 def acted_in(seen: GateSeen) -> str:
-    """The document that the attempt acted in which armed the gate; empty if its note does not say."""
+    """Return the document in which the attempt that armed the gate acted; empty if its note does not say."""
     return str(_noted(seen).get("document", ""))
 
 

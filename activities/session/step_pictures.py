@@ -31,7 +31,7 @@ class StepPictures:
         self._secrets = secrets
 
     async def before(self, command: CommandOnStep, held: Attachment) -> None:
-        """Of the page that a run, or a browser that was found again, begins with: no step here led to it."""
+        """Take one of the page that a run, or an adopted browser, begins with: no step here led to it."""
         context = command.context
         if context.run.pictures is not Pictures.STEPS or held.is_pictured or isinstance(command, Recheck):
             return

@@ -24,7 +24,7 @@ _log = logging.getLogger("replaywright.commit")
 _DECIDED_S = 0.05
 """After which a gate is asked again that holds something."""
 AFTERMATH_MS = 20_000
-"""How long beyond the step's own budget bytes are held: for a successor that has to find the session first."""
+"""Time beyond the step's own budget that bytes are held: for a successor that has to find the session first."""
 
 
 def window_ms(command: InputCommand) -> int:
@@ -59,11 +59,11 @@ class Commit:
         self._shaking: asyncio.Task[None] | None = None
         self._is_open = False
         self.redis_s = 0.0
-        """What asking the ledger took; 0 when nothing was held."""
+        """Time that asking the ledger took; 0 when nothing was held."""
         self.is_permitted = False
-        """Whether the gate has let its bytes go: then only a greater epoch can stop what follows."""
+        """The gate has let its bytes go: then only a greater epoch can stop what follows."""
         self.refusal = ""
-        """Why the ledger did not let the bytes go."""
+        """Reason for which the ledger did not let the bytes go."""
         self.is_refused = asyncio.Event()
         """Set when a request was thrown away that nobody had granted."""
 
@@ -74,12 +74,12 @@ class Commit:
 
     @property
     def granted(self) -> tuple[Grant, ...]:
-        """What was let go, and on whose word."""
+        """Requests that were let go, and on whose word."""
         return () if self._consenting is None else tuple(self._consenting.granted.values())
 
     @property
     def is_past(self) -> bool:
-        """Whether the gate has let everything go that follows, too."""
+        """True once the gate lets everything go that follows, too."""
         return self.is_permitted and self._consenting is None
 
     async def arm(self, before: tuple[int, ...] | None) -> None:
@@ -96,26 +96,26 @@ class Commit:
         await self._gate.arm(self._op_id, within_ms=within_ms, hold_safe=declared, note=note, once=once)
 
     def begin(self) -> None:
-        """From now on held bytes ask whoever may let them go."""
+        """Begin to ask for held bytes whether they may leave."""
         self._shaking = asyncio.create_task(self._shake_hands())
 
     async def seen(self) -> GateSeen:
-        """What has come to the gate by now."""
+        """Return what has come to the gate by now."""
         return await self._gate.wait_held(self._op_id, 0)
 
     async def shut(self) -> Departure:
-        """Throw away whatever is still to come; what has left."""
+        """Throw away whatever is still to come; return what has left."""
         await self._throw_away()
         return _departure(await self.seen())
 
     async def departure(self) -> Departure:
-        """What has left by now; a hand-shake that is under way is waited for."""
+        """Return what has left by now; a hand-shake that is under way is waited for."""
         while (seen := await self.seen()).phase == "armed" and seen.held:
             await self._shaken()
         return _departure(seen)
 
     async def open(self) -> Departure:
-        """Open the gate again, as what the step came to is known; what has left."""
+        """Open the gate again, as what the step came to is known; return what has left."""
         while True:
             try:
                 seen = await self._gate.disarm(self._op_id)

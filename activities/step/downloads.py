@@ -12,7 +12,7 @@ from replaywright.ports import Artifacts, BrowserSession, Download, Report
 _log = logging.getLogger("replaywright.downloads")
 
 FILES_TOLD = 6
-"""Of more files than these in one step, the outcome tells the first, and an artifact that lists all of them."""
+"""Files that an outcome lists; of more in one step, an artifact lists all."""
 
 
 async def with_downloads(report: Report, browser: BrowserSession, artifacts: Artifacts) -> Report:

@@ -1,4 +1,4 @@
-"""What is kept of a step that failed: the page as it is, and how it differs from what was expected.
+"""Evidence of a failed step: the page as it is, and how it differs from what was expected.
 
 Keeping evidence never makes things worse: it takes seconds at most, only on a failure, and what cannot be had or kept
 is noted beside the rest.

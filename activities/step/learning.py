@@ -1,4 +1,4 @@
-"""What a step that was done leaves for later runs: a new version of its cache entry, if it taught anything."""
+"""Learning from a step that was done: a new version of its cache entry, if it taught anything."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from replaywright.ports import Report, Secrets
 
 @dataclass(frozen=True)
 class Lesson:
-    """One step that was done, beside what was known of it before."""
+    """One step that was done, and the recording before."""
 
     context: StepContext
     is_proposed: bool
@@ -36,7 +36,7 @@ class Lesson:
     def entry(
         self, report: Report, soft: Sequence[PredicateResult], good_snapshot: str, granted: Sequence[Grant] = ()
     ) -> ActionCacheEntry | None:
-        """A new version of the cache entry when this step taught something, else None.
+        """Return a new version of the cache entry when this step taught something, else None.
 
         `soft` are the verdicts on what was expected of the old one beside the step's own expectation, `good_snapshot`
         the digest of the page after the step, `granted` what the step was let send.
@@ -84,7 +84,7 @@ class Lesson:
         )
 
     def _grants(self, report: Report, granted: Sequence[Grant]) -> tuple[Grant, ...]:
-        """What the step may send: what it was let send now or before; all of it is the author's where nobody had to."""
+        """Return what the step may send: requests granted now or before, and the author's own."""
         found = {grant.kind: grant for grant in (() if self.old is None else self.old.granted)}
         for request in report.evidence.requests if report.acted else ():
             redact = self.secrets.redact
@@ -94,7 +94,7 @@ class Lesson:
         return tuple(found.values())[-GRANTS_KEPT:]
 
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
-        """What may be expected from now on: derived anew if learned or healed now, else what held as before."""
+        """Return the derived expectations from now on: new ones if learned or healed now, else those that held."""
         context, old = self.context, self.old
         if old is not None and not self.is_proposed and not (report.lookup.healed and report.seen):
             return loosened(old.derived, soft, context.values)
@@ -110,7 +110,7 @@ class Lesson:
         return derived_from(context.step, seen, target, context.values)
 
     def _reviewed(self, old: ActionCacheEntry, soft: Sequence[PredicateResult]) -> ActionCacheEntry | None:
-        """A version without the derived expectations that did not hold although the step was done; None if all did.
+        """Return a version without the derived expectations that did not hold; None if all did.
 
         It becomes active only if the run is verified, like everything that a run learns.
         """

@@ -1,4 +1,4 @@
-"""What is written of outcomes, and what is known of those that the ledger has."""
+"""Recordings and trace lines of outcomes, and the standing of recorded ones."""
 
 from typing import Any, Literal
 
@@ -10,12 +10,12 @@ from replaywright.ports import Known, Recording
 
 
 def from_ledger(outcome: StepOutcome) -> StepOutcome:
-    """The outcome, marked as one of an earlier attempt."""
+    """Return the outcome, marked as one of an earlier attempt."""
     return outcome.model_copy(update={"from_ledger": True})
 
 
 def answered_line(context: StepContext, outcome: StepOutcome) -> dict[str, Any]:
-    """The trace's line of a step that the ledger answered: it was not performed, and took and cost nothing."""
+    """Return the trace line of a step that the ledger answered: it was not performed, and cost nothing."""
     return step_line(
         outcome.model_copy(update={"costs": Costs()}),
         sequence=context.sequence,
@@ -28,7 +28,7 @@ def answered_line(context: StepContext, outcome: StepOutcome) -> dict[str, Any]:
 
 
 def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
-    """How a step that must not be repeated stands: nothing came of it (or it was harmless), done, or nobody knows.
+    """Return how a step that must not be repeated stands: without effect (or harmless), done, or unknown.
 
     A success that was reported after it had been found not done is for a resolver to look at.
     """
@@ -41,15 +41,15 @@ def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
             return "doubtful"
 
 
-def settled_outcome(context: StepContext) -> StepOutcome:
-    """What is known of a step that a person declared done, and of which nothing else was recorded."""
-    return StepOutcome(status=Status.DONE, reason="person", fingerprint=context.fingerprint, effect=Effect.COMMIT)
+def settled_outcome(fingerprint: str) -> StepOutcome:
+    """Return the outcome of a step that a person declared done, and of which nothing else was recorded."""
+    return StepOutcome(status=Status.DONE, reason="person", fingerprint=fingerprint, effect=Effect.COMMIT)
 
 
 def recording_of(
     context: StepContext, outcome: StepOutcome, trace: dict[str, Any], usage: Usage | None = None
 ) -> Recording:
-    """What is written of an outcome; `trace` adds to its line."""
+    """Return the recording of an outcome; `trace` adds to its line."""
     return Recording(
         run_id=context.run.run_id,
         lineage=context.run.lineage,

@@ -114,7 +114,7 @@ class StepGate:
         at.spend(begun)
         if known.state == "COMMITTED":
             await commit.withdraw()
-            raise AlreadyCommitted(known.outcome or settled_outcome(at.context))
+            raise AlreadyCommitted(known.outcome or settled_outcome(at.context.fingerprint))
         self.commit = commit
         hit("intended", at.context.sequence)
         commit.begin()

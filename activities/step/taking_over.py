@@ -1,4 +1,4 @@
-"""Steps that a person does in the browser: whether what is expected of them has come about."""
+"""Steps that a person does in the browser, checked when it is handed back."""
 
 from temporalio import activity
 
@@ -19,7 +19,7 @@ from replaywright.domain.task.actions import Effect
 from replaywright.errors import SessionLost
 
 MESSAGE_LIMIT = 300
-"""Characters of what is said of it."""
+"""Characters of the outcome's message."""
 
 
 class TakeOverActivities:

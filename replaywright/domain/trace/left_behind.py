@@ -27,7 +27,7 @@ def left_behind(histories: Sequence[History], before: RunInput, answered: Sequen
     epochs = [1]
     for call in calls:
         given = _mapping(call.given)
-        context = _mapping(given.get("context") or given.get("action"))
+        context = _mapping(given.get("context") or given.get("action")) or given
         epochs += [of["epoch"] for of in (given, _mapping(context.get("run"))) if isinstance(of.get("epoch"), int)]
         if call.activity_type in {"session.open", "session.recover"} and call.answer is not None:
             _remove(live, given.get("lost"))
