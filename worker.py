@@ -33,22 +33,28 @@ from activities.plan.model import ModelActivities
 from activities.plan.plans import PlanActivities
 from activities.policing import Policing, PolicyActivities
 from activities.proof.effects import EffectActivities
+from activities.proof.listening import ListenActivities
 from activities.proof.probing import ProbeProposals, ProbeTrials
 from activities.proof.stopping import StopActivities
 from activities.run.knowledge import KnowledgeActivities
 from activities.run.people import PersonActivities
 from activities.run.resuming import ResumeActivities
 from activities.run.steering import LendActivities, SteerActivities
-from activities.session.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities
-from activities.session.sessions import Attachments, SessionActivities
+from activities.session.attachments import Attachments
+from activities.session.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities, Checkpoints
+from activities.session.sessions import SessionActivities
+from activities.session.step_pictures import StepPictures
 from activities.skill.fitting import FitActivities
 from activities.skill.recall import RecallActivities
 from activities.skill.skill_runs import SkillRunActivities
 from activities.skill.skills import SkillActivities
 from activities.step.actions import Actions
-from activities.step.listening import ListenActivities
+from activities.step.credentials import Credentials
+from activities.step.failures import FailureEvidence
+from activities.step.ledger import StepLedger
 from activities.step.skipping import Skipping
 from activities.step.taking_over import TakeOverActivities
+from activities.step.underway import StepTools
 from activities.vault import Vault
 from cache.codes import RedisCodes
 from cache.connection import Client as Redis
@@ -449,25 +455,20 @@ class BrowserActivities:
         self._policing, self._pictures, self._listen_ms = policing, settings.planner_pictures, settings.listen_ms
         self._artifacts, self._secrets = artifacts, secrets
         self._vault = Vault(secrets, starts, settings.starts_rule)
-        self._actions = Actions(
-            attachments,
-            store,
-            artifacts,
-            self._vault,
-            context.overrides,
-            pictures=settings.planner_pictures,
-            checkpoint_pause_s=CHECKPOINT_PAUSE_S,
-            codes=codes,
-            policing=policing,
+        failures = FailureEvidence(artifacts, secrets, pictures=settings.planner_pictures)
+        self._tools = StepTools(
+            StepLedger(store), Credentials(self._vault, codes), artifacts, failures, policing, context.overrides
         )
+        self._taking = Checkpoints(artifacts, self._vault, pause_s=CHECKPOINT_PAUSE_S)
+        self._actions = Actions(attachments, self._tools, self._taking, StepPictures(store, artifacts, secrets))
         notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
-        self._checkpoints = CheckpointActivities(attachments, self._actions.checkpoints, secrets)
+        self._checkpoints = CheckpointActivities(attachments, self._taking, secrets)
         self._effects = EffectActivities(attachments, store, secrets, policing)
-        self._knowledge = KnowledgeActivities(attachments, store, secrets, self._actions.failures, policing)
+        self._knowledge = KnowledgeActivities(attachments, store, secrets, failures, policing)
         self._lending = LendActivities(keepers, attachments, store, artifacts, secrets)
         self._people = PersonActivities(attachments, artifacts, secrets, codes, notices)
         self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer))
-        self._skipping = Skipping(self._actions, attachments)
+        self._skipping = Skipping(self._tools.ledger, secrets, attachments)
         self._stopping = StopActivities(attachments, store)
         self._batches = BatchActivities(artifacts, RedisRowEnds(redis), starts)
 
@@ -493,7 +494,7 @@ class BrowserActivities:
             self._sessions.close_session,
             self._lending.lend,
             self._lending.take_back,
-            TakeOverActivities(self._actions, attachments).handed_back,
+            TakeOverActivities(self._tools, self._taking, attachments).handed_back,
         ]
 
     def of_host(self) -> list[Callable[..., Any]]:

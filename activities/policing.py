@@ -12,7 +12,7 @@ from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trust_rule
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
-from replaywright.domain.run.runs import ActionRequest, step_title
+from replaywright.domain.run.runs import Perform, Reapply, step_title
 from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
 from replaywright.domain.secrets.secret_sites import unbound
 from replaywright.domain.secrets.starts import RULE as START_RULE
@@ -27,7 +27,7 @@ from replaywright.ports import StepStore
 
 
 def as_failure(blocked: PolicyBlocked) -> ApplicationError:
-    """What an activity ends with that a rule forbids: never tried again, its first detail is the rule."""
+    """Return the failure of an activity that a rule forbids: it is not retried, its first detail is the rule."""
     return ApplicationError(str(blocked), blocked.rule, type=type(blocked).__name__, non_retryable=True)
 
 
@@ -48,23 +48,22 @@ class Policing:
         self._granted = granted
 
     def of(self, wishes: Wishes | None) -> Effective:
-        """What holds for a run of a task with these wishes."""
+        """Return the policy for a run of a task with these wishes."""
         return Effective(self._operator, wishes)
 
-    def on_request(self, request: ActionRequest) -> Refusal | None:
-        """Why a step may not be performed now; a step that is only done again uses up nothing."""
-        policy = self.of(request.policy)
-        refusal = policy.on_step(request.step, request.values) or on_goto(
-            self._operator, request.step, request.values, self.granted
-        )
-        return refusal or (None if request.reapply else policy.over(request.used, request.step))
+    def on_command(self, command: Perform | Reapply) -> Refusal | None:
+        """Return why a step may not be performed now; a step that is only done again uses up nothing."""
+        context = command.context
+        step, values, policy = context.step, context.values, self.of(context.run.policy)
+        refusal = policy.on_step(step, values) or on_goto(self._operator, step, values, self.granted)
+        return refusal or (None if isinstance(command, Reapply) else policy.over(context.run.used, step))
 
     def trusts(self, origin: str) -> str:
         """The rule of the operator by which nobody is asked while a task is learned on this site; empty for none."""
         return trust_rule(self._operator, origin)
 
     def network(self, asked: NetworkPolicy) -> NetworkPolicy:
-        """Where a session may connect to that was asked for so.
+        """Narrow the network policy that a session asks for to what the operator allows.
 
         Raises:
             PolicyBlocked: as `granted`.
@@ -83,7 +82,7 @@ class Policing:
             raise PolicyBlocked(str(exc), rule="addresses") from exc
 
     def on_steps(self, wishes: Wishes | None, steps: Iterable[Step | ProbeStep]) -> Refusal | None:
-        """Why some of these steps may not be performed."""
+        """Return why one of these steps may not be performed."""
         policy = self.of(wishes)
         return next(filter(None, map(policy.on_step, steps)), None)
 

@@ -20,7 +20,7 @@ class Vault:
         self._starts = starts
 
     async def admission(self) -> Admission:
-        """How the run of the present activity was started."""
+        """Return how the run of the present activity was started."""
         info = activity.info()
         return await self._starts.of(info.workflow_id or "", info.workflow_run_id or "")
 

@@ -99,7 +99,7 @@ async def measure(rows: int, parallel: int, console: Console) -> dict[str, float
                         result = await batch_handle(here, batch).result()
                         seconds = time.perf_counter() - begun
                         sizes = await histories(here, batch)
-    sent = [request.values["who"] for request in script.performed if request.step.action == "click"]
+    sent = [request.context.values["who"] for request in script.performed if request.context.step.action == "click"]
     if result.done != rows or sorted(sent) != sorted(row.values["who"] for row in given):
         raise StackFailed(
             f"{result.done} of {rows} rows were done, {len(sent)} sent, {len(set(sent))} of them different"

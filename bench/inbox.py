@@ -23,7 +23,7 @@ from temporalio.client import Client
 from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.runs.follow import handle_of, progress_of
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import CommandOnStep
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
@@ -40,9 +40,9 @@ STEPS = (
 )
 
 
-def fails(request: ActionRequest, _call: int) -> StepOutcome:
+def fails(request: CommandOnStep, _call: int) -> StepOutcome:
     """The goto is done, the rest waits for a person."""
-    return StepOutcome(status=Status.REFUSED, reason="covered") if request.sequence else done(request)
+    return StepOutcome(status=Status.REFUSED, reason="covered") if request.context.sequence else done(request)
 
 
 async def seconds(call: Callable[[], Awaitable[int]], expected: int) -> list[float]:

@@ -376,7 +376,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._at_hand = None
         self._browser.raise_epoch()
         request = StopRequest(
-            action=attempt.request(),
+            action=attempt.context(),
             session_id=attempt.begun.session.session_id,
             begun=attempt.begun.epoch,
             witness=self._browser.witness,
@@ -446,7 +446,7 @@ class BrowserTask(SteeringUpdates, Views):
         if verdict is None:
             self._note(attempt, outcome)
             verdict = await self._person.asked(question_on(attempt))
-        await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        await self._person.settled(attempt, SettleRequest(action=attempt.context(), verdict=verdict, failed=True))
         match verdict.verdict:
             case "redo":
                 attempt.redo = outcome.earlier
@@ -765,7 +765,7 @@ class BrowserTask(SteeringUpdates, Views):
         verdict = await self._person.asked(failed_question(attempt, outcome))
         self._leave_epoch(outcome)
         self._goals.note_person()
-        await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        await self._person.settled(attempt, SettleRequest(action=attempt.context(), verdict=verdict, failed=True))
         who = verdict.who or "a person"
         done = outcome.model_copy(
             update={"status": Status.DONE, "lookup": Lookup(), "artifacts": {}, "snapshot": "", "content_key": ""}

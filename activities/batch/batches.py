@@ -82,7 +82,7 @@ class BatchActivities:
 
     @activity.defn(name="batch.watch")
     async def watch_rows(self, request: WatchRows) -> Watched:
-        """Which runs have ended, and which wait for a person: as soon as that is not what was known before."""
+        """Return the runs that have ended or wait for a person, as soon as that differs from what was known."""
         async with heartbeats("watching runs"):
             deadline = time.monotonic() + request.patience_s
             while True:
@@ -94,7 +94,7 @@ class BatchActivities:
 
 
 async def read_index(artifacts: Artifacts, digest: str) -> RowIndex:
-    """Where the rows of a batch are.
+    """Return the places of a batch's rows.
 
     Raises:
         ArtifactMissing: it is not there, or is none.
@@ -133,7 +133,7 @@ async def _looked(rows: tuple[BegunRow, ...]) -> Watched:
 
 
 async def _standing(begun: BegunRow) -> RowEnd | int | None:
-    """How the row ended; its number, where its run waits for a person; None where it goes on."""
+    """Return how the row ended; its number, where its run waits for a person; None where it goes on."""
     handle = activity.client().get_workflow_handle(begun.run_id, result_type=RunResult)
     try:
         told = await handle.describe()

@@ -7,7 +7,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.plan.pictures import Pictured, pictured
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.plan.goal_runs import Looked, LookRequest
 from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.domain.skill.fitting import place_of, signed_in_of

@@ -58,7 +58,7 @@ async def picture_of(artifacts: Artifacts, digest: str) -> tuple[bytes | None, s
 
 
 def picture_line(digest: str, missing: str) -> dict[str, str]:
-    """What the trace's line of a plan says of the picture: nothing where none was wanted."""
+    """Return the picture's fields in the trace line of a plan: none where no picture was wanted."""
     if missing:
         return {"pictureMissing": missing}
     return {"picture": digest} if digest else {}

@@ -9,8 +9,8 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.policing import Policing
 from activities.proof.reconciling import ask_site, go_there, settle
-from activities.session.sessions import Attachment, Attachments
-from activities.step.commit import acted_in, held_before, operation_of
+from activities.session.attachments import Attachment, Attachments
+from activities.session.gate import acted_in, held_before, operation_of
 from activities.step.records import from_ledger, recording_of, settled_outcome
 from replaywright.domain.common.durations import clock_of
 from replaywright.domain.page.observed import PredicateResult
@@ -24,11 +24,11 @@ from replaywright.domain.run.runs import (
     NOT_ON_SITE,
     NOTHING_LEFT,
     RESOLVED,
-    ActionRequest,
     Mode,
     Resolution,
     ResolveRequest,
     SettleRequest,
+    StepContext,
 )
 from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.step.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
@@ -41,7 +41,7 @@ from replaywright.ports import GateSeen, Known, Secrets, StepStore
 _log = logging.getLogger("replaywright.effects")
 
 RESOLVE_MS = 5_000
-"""How long a live page is given to show that a step in doubt took effect."""
+"""Time that a live page has to show that a step in doubt took effect."""
 WHO_LIMIT = 500
 """Characters of who decided, and why, in the ledger."""
 SEEN = "seen_on_live_page"
@@ -84,21 +84,21 @@ class EffectActivities:
         """
         asked = request.action
         async with heartbeats(f"verifying step {asked.sequence}"):
-            before = await self._store.fence(**_scope(asked), epoch=asked.epoch)
+            before = await self._store.fence(**asked.record, epoch=asked.run.epoch)
             hit("resolving", asked.sequence)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             if (recorded := await self._by_ledger(asked, before)) is not None:
                 where = self._where_it_shows(asked)
                 if not request.adopted and where is not None:  # a rebuilt page is that of before
-                    held = await self._attachments.hold(asked.session, asked.epoch)
+                    held = await self._attachments.hold(asked.run.session, asked.run.epoch)
                     await go_there(held.browser, where, asked)
                 return recorded
             if before.state in _OPEN and not _attempts(request, before):
                 return await self._not_done(asked, NO_INTENT, "what the ledger tells of was settled before")
             if (untouched := await self._by_black_box(request, before)) is not None:
                 return untouched
-            held = await self._attachments.hold(asked.session, asked.epoch)  # from here on nobody else writes
+            held = await self._attachments.hold(asked.run.session, asked.run.epoch)  # from here on nobody else writes
             since = time.monotonic()
             if (closed := await held.gate.pending()) is not None:  # the site could not be asked
                 await held.stop_loading()
@@ -110,29 +110,31 @@ class EffectActivities:
             seen = await self._by_page(request, before, held)
             return seen if isinstance(seen, Resolution) else await self._by_site(request, before, held, since, seen)
 
-    def _where_it_shows(self, asked: ActionRequest) -> Reconcile | None:
-        """Where the task says that the site shows the step, if the policy lets it be opened."""
+    def _where_it_shows(self, asked: StepContext) -> Reconcile | None:
+        """Return where the task says that the site shows the step, if the policy lets it be opened."""
         where = asked.step.reconcile
-        return None if where is None or self._policing.on_steps(asked.policy, where.steps) is not None else where
+        return None if where is None or self._policing.on_steps(asked.run.policy, where.steps) is not None else where
 
-    async def _by_ledger(self, asked: ActionRequest, before: Known) -> Resolution | None:
-        """The verdict if the record as it was before the fence gives one.
+    async def _by_ledger(self, asked: StepContext, before: Known) -> Resolution | None:
+        """Return the verdict if the record as it was before the fence gives one.
 
         That there is no intent in it says nothing: Redis may have come back without it.
         """
         if before.outcome is not None:
             return Resolution(verdict="done", reason="recorded", outcome=from_ledger(before.outcome))
         if before.state == "COMMITTED":
-            return Resolution(verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked)))
+            return Resolution(
+                verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked.fingerprint))
+            )
         if before.late is not None:
             await self._store.settle(
-                **_scope(asked), epoch=asked.epoch, state="COMMITTED", who="a late report of success"
+                **asked.record, epoch=asked.run.epoch, state="COMMITTED", who="a late report of success"
             )
             return Resolution(verdict="done", reason="late", outcome=from_ledger(before.late))
         return None
 
     async def _by_black_box(self, request: ResolveRequest, before: Known) -> Resolution | None:
-        """The verdict if the keeper was there all the time, and nothing has left the browser since it was armed.
+        """Return the verdict if the keeper was there all the time, and nothing has left the browser since it was armed.
 
         It is asked about the attempt that the workflow knows of and about the one that the ledger knows of: they differ
         when Redis has fallen back. An attempt that was lost, and that the keeper does not know, never came to the gate,
@@ -144,7 +146,7 @@ class EffectActivities:
             return None
         if not request.adopted:
             return await self._by_what_it_left(request, before)
-        held = await self._attachments.hold(asked.session, asked.epoch)
+        held = await self._attachments.hold(asked.run.session, asked.run.epoch)
         reason = NO_INTENT
         for epoch in attempts:
             seen = await held.gate.recall(operation_of(asked), epoch)
@@ -159,7 +161,7 @@ class EffectActivities:
         return await self._not_done(asked, reason, f"black box: {told} in epoch {max(attempts)}")
 
     async def _by_what_it_left(self, request: ResolveRequest, before: Known) -> Resolution | None:
-        """The verdict if the keeper has ended, and had written that nothing of the attempt left the browser.
+        """Return the verdict if the keeper has ended, and had written that nothing of the attempt left the browser.
 
         That an attempt never came to this gate says something only of the one that was made in this browser, and that
         has no intent: any other came to the gate of another one.
@@ -172,7 +174,7 @@ class EffectActivities:
         return await self._not_done(request.action, NOTHING_LEFT, "the black box on disk: nothing left the browser")
 
     async def _in_flight(self, request: ResolveRequest, before: Known, held: Attachment) -> Flight | None:
-        """What the attempt in doubt has sent that may still take effect: what the site does not show now, it may yet.
+        """Return what the attempt in doubt has sent that may still take effect: the site may show it later.
 
         Where neither a living keeper nor one that has ended can tell, the ledger does: what it has not let go has not
         left; but what it has forgotten may have.
@@ -192,30 +194,30 @@ class EffectActivities:
         return Flight(0.0)
 
     async def _gate_of(self, request: ResolveRequest, held: Attachment, epoch: int) -> GateSeen | None:
-        """What is known of the gate of an attempt, from its keeper or from what that has left behind."""
+        """Return what is known of the gate of an attempt, from its keeper or from what that left behind."""
         op_id = operation_of(request.action)
         if request.adopted:
             return await held.gate.recall(op_id, epoch)
         return (await self._attachments.left_behind(request.doubted_session, op_id, epoch)).seen
 
     async def _is_known_to_be_repeatable(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
-        """Whether the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
+        """Tell if the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
 
         Only asked of a rebuilt browser, which is where the step began.
         """
         asked = request.action
-        if request.adopted or not request.lost or before.state not in _NO_ATTEMPT or asked.mode is Mode.LEARN:
+        if request.adopted or not request.lost or before.state not in _NO_ATTEMPT or asked.run.mode is Mode.LEARN:
             return False
-        key = content_key(asked.tenant, held.browser.url, asked.step)
+        key = content_key(asked.run.tenant, held.browser.url, asked.step)
         known = await self._store.look_up(
-            tenant=asked.tenant, lineage=asked.lineage, run_id=asked.run_id, fingerprint="", content_key=key
+            tenant=asked.run.tenant, lineage=asked.run.lineage, run_id=asked.run.run_id, fingerprint="", content_key=key
         )
         if known.entry is None:
             return False
         return effect_of(action_of(asked.step), asked.step.effect, known.entry.effect).repeatable
 
     async def _was_never_intended(self, request: ResolveRequest, before: Known) -> bool:
-        """Whether the ledger has lost nothing since the step before, and knows of no intent: then no input was given.
+        """Tell if the ledger has lost nothing since the step before, and knows of no intent: then no input was given.
 
         Only asked when there is no keeper to ask any more. An intent that is still on its way is refused since the
         fence. A ledger that may have lost something says nothing: what was sent may be what it has lost.
@@ -225,11 +227,11 @@ class EffectActivities:
         return await self._has_lost_nothing(request)
 
     async def _has_lost_nothing(self, request: ResolveRequest) -> bool:
-        """Whether the ledger certainly has all that it was told since the step before."""
+        """Tell if the ledger certainly has all that was written to it since the step before."""
         asked = request.action
         if not request.witness:
             return False
-        return await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)
+        return await self._store.is_whole(tenant=asked.run.tenant, lineage=asked.run.lineage, witness=request.witness)
 
     async def _by_page(self, request: ResolveRequest, before: Known, held: Attachment) -> Resolution | str:
         """The verdict of the live page, or why it gives none: it can show that the step took effect, never that not.
@@ -261,7 +263,7 @@ class EffectActivities:
         return await self._done(asked, results, held.browser.url, told, reason=SEEN, warnings=warnings)
 
     async def _is_witnessed(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
-        """Whether what the page shows is not its own word alone: the site answered, or has sent the document."""
+        """Tell if the site confirms what the page shows: it answered, or has sent the document."""
         for epoch in _attempts(request, before):
             seen = await held.gate.recall(operation_of(request.action), epoch)
             if seen is None:
@@ -286,7 +288,7 @@ class EffectActivities:
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
             return await self._unknown(request, flight if request.adopted else None, reason)  # its page may show it yet
-        if (refusal := self._policing.on_steps(asked.policy, reconcile.steps)) is not None:
+        if (refusal := self._policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
             return await self._undecidable(asked, f"{reason}, and the site may not be asked: {refusal.message}")
         await settle(request.settle_ms, request.settled_ms, since)
         finding = await ask_site(held.browser, reconcile, asked)
@@ -305,19 +307,23 @@ class EffectActivities:
         return await self._not_done(asked, NOT_ON_SITE, said)
 
     async def _unknown(self, request: ResolveRequest, flight: Flight | None, reason: str) -> Resolution:
-        """Nobody can tell: asked again as long as something in flight may be waited for."""
+        """End without a verdict: ask again as long as something in flight may be waited for."""
         if flight is None or not request.is_patient:
             return await self._undecidable(request.action, reason)
         return Resolution(verdict="in_flight", reason=reason, left_at=flight.left_at)
 
     async def _proposed(self, request: ResolveRequest, held: Attachment) -> SiteProbe | None:
-        """The probe that was proposed, tried and kept when the step was learned; None if there is none."""
+        """Return the probe that was proposed, tried and kept when the step was learned; None if there is none."""
         asked = request.action
-        if asked.mode is Mode.LEARN:
+        if asked.run.mode is Mode.LEARN:
             return None
-        key = content_key(asked.tenant, request.began_at or held.browser.url, asked.step)
+        key = content_key(asked.run.tenant, request.began_at or held.browser.url, asked.step)
         known = await self._store.look_up(
-            tenant=asked.tenant, lineage=asked.lineage, run_id=asked.lineage, fingerprint="", content_key=key
+            tenant=asked.run.tenant,
+            lineage=asked.run.lineage,
+            run_id=asked.run.lineage,
+            fingerprint="",
+            content_key=key,
         )
         return None if known.entry is None else known.entry.probe
 
@@ -337,7 +343,7 @@ class EffectActivities:
 
     async def _done(
         self,
-        asked: ActionRequest,
+        asked: StepContext,
         results: tuple[PredicateResult, ...],
         url: str,
         told: str,
@@ -359,20 +365,19 @@ class EffectActivities:
         hit("recorded", asked.sequence)
         return Resolution(verdict="done", reason=reason, outcome=outcome)
 
-    async def _not_done(self, asked: ActionRequest, reason: str, who: str) -> Resolution:
-        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="NOT_DONE", who=who)
+    async def _not_done(self, asked: StepContext, reason: str, who: str) -> Resolution:
+        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="NOT_DONE", who=who)
         return Resolution(verdict="not_done", reason=reason)
 
-    async def _ledger_is_whole(self, asked: ActionRequest) -> bool:
-        """Whether the record of the step before is still there: an emptied store says nothing about this one."""
-        lines = await self._store.trace(tenant=asked.tenant, lineage=asked.lineage)
+    async def _ledger_is_whole(self, asked: StepContext) -> bool:
+        """Tell if the record of the step before is still there: an emptied store says nothing about this one."""
+        lines = await self._store.trace(tenant=asked.run.tenant, lineage=asked.run.lineage)
         return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
 
     @activity.defn(name="effect.settle")
     async def settle_step(self, request: SettleRequest) -> None:
         """Write a person's decision on a step in doubt to the ledger and the trace."""
         asked, verdict = request.action, request.verdict
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage}
         async with heartbeats(f"settling step {asked.sequence}"):
             try:
                 await self._settle(request)
@@ -380,42 +385,39 @@ class EffectActivities:
                 _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
             told = verdict.model_dump(by_alias=True, exclude={"question", "value", "sealed"})
             line = {"kind": "person", "fingerprint": asked.fingerprint, **told, "failed": request.failed}
-            await self._store.append_trace(**scope, line=line)
+            await self._store.append_trace(tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
 
     async def _settle(self, request: SettleRequest) -> None:
         """The ledger's part: of a step that failed, only that it is done; of one in doubt, whatever was decided."""
         asked, verdict = request.action, request.verdict
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
         committed = {"done": "COMMITTED", "keep": "COMMITTED"}
         states = {**committed, "not_done": "NOT_DONE", "retry": "NOT_DONE", "abandon": "ABANDONED"}
         state = states.get(verdict.verdict)
         if state is None or (request.failed and state != "COMMITTED"):
             return
         if request.failed:
-            await self._store.fence(**scope, epoch=asked.epoch)
+            await self._store.fence(**asked.record, epoch=asked.run.epoch)
         who = verdict.who or "a person"
         if verdict.verdict == "retry":
             who += ", who has it performed again whether it took effect or not"
-        await self._store.settle(**scope, epoch=asked.epoch, state=state, who=f"{who}: {verdict.why}"[:WHO_LIMIT])
+        await self._store.settle(
+            **asked.record, epoch=asked.run.epoch, state=state, who=f"{who}: {verdict.why}"[:WHO_LIMIT]
+        )
 
-    async def _undecidable(self, asked: ActionRequest, reason: str) -> Resolution:
+    async def _undecidable(self, asked: StepContext, reason: str) -> Resolution:
         who = f"undecidable: {reason}"
-        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="ESCALATED", who=who)
+        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="ESCALATED", who=who)
         return Resolution(verdict="undecidable", reason=reason)
 
 
 def _attempts(request: ResolveRequest, before: Known) -> set[int]:
-    """Epochs of the attempt in doubt: as the workflow and as the ledger knows it; they differ when Redis fell back."""
+    """Return the epochs of the attempt in doubt, as workflow and ledger know it; they differ when Redis fell back."""
     is_open = before.state in _OPEN and before.epoch > request.settled
     return {request.doubted, before.epoch if is_open else 0} - {0}
 
 
-def _scope(asked: ActionRequest) -> dict[str, str]:
-    return {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
-
-
 async def _held_before(request: ResolveRequest, before: Known, held: Attachment) -> tuple[int, ...] | None:
-    """Which expectations held before the attempt in doubt; None if nobody knows."""
+    """Return which expectations held before the attempt in doubt; None if nobody knows."""
     if before.state in _OPEN:
         return before.held
     seen = await held.gate.recall(operation_of(request.action), request.doubted) if request.doubted else None

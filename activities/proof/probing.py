@@ -10,7 +10,7 @@ from activities.heartbeats import heartbeats
 from activities.plan.model import passing_on, traced
 from activities.policing import Policing
 from activities.proof.reconciling import answer_once
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.common.templates import fill
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
@@ -86,9 +86,9 @@ class ProbeTrials:
         """
         asked, probe = request.action, request.probe
         async with heartbeats(f"trying the probe of step {asked.sequence}"):
-            held = await self._attachments.hold(asked.session, asked.epoch)
+            held = await self._attachments.hold(asked.run.session, asked.run.epoch)
             reconcile = probe.as_reconcile()
-            if (refusal := self._policing.on_steps(asked.policy, reconcile.steps)) is not None:
+            if (refusal := self._policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
                 return await self._told(request, refusal.message)
             done = await answer_once(held.browser, reconcile, asked)
             if done.answer != "yes":
@@ -97,25 +97,25 @@ class ProbeTrials:
             nobody = await answer_once(held.browser, reconcile, other)
             if nobody.answer != "no":
                 return await self._told(request, f"it shows what nobody did as well: {nobody.reason}")
-            versions = await self._store.versions(tenant=asked.tenant, content_key=request.content_key)
-            own = [one for one in versions if one.run_id == asked.lineage and one.status is EntryStatus.CANDIDATE]
+            versions = await self._store.versions(tenant=asked.run.tenant, content_key=request.content_key)
+            own = [one for one in versions if one.run_id == asked.run.lineage and one.status is EntryStatus.CANDIDATE]
             if not own:
                 return await self._told(request, "the run has no recording of the step")
             kept = own[-1].model_copy(update={"probe": probe})
-            await self._store.keep(tenant=asked.tenant, run_id=asked.lineage, entry=kept)
+            await self._store.keep(tenant=asked.run.tenant, run_id=asked.run.lineage, entry=kept)
             return await self._told(request, "")
 
     async def _told(self, request: TryProbeRequest, reason: str) -> TriedProbe:
         asked = request.action
         line = {"kind": "probe_tried", "sequence": asked.sequence, "kept": not reason, "reason": reason}
-        await traced(self._store, tenant=asked.tenant, lineage=asked.lineage, line=line)
+        await traced(self._store, tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
         if reason:
             _log.info("the probe of step %d is not kept: %s", asked.sequence, reason)
         return TriedProbe(kept=not reason, reason=reason)
 
 
 def _links_of(snapshot: Snapshot) -> dict[str, str]:
-    """Where the page's links lead, with their texts, in the order of reading."""
+    """Return the targets of the page's links, with their texts, in the order of reading."""
     found: dict[str, str] = {}
     for element in snapshot.elements:
         url = element.target.attributes.get("href", "")

@@ -9,7 +9,7 @@ from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.predicates import Predicate, fill_predicate, named_parameters
 from replaywright.domain.proof.reconciling import APART_S, NEGATIVES, PAUSES_S, WAIT_MS, Answer, answer_of
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import StepContext
 from replaywright.domain.task.steps import Reconcile
 from replaywright.errors import ActionFailed
 from replaywright.ports import BrowserSession, SiteAnswer, Work
@@ -19,13 +19,13 @@ _log = logging.getLogger("replaywright.reconciling")
 
 @dataclass(frozen=True)
 class Finding:
-    """What asking the site came to."""
+    """Result of asking the site."""
 
     answer: Answer
     reason: str
-    """Of the last answer."""
+    """Reason of the last answer."""
     asked: int
-    """How often it was asked."""
+    """Number of questions."""
     results: tuple[PredicateResult, ...] = ()
     url: str = ""
 
@@ -37,7 +37,7 @@ async def settle(total_ms: int, passed_ms: int, since: float) -> None:
         await sleep(left_s)
 
 
-async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> Finding:
+async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: StepContext) -> Finding:
     """Ask until one answer says yes, or enough of them say no, or too many say nothing.
 
     Raises:
@@ -62,8 +62,8 @@ async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: ActionR
         await sleep(pause)
 
 
-async def answer_once(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> Finding:
-    """What one asking comes to; nothing is decided on that.
+async def answer_once(browser: BrowserSession, reconcile: Reconcile, asked: StepContext) -> Finding:
+    """Ask once; nothing is decided on the answer.
 
     Raises:
         SessionLost: the browser is gone.
@@ -74,7 +74,7 @@ async def answer_once(browser: BrowserSession, reconcile: Reconcile, asked: Acti
     return _finding(answer, reason, 1, seen)
 
 
-async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> None:
+async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: StepContext) -> None:
     """Bring the run's own page to where the site shows the effect: a rebuilt one is still where the step began.
 
     Raises:
@@ -87,14 +87,14 @@ async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: ActionR
         _log.warning("step %d took effect, but its page could not be opened: %s", asked.sequence, exc)
 
 
-def _expected(reconcile: Reconcile, asked: ActionRequest) -> tuple[Predicate, ...]:
+def _expected(reconcile: Reconcile, asked: StepContext) -> tuple[Predicate, ...]:
     filled = (fill_predicate(predicate, asked.values) for predicate in reconcile.expect)
     return tuple(
         each if each.within_ms is not None else each.model_copy(update={"within_ms": WAIT_MS}) for each in filled
     )
 
 
-def _works(reconcile: Reconcile, asked: ActionRequest) -> list[Work]:
+def _works(reconcile: Reconcile, asked: StepContext) -> list[Work]:
     return [
         Work(
             step=step,

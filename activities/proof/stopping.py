@@ -5,11 +5,11 @@ import logging
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachments
-from activities.step.commit import operation_of
+from activities.session.attachments import Attachments
+from activities.session.gate import operation_of
 from activities.step.records import standing_of
 from replaywright.domain.run.commit_lines import left_at
-from replaywright.domain.run.runs import ActionRequest, Stopped, StopRequest
+from replaywright.domain.run.runs import Stopped, StopRequest
 from replaywright.errors import Fenced, SessionLost, StoreUnavailable
 from replaywright.ports import GateSeen, StepStore
 
@@ -56,19 +56,19 @@ class StopActivities:
             SessionLost: its browser is gone, on another host, or does not answer.
         """
         asked = request.action
-        if asked.session.session_id != request.session_id:
+        if asked.run.session.session_id != request.session_id:
             raise SessionLost(f"session {request.session_id} has ended")
-        return await self._attachments.cut(asked.session, asked.epoch, operation_of(asked), request.begun)
+        return await self._attachments.cut(asked.run.session, asked.run.epoch, operation_of(asked), request.begun)
 
     async def _judged(self, request: StopRequest, seen: GateSeen | None, *, is_known: bool) -> Stopped:
-        """What gate and ledger say together.
+        """Decide by gate and ledger together.
 
         Raises:
             StoreUnavailable: the ledger does not answer.
             Fenced: a newer attempt owns the record.
         """
         asked = request.action
-        before = await self._store.fence(**_scope(asked), epoch=asked.epoch)
+        before = await self._store.fence(**asked.record, epoch=asked.run.epoch)
         left = left_at(None if seen is None else seen.permitted_at)
         if before.state == "COMMITTED" or before.outcome is not None or before.late is not None:
             return Stopped(state="done", left_at=left)
@@ -78,7 +78,7 @@ class StopActivities:
             has_not_left = not standing_of(before) and await self._has_lost_nothing(request)
         if not has_not_left:
             return Stopped(state="in_doubt", left_at=left)
-        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="NOT_DONE", who=STOPPED)
+        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="NOT_DONE", who=STOPPED)
         return Stopped(state="not_done", is_armed=seen is not None)
 
     async def _has_lost_nothing(self, request: StopRequest) -> bool:
@@ -86,8 +86,4 @@ class StopActivities:
         asked = request.action
         if not request.witness:
             return False
-        return await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)
-
-
-def _scope(asked: ActionRequest) -> dict[str, str]:
-    return {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        return await self._store.is_whole(tenant=asked.run.tenant, lineage=asked.run.lineage, witness=request.witness)

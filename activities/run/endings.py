@@ -1,4 +1,4 @@
-"""How a run ended, told from what its failure carries; for whoever waits for it, in a workflow or outside."""
+"""The end of a run, read from its result or failure, for clients in a workflow or outside."""
 
 import contextlib
 from typing import Any, Final, TypeAlias
@@ -36,7 +36,7 @@ def ended_well(result: RunResult) -> Ended:
 
 
 def ended_badly(cause: BaseException | None) -> Ended:
-    """What a failed run says: its own result when it carries one, else the failure in words."""
+    """Return the result that a failure carries, else one with the failure in words."""
     match cause:
         case CancelledError():
             return "cancelled", _cancelled(())

@@ -1,10 +1,10 @@
-"""What a finished run leaves behind for later ones."""
+"""Final verification of a run, and promotion of what it learned."""
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.policing import Policing, as_failure, blocked_by
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from activities.step.failures import FailureEvidence
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
@@ -14,7 +14,7 @@ from replaywright.killpoints import hit_run
 from replaywright.ports import Secrets, StepStore
 
 VERIFY_MS = 5_000
-"""How long the final predicates are given to become true."""
+"""Time that the final predicates have to become true."""
 
 
 class KnowledgeActivities:

@@ -1,4 +1,4 @@
-"""What people need to see who are asked, and telling them that they are."""
+"""Questions to people: the view of the page that they need, keys for codes, and notices."""
 
 import logging
 
@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.plan.pictures import pictured
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
 from replaywright.errors import ActionFailed
@@ -40,7 +40,7 @@ class PersonActivities:
 
     @activity.defn(name="person.look")
     async def look(self, request: LookForPerson) -> SeenByPerson:
-        """What the screen shows, secrets masked, and the site's own words of it. Touches nothing.
+        """Return a picture of the screen, secrets masked, and the site's own words. Touches nothing.
 
         Raises:
             SessionLost: the browser is gone.
@@ -80,7 +80,7 @@ class PersonActivities:
 
 
 def words_of(snapshot: Snapshot) -> tuple[str, ...]:
-    """What the page says of itself: its title, and what it says loudest."""
+    """Return the page's title and its most prominent texts."""
     loud = sorted(
         (element for element in snapshot.elements if element.visible and element.target.role in _LOUD),
         key=lambda element: _LOUD.index(element.target.role),

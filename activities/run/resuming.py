@@ -7,7 +7,7 @@ from typing import Any
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.step.records import from_ledger, standing_of
+from activities.step.records import from_ledger, settled_outcome, standing_of
 from replaywright.domain.plan.loops import Course
 from replaywright.domain.run.runs import AnsweredStep, ResumeRequest, Resumption, step_title
 from replaywright.domain.step.fingerprints import begun_anew, fingerprint
@@ -35,7 +35,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Standing:
-    """What the ledger says to a plan."""
+    """State of a plan's steps in the ledger."""
 
     answered: tuple[StepOutcome, ...]
     """Of the steps from the first on that were done."""
@@ -87,7 +87,7 @@ async def standing(
         state = known.state
         if known.state != "COMMITTED":
             break
-        outcome = known.outcome or _settled(mark)
+        outcome = known.outcome or settled_outcome(mark)
         answered.append(outcome)
         course = course.after(sequence, outcome)
         previous, previous_outcome = mark, outcome.digest
@@ -122,7 +122,7 @@ def _in_lists_to_come(course: Course, begin: int) -> dict[str, int]:
 
 
 def _ahead(course: Course, restarts: Mapping[int, str], answered: Sequence[StepOutcome]) -> dict[int, str]:
-    """What the fingerprints of the further steps are if none of them reads anything."""
+    """Return the fingerprints of the further steps if none of them reads anything."""
     marks = {}
     plainly_done = StepOutcome(status=Status.DONE).digest
     previous, previous_outcome = (answered[-1].fingerprint, answered[-1].digest) if answered else ("", "")
@@ -174,11 +174,6 @@ def _before_acts(own: frozenset[str], lines: Sequence[Mapping[str, Any]]) -> lis
         if not Effect(str(line.get("effect") or Effect.READ.value)).repeatable
     }
     return [Earlier(None, mark, title, is_done=True) for mark, title in done.items() if mark not in own]
-
-
-def _settled(mark: str) -> StepOutcome:
-    """What is known of a step that a person declared done, and of which nothing else was recorded."""
-    return StepOutcome(status=Status.DONE, reason="person", fingerprint=mark, effect=Effect.COMMIT)
 
 
 class ResumeActivities:

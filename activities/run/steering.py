@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.plan.model import traced
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.domain.run.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
@@ -15,7 +15,7 @@ from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, Step
 _log = logging.getLogger("replaywright.steering")
 
 REQUESTS_TOLD = 50
-"""Of those that left the browser in a person's hands, the newest."""
+"""Id of the newest update that left the browser to a person."""
 
 
 class SteerActivities:

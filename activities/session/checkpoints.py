@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachment, Attachments, Taking
+from activities.session.attachments import Attachment, Attachments, Taking
 from activities.vault import Vault
 from replaywright.domain.common.templates import secrets_in, texts_of, with_secrets
 from replaywright.domain.page.outlines import Outline, unlike
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_outline
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import StepContext
 from replaywright.domain.step.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
@@ -47,15 +47,15 @@ CHECKPOINT_PAUSE_S = 1.0
 """After a checkpoint, or after the browser was opened, a new page comes with none for so long: if the browser is lost
 then, the steps since are done again. A commit has one in any case."""
 CHECK_MS = 5_000
-"""How long a restored page is given to show what held."""
+"""Time that a restored page has to show what held."""
 LOOKS = 4
-"""How often a restored page is read that is not what it was yet: what it loads may come late."""
+"""Times that a restored page is read until it is what it was: it may load something late."""
 LOOK_PAUSE_S = 0.5
 _UNREADABLE = (ActionFailed, ArtifactMissing, PolicyBlocked, SecretMissing)
 
 
 class Checkpoints:
-    """Takes checkpoints; what is taken while nobody waits is told with the next step."""
+    """Takes checkpoints; one that is taken while nobody waits comes with the outcome of the next step."""
 
     def __init__(self, artifacts: Artifacts, vault: Vault, *, pause_s: float = 0) -> None:
         """For `pause_s` seconds after one, or after the browser was opened, a new page comes with none."""
@@ -65,7 +65,7 @@ class Checkpoints:
         self._pause_s = pause_s
 
     async def taken(self, held: Attachment) -> Checkpoint | None:
-        """What was taken since the last step, when it is stored; None if there is nothing, or the browser is gone."""
+        """Return what was taken since the last step, once stored; None if nothing was, or the browser is gone."""
         taking, held.checkpointing = held.checkpointing, None
         if taking is None:
             return None
@@ -74,8 +74,10 @@ class Checkpoints:
         except SessionLost:  # for the step to say
             return None
 
-    async def after(self, request: ActionRequest, held: Attachment, outcome: StepOutcome) -> StepOutcome:
-        """The outcome, with a checkpoint if it was a commit; of another step that is due, one is begun.
+    async def after(
+        self, context: StepContext, held: Attachment, outcome: StepOutcome, *, is_reapplied: bool = False
+    ) -> StepOutcome:
+        """Return the outcome, with a checkpoint if it was a commit; of another step that is due, begin one.
 
         An outcome from the ledger has none: the page that is shown may be that of before the step.
         """
@@ -85,23 +87,23 @@ class Checkpoints:
             before, held.document = held.document, held.browser.document
         except SessionLost:  # for the next step to say
             return outcome
-        if request.reapply or request.override:
+        if is_reapplied or context.override:
             return outcome
         moved = before != held.document
         outcome = outcome.model_copy(update={"moved": moved})
         committed = not outcome.effect.repeatable
-        due = committed or request.checkpoint or (moved and time.monotonic() >= held.kept_at + self._pause_s)
+        due = committed or context.checkpoint or (moved and time.monotonic() >= held.kept_at + self._pause_s)
         if not due or outcome.verification is not None:
             return outcome  # nobody goes on from where a run was verified
-        expect = standing(request.step.expect, outcome.predicates, committed=committed)
-        held.checkpointing = self._begun(held, request.sequence + 1, expect, request.earlier)
+        expect = standing(context.step.expect, outcome.predicates, committed=committed)
+        held.checkpointing = self._begun(held, context.sequence + 1, expect, context.run.newest_checkpoint)
         if not committed:
             return outcome
         # Until it is taken nothing leads back across the step: the run goes on when it is known.
         return with_checkpoint(outcome, await self.taken(held))
 
     async def take(self, held: Attachment, position: int, *, earlier: str = "") -> Checkpoint | None:
-        """A checkpoint of the page as it is; None when it cannot be had, which is logged.
+        """Take a checkpoint of the page as it is; None when it cannot be had, which is logged.
 
         Raises:
             SessionLost: the browser is gone.
@@ -126,7 +128,7 @@ class Checkpoints:
         return Taking(reading, asyncio.create_task(stored()))
 
     async def _read_page(self, held: Attachment, earlier: str) -> tuple[PageState, Outline] | None:
-        """What the page is and shows; None of one that is no web page."""
+        """Read what the page is and shows; None if it is no web page."""
         if not held.browser.url.startswith(("http://", "https://")):
             return None
         state, shown = await held.browser.state()
@@ -163,7 +165,7 @@ class Checkpoints:
         return state, await self._artifacts.put(await asyncio.to_thread(self._written, state))
 
     async def load(self, digest: str) -> PageState:
-        """The state with this address.
+        """Return the state with this address.
 
         Raises:
             ArtifactMissing: it is gone, or cannot be read.
@@ -183,7 +185,7 @@ class Checkpoints:
         return redacted_outline(shown, self._secrets).model_dump_json(by_alias=True).encode()
 
     def _written(self, state: PageState) -> bytes:
-        """The state without secrets, which are put in again when it is read."""
+        """Serialize the state without secrets, which are put in again when it is read."""
         data = state.model_dump(mode="json", by_alias=True)
         if any(secrets_in(text) for text in texts_of(data)):
             # Whoever wrote that into the site's storage would be given the secret's value.
@@ -237,7 +239,7 @@ class CheckpointActivities:
 
     @activity.defn(name="session.check")
     async def check_checkpoint(self, request: CheckCheckpoint) -> Restored:
-        """Whether the page shows what held when the checkpoint was taken. Touches nothing."""
+        """Check that the page shows what held when the checkpoint was taken. Touches nothing."""
         async with heartbeats("checking"):
             held = await self._attachments.hold(request.session, request.epoch)
             try:
@@ -272,5 +274,5 @@ def _read(told: Any, values: Mapping[str, str]) -> PageState:
 
 
 def with_checkpoint(outcome: StepOutcome, taken: Checkpoint | None) -> StepOutcome:
-    """The outcome, telling of what was taken before its step."""
+    """Return the outcome with the checkpoint that was taken before its step."""
     return outcome if taken is None else outcome.model_copy(update={"checkpoint": taken})

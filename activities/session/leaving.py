@@ -8,9 +8,9 @@ from typing import Final
 from replaywright.ports import BrowserSession, CommitGate
 
 LEAVE_MS: Final = 5_000
-"""How long pages may take to be left."""
+"""Time limit for leaving pages."""
 LEFT_MS: Final = 3_000
-"""How long what they send then, and the answers to it, are waited for."""
+"""Time limit for their last requests and the answers."""
 _LOOKS: Final = 2
 """Times in a row that nothing may be awaited: the keeper hears of a request a moment after the page is left."""
 _LOOK_EVERY_S: Final = 0.05

@@ -13,7 +13,7 @@ ADDRESS = "addresses of pages"
 
 @dataclass(frozen=True)
 class Network:
-    """What one session's keeper enforces."""
+    """Network policy that one session's keeper enforces."""
 
     policy: NetworkPolicy
     seen: Callable[[float | None], Awaitable[NetworkSeen]]

@@ -1,9 +1,9 @@
-"""Whether a recalled skill may begin on the page that is shown, as an activity of its own."""
+"""Check that a recalled skill may begin on the page that is shown."""
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.common.text import shorten
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_snapshot
@@ -33,7 +33,7 @@ class FitActivities:
 
     @activity.defn(name="session.fits")
     async def fits(self, request: FitRequest) -> Fit:
-        """Whether the start page shows what a skill begins with, to somebody who is signed in as when it was learned.
+        """Check that the start page shows what a skill begins with, signed in or not as when it was learned.
 
         Touches nothing. The page is read only where that is needed: to tell whether one is signed in, and to go on
         from a page that does not fit.

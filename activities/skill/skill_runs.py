@@ -1,4 +1,4 @@
-"""What a run of a skill asks the knowledge base at its beginning, and tells it at its end."""
+"""Access of a run to its skill: the version at its beginning, the count at its end."""
 
 from temporalio import activity
 

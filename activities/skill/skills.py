@@ -1,4 +1,4 @@
-"""What a run does with the knowledge base: who learns what, and what a run has learned."""
+"""Learning skills: claims on goals, and what a run has learned."""
 
 from temporalio import activity
 
@@ -150,7 +150,7 @@ class SkillActivities:
 
 
 def _precondition(first: Target | None, task: Task, values: dict[str, str]) -> tuple[Predicate, ...]:
-    """That the first element is there, as far as it has a name."""
+    """Return the predicate that the first element is there, as far as it has a name."""
     if first is None or not (first.role and first.name) or first.frame:
         return ()
     name = generalise(first.name, values, task.parameters)

@@ -17,29 +17,29 @@ from replaywright.domain.task.actions import Cause
 from replaywright.ports import BrowserSession, GateSeen, Report
 
 LOOK_MS = 3_000
-"""How much longer the page is given to show what is expected, once its request is answered."""
+"""Additional time that the page has to show what is expected, once its request is answered."""
 _SLICE_MS = 250
-"""How often the keeper is asked what has left: requests of workers are seen by nobody else."""
+"""Interval at which the keeper is asked what has left: nobody else sees requests of workers."""
 
 
 @dataclass
 class Waiting:
-    """One step that has ended, and of which nobody but its own page tells that it took effect."""
+    """One step that has acted, and whose effect only its own page confirms so far."""
 
     browser: BrowserSession
     commit: Commit
     judge: Judge
     recorded: tuple[Sending, ...]
-    """What it sent when it was recorded."""
+    """Requests that it sent when it was recorded."""
     redact: Callable[[str], str]
     """Takes secrets out of what is compared with that."""
     late_ms: int
-    """How long its request is waited for."""
+    """Time limit for its request."""
     answer_ms: int
-    """How long the answer to that is waited for."""
+    """Time limit for the answer."""
 
     async def report(self, report: Report) -> Report:
-        """The report by the time that somebody has told of the step, or nothing more is to be waited for.
+        """Return the report once somebody confirms the step, or there is nothing more to wait for.
 
         Where nobody has, the pages are left: some send only then. `left_at` says so.
         """
@@ -54,7 +54,7 @@ class Waiting:
         return self._with_the_keepers(await self.browser.look_again(report, LOOK_MS), await self.commit.seen())
 
     async def _heard(self, report: Report, limit_ms: int) -> Report:
-        """The report as soon as it is told enough, or so much time has passed; answers under way have longer."""
+        """Return the report once it is confirmed or the time is up; answers under way have longer."""
         begun = time.monotonic()
         while True:
             passed_ms = (time.monotonic() - begun) * 1000
@@ -80,7 +80,7 @@ class Waiting:
         return report
 
     def _is_enough(self, report: Report) -> bool:
-        """Whether the step is told of, or was refused."""
+        """Tell if the site or the keeper confirms the step, or the site refused it."""
         if refused_by(report.evidence, report.url) is not None:
             return True
         witness = self.judge.witness(report)

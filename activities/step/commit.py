@@ -6,11 +6,12 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
 
+from activities.session.attachments import Attachment
+from activities.session.gate import WATCHED, operation_of
 from activities.step.consent import Consenting
-from replaywright.domain.run.runs import ActionRequest
+from activities.step.ledger import StepLedger
+from replaywright.domain.run.runs import InputCommand
 from replaywright.domain.step.outcomes import Departure
 from replaywright.domain.step.press_grants import Consequence, Grant
 from replaywright.domain.task.actions import Effect
@@ -18,30 +19,17 @@ from replaywright.errors import Fenced, KeeperRefused, ReplaywrightError, StoreU
 from replaywright.killpoints import hit
 from replaywright.ports import CommitGate, GateSeen
 
-if TYPE_CHECKING:
-    from activities.session.sessions import Attachment
-    from activities.step.actions import Actions
-
 _log = logging.getLogger("replaywright.commit")
 
-SETTLE_S = 2.0
-"""A page that has sent nothing for so long since the gate was armed is not waited for any more."""
 _DECIDED_S = 0.05
 """After which a gate is asked again that holds something."""
-WATCHED = "watched"
-"""Note of an operation without an intent: of a press that a model chose, and that may be repeated."""
 AFTERMATH_MS = 20_000
-"""How long beyond the step's own budget bytes are held: for a successor that has to find the session first."""
+"""Time beyond the step's own budget that bytes are held: for a successor that has to find the session first."""
 
 
-def operation_of(request: ActionRequest) -> str:
-    """What the keeper calls this step; the epoch tells its attempts apart."""
-    return f"{request.lineage}/{request.fingerprint}"
-
-
-def window_ms(request: ActionRequest) -> int:
-    """How long after the intent its bytes may leave."""
-    return request.step.timeout_ms + request.late_ms + AFTERMATH_MS
+def window_ms(command: InputCommand) -> int:
+    """Return how long after the intent its bytes may leave."""
+    return command.context.step.timeout_ms + command.late_ms + AFTERMATH_MS
 
 
 class Commit:
@@ -53,28 +41,29 @@ class Commit:
 
     def __init__(
         self,
-        actions: "Actions",
-        request: ActionRequest,
-        held: "Attachment",
+        ledger: StepLedger,
+        command: InputCommand,
+        held: Attachment,
         consenting: Consenting | None = None,
         *,
         has_intent: bool = True,
     ) -> None:
         """With `consenting`, each request needs a grant; without an intent, the ledger is not asked."""
-        self._actions = actions
-        self._request = request
+        self._ledger = ledger
+        self._command = command
+        self._context = command.context
         self._held = held
         self._consenting = consenting
         self.has_intent = has_intent
-        self._op_id = operation_of(request) + ("" if has_intent else f"/{uuid.uuid4().hex}")
+        self._op_id = operation_of(command.context) + ("" if has_intent else f"/{uuid.uuid4().hex}")
         self._shaking: asyncio.Task[None] | None = None
         self._is_open = False
         self.redis_s = 0.0
-        """What asking the ledger took; 0 when nothing was held."""
+        """Time that asking the ledger took; 0 when nothing was held."""
         self.is_permitted = False
-        """Whether the gate has let its bytes go: then only a greater epoch can stop what follows."""
+        """The gate has let its bytes go: then only a greater epoch can stop what follows."""
         self.refusal = ""
-        """Why the ledger did not let the bytes go."""
+        """Reason for which the ledger did not let the bytes go."""
         self.is_refused = asyncio.Event()
         """Set when a request was thrown away that nobody had granted."""
 
@@ -85,12 +74,12 @@ class Commit:
 
     @property
     def granted(self) -> tuple[Grant, ...]:
-        """What was let go, and on whose word."""
+        """Requests that were let go, and on whose word."""
         return () if self._consenting is None else tuple(self._consenting.granted.values())
 
     @property
     def is_past(self) -> bool:
-        """Whether the gate has let everything go that follows, too."""
+        """True once the gate lets everything go that follows, too."""
         return self.is_permitted and self._consenting is None
 
     async def arm(self, before: tuple[int, ...] | None) -> None:
@@ -99,34 +88,34 @@ class Commit:
         Raises:
             SessionLost: the keeper does not answer, or refuses; nothing was dispatched.
         """
-        declared = self._request.step.effect is not None and self._consenting is None
+        declared = self._context.step.effect is not None and self._consenting is None
         told = {"document": self._held.browser.document, **({} if before is None else {"before": before})}
         note = json.dumps(told) if self.has_intent else WATCHED
-        once = self._request.step.effect is Effect.IRREVERSIBLE
-        within_ms = window_ms(self._request)
+        once = self._context.step.effect is Effect.IRREVERSIBLE
+        within_ms = window_ms(self._command)
         await self._gate.arm(self._op_id, within_ms=within_ms, hold_safe=declared, note=note, once=once)
 
     def begin(self) -> None:
-        """From now on held bytes ask whoever may let them go."""
+        """Begin to ask for held bytes whether they may leave."""
         self._shaking = asyncio.create_task(self._shake_hands())
 
     async def seen(self) -> GateSeen:
-        """What has come to the gate by now."""
+        """Return what has come to the gate by now."""
         return await self._gate.wait_held(self._op_id, 0)
 
     async def shut(self) -> Departure:
-        """Throw away whatever is still to come; what has left."""
+        """Throw away whatever is still to come; return what has left."""
         await self._throw_away()
         return _departure(await self.seen())
 
     async def departure(self) -> Departure:
-        """What has left by now; a hand-shake that is under way is waited for."""
+        """Return what has left by now; a hand-shake that is under way is waited for."""
         while (seen := await self.seen()).phase == "armed" and seen.held:
             await self._shaken()
         return _departure(seen)
 
     async def open(self) -> Departure:
-        """Open the gate again, as what the step came to is known; what has left."""
+        """Open the gate again, as what the step came to is known; return what has left."""
         while True:
             try:
                 seen = await self._gate.disarm(self._op_id)
@@ -165,9 +154,9 @@ class Commit:
             await self._shaking
 
     async def _shake_hands(self) -> None:
-        sequence = self._request.sequence
+        sequence = self._context.sequence
         while True:
-            seen = await self._gate.wait_held(self._op_id, window_ms(self._request))
+            seen = await self._gate.wait_held(self._op_id, window_ms(self._command))
             if not seen.held or seen.phase != "armed":
                 return
             if not self.is_permitted:
@@ -194,15 +183,15 @@ class Commit:
             return True
         begun = time.perf_counter()
         try:
-            await self._actions.dispatch(self._request)
+            await self._ledger.dispatch(self._context)
         except (Fenced, StoreUnavailable) as exc:
-            _log.warning("step %d is not let go: %s", self._request.sequence, exc)
+            _log.warning("step %d is not let go: %s", self._context.sequence, exc)
             self.refusal = str(exc)
             await self._throw_away()
             return False
         finally:
             self.redis_s = time.perf_counter() - begun
-        hit("dispatched", self._request.sequence)
+        hit("dispatched", self._context.sequence)
         return True
 
     async def _throw_away(self) -> None:
@@ -214,22 +203,6 @@ class Commit:
         return self._held.gate
 
 
-def held_before(seen: GateSeen) -> tuple[int, ...] | None:
-    """Which expectations held before the attempt that armed the gate; None if its note does not say."""
-    before = _noted(seen).get("before")
-    return None if before is None else tuple(before)
-
-
-def acted_in(seen: GateSeen) -> str:
-    """The document that the attempt acted in which armed the gate; empty if its note does not say."""
-    return str(_noted(seen).get("document", ""))
-
-
-def _noted(seen: GateSeen) -> dict[str, Any]:
-    noted: dict[str, Any] = json.loads(seen.note) if seen.note not in ("", WATCHED) else {}
-    return noted
-
-
 def _departure(seen: GateSeen) -> Departure:
     return Departure(
         bytes_up=seen.bytes_up,
@@ -238,30 +211,3 @@ def _departure(seen: GateSeen) -> Departure:
         refused=seen.refused,
         cut=seen.is_closed,
     )
-
-
-async def settled(gate: CommitGate, stop_loading: Callable[[], Awaitable[bool]]) -> GateSeen | None:
-    """Decide what an earlier epoch left at the gate, before anybody attaches; None when that was nothing.
-
-    Bytes of which some have left are on their way, and the page will show what came of it. Otherwise nothing leaves any
-    more: the page is stopped first, so that it stays as it is, and the gate stays closed until `disarm`.
-    """
-    seen = await gate.pending()
-    if seen is None or (seen.bytes_up and (seen.phase == "permitted" or not seen.held)):
-        return seen
-    if seen.phase == "armed" and not seen.held and seen.armed_for_s < SETTLE_S:
-        await gate.wait_held(seen.op_id, int((SETTLE_S - seen.armed_for_s) * 1000))
-    await stop_loading()
-    return await gate.cut(seen.op_id)
-
-
-async def reopened(gate: CommitGate, seen: GateSeen, stop_loading: Callable[[], Awaitable[bool]]) -> None:
-    """Open the gate again once somebody is attached; Chromium repeats by itself what was cut, until it is stopped.
-
-    Where all was thrown away it stays closed: the page may repeat by a timer of its own, and nobody acts in it again.
-    """
-    if seen.nothing_left and seen.note != WATCHED:
-        return
-    if seen.is_closed:
-        await stop_loading()
-    await gate.disarm(seen.op_id)

@@ -1,4 +1,4 @@
-"""Whether the condition of a step holds on the page."""
+"""The condition of a step, on the page."""
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
@@ -7,7 +7,7 @@ from replaywright.ports import BrowserSession
 
 
 async def unmet(browser: BrowserSession, step: Step) -> PredicateResult | None:
-    """The first part of the step's `when` that does not hold once the page is at rest; None when all of it does.
+    """Return the first part of the step's `when` that does not hold once the page is at rest; None when all does.
 
     `step` has its parameters' values. Only what names a time of its own (`within_ms`) is given time to come true; a
     page that is loading is waited for as long as the step may take.

@@ -24,9 +24,9 @@ from replaywright.ports import BrowserSession, GateSeen
 WORDS: Final = "the author's words"
 RECORDING: Final = "the recording"
 _TWIN_S: Final = 0.3
-"""How long the browser may take to tell of a request that the keeper holds."""
+"""Time in which the browser reports a request that the keeper holds."""
 _UNREAD_S: Final = 0.1
-"""How long it may take to tell of one that is in a tunnel."""
+"""Time in which it reports one in a tunnel."""
 _LOOK_EVERY_S: Final = 0.02
 
 
@@ -52,9 +52,9 @@ class Consenting:
         self._known |= {grant.kind: RECORDING for grant in recorded}
         self._is_named = are_named(target, consent.words)
         self.granted: dict[RequestKind, Grant] = {}
-        """What was let go, and on whose word."""
+        """Requests that were let go, and on whose word."""
         self.wanted: Consequence | None = None
-        """What was not."""
+        """The first request that was not."""
 
     async def permits(self, seen: GateSeen) -> bool:
         """Say if all may leave that waits at the gate; what may not is `wanted` from then on."""
@@ -68,12 +68,12 @@ class Consenting:
         return True
 
     def _granted_by(self, kind: RequestKind) -> str:
-        """The one who stands behind a request; empty for nobody."""
+        """Return who has granted a request; empty for nobody."""
         by = self._known.get(kind, "") or self._policing.trusts(kind.origin)
         return by or (WORDS if self._is_named and is_same_site(kind.origin, self._consent.site) else "")
 
     async def _kinds(self, seen: GateSeen) -> list[RequestKind]:
-        """Kinds of the unsafe requests that are under way: as the browser tells of them, else as the keeper reads them.
+        """Return the kinds of unsafe requests under way, as the browser reports them, else as the keeper reads them.
 
         Inside a tunnel only the browser can tell one request from another.
         """

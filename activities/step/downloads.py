@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import replace
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.step.outcomes import DownloadedFile
@@ -11,7 +12,16 @@ from replaywright.ports import Artifacts, BrowserSession, Download, Report
 _log = logging.getLogger("replaywright.downloads")
 
 FILES_TOLD = 6
-"""Of more files than these in one step, the outcome tells the first, and an artifact that lists all of them."""
+"""Files that an outcome lists; of more in one step, an artifact lists all."""
+
+
+async def with_downloads(report: Report, browser: BrowserSession, artifacts: Artifacts) -> Report:
+    """Return the report with what was downloaded as evidence: each file is an artifact, or its verdict says why not."""
+    if not report.downloads:
+        return report
+    files = await keep_downloads(report, browser, artifacts)
+    evidence = report.evidence.model_copy(update={"files": tuple(files)})
+    return replace(report, evidence=evidence, after=(*report.after, *not_kept(files)))
 
 
 async def keep_downloads(report: Report, browser: BrowserSession, artifacts: Artifacts) -> list[DownloadedFile]:

@@ -1,4 +1,4 @@
-"""What is kept of a step that failed: the page as it is, and how it differs from what was expected.
+"""Evidence of a failed step: the page as it is, and how it differs from what was expected.
 
 Keeping evidence never makes things worse: it takes seconds at most, only on a failure, and what cannot be had or kept
 is noted beside the rest.
@@ -18,7 +18,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_message, was_signed_out
 from replaywright.domain.run.redacted import redacted_snapshot
-from replaywright.domain.run.runs import ActionRequest, Mode, step_title
+from replaywright.domain.run.runs import Mode, Proposal, StepContext, step_title
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.fitting import place_of
 from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
@@ -38,20 +38,20 @@ REASON_LIMIT = 160
 """Characters of why a part is missing."""
 
 
-def is_evidence_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
-    """Whether this is a failure, and not how learning begins: an element that nothing is recorded of."""
-    asks_model = request.mode is not Mode.REPLAY and bool(request.step.instruction)
+def is_evidence_wanted(context: StepContext, outcome: StepOutcome) -> bool:
+    """Tell a failure from how learning begins: an element of which nothing is recorded."""
+    asks_model = context.run.mode is not Mode.REPLAY and bool(context.step.instruction)
     is_first_look = outcome.status is Status.MISSED and outcome.lookup.reason == "no_entry" and asks_model
-    return outcome.status is not Status.DONE and not (is_first_look and not request.is_elsewhere)
+    return outcome.status is not Status.DONE and not (is_first_look and not context.is_elsewhere)
 
 
-def _met_sign_in(request: ActionRequest, outcome: StepOutcome, now: Snapshot, recorded: Snapshot | None) -> bool:
-    """Whether the step failed because the site had signed the browser out; nothing is known of one in doubt."""
+def _met_sign_in(context: StepContext, outcome: StepOutcome, now: Snapshot, recorded: Snapshot | None) -> bool:
+    """Tell if the step failed because the site had signed the browser out; nothing is known of one in doubt."""
     is_open = outcome.status in (Status.MISSED, Status.REFUSED, Status.UNMET)
     return (
         is_open
-        and not request.signs_in
-        and was_signed_out(now, recorded, outcome.reason, is_elsewhere=request.is_elsewhere)
+        and not context.signs_in
+        and was_signed_out(now, recorded, outcome.reason, is_elsewhere=context.is_elsewhere)
     )
 
 
@@ -67,31 +67,43 @@ class FailureEvidence:
     async def added(
         self,
         outcome: StepOutcome,
-        request: ActionRequest,
+        context: StepContext,
         browser: BrowserSession,
         *,
         expect: Sequence[Predicate],
-        entry: ActionCacheEntry | None,
+        entry: ActionCacheEntry | None = None,
+        proposal: Proposal | None = None,
     ) -> StepOutcome:
-        """The outcome with the addresses of its evidence; as it was when none is wanted. Raises nothing of its own."""
-        if not is_evidence_wanted(request, outcome):
+        """Return the outcome with the addresses of its evidence, if some is wanted. Raises nothing of its own."""
+        if not is_evidence_wanted(context, outcome):
             return outcome
         kept = _Kept(self._artifacts)
         answers = await self._keep_page(kept, browser)
         good = "" if entry is None else entry.good_snapshot
         seen = await self._keep_snapshot(kept, outcome, browser if answers else None, good)
-        if self._pictures and answers and request.mode is not Mode.REPLAY:
-            await self._keep_picture(kept, request, browser)
+        if self._pictures and answers and context.run.mode is not Mode.REPLAY:
+            await self._keep_picture(kept, context, browser)
         expectations = expectations_json(expect, outcome.predicates)
         await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
-        if request.proposed is not None:
-            said = {"target": request.proposed.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
-            said["usage"] = request.usage.model_dump(mode="json", by_alias=True)
-            await kept.put("model", json.dumps(self._secrets.redact_data(said), indent=1))
+        if proposal is not None and proposal.target is not None:
+            chosen = {"target": proposal.target.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+            chosen["usage"] = proposal.usage.model_dump(mode="json", by_alias=True)
+            await kept.put("model", json.dumps(self._secrets.redact_data(chosen), indent=1))
         told: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
-        if seen is not None and _met_sign_in(request, outcome, *seen):
+        if seen is not None and _met_sign_in(context, outcome, *seen):
             told |= {"reason": SIGNED_OUT, "message": signed_out_message(place_of(seen[0].url))}
         return outcome.model_copy(update=told)
+
+    async def keep_snapshot(self, snapshot: Snapshot | None) -> str:
+        """Store a snapshot, secrets removed; return its digest, or "" when there is none or no place for it."""
+        if snapshot is None:
+            return ""
+        text = redacted_snapshot(snapshot, self._secrets).model_dump_json(by_alias=True)
+        try:
+            return await self._artifacts.put(text.encode())
+        except ArtifactsUnavailable as exc:
+            _log.warning("the snapshot of %r is not kept: %s", snapshot.url, exc)
+            return ""
 
     async def of_end(
         self, browser: BrowserSession, expect: Sequence[Predicate], results: Sequence[PredicateResult]
@@ -148,11 +160,11 @@ class FailureEvidence:
         await kept.put("diff", text or "nothing differs from the last good run")
         return now, before
 
-    async def _keep_picture(self, kept: "_Kept", request: ActionRequest, browser: BrowserSession) -> None:
+    async def _keep_picture(self, kept: "_Kept", context: StepContext, browser: BrowserSession) -> None:
         """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""
         try:
             async with asyncio.timeout(PICTURE_S):
-                seen = await pictured(browser, self._artifacts, self._secrets, step_title(request.step))
+                seen = await pictured(browser, self._artifacts, self._secrets, step_title(context.step))
         except (SessionLost, ActionFailed, TimeoutError) as exc:
             kept.miss(MARKED, str(exc) or f"the page did not answer in {PICTURE_S:g} s")
             return

@@ -1,4 +1,4 @@
-"""Judging what came of a step: whether it is what was wanted, and what only warns."""
+"""The verdict on a step that acted: done, failed, or done with warnings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ WARNINGS_KEPT = 4
 
 @dataclass(frozen=True)
 class Judge:
-    """Knows what one step was to lead to."""
+    """Judges one step by what it was to lead to."""
 
     step: Step
     """Filled in."""
     derived: tuple[Predicate, ...]
-    """What is expected of it beside its own `expect`, filled in."""
+    """Expectations beside its own `expect`, filled in."""
     is_known_commit: bool
-    """Whether it has consequences by what was declared or seen, not only because nobody knows."""
+    """It has consequences by what was declared or seen, not only because nobody knows."""
     url: str = ""
-    """Of the page before the step."""
+    """Address of the page before the step."""
 
     def fault(self, report: Report) -> tuple[str, str] | None:
-        """Why what was done is not what was wanted, as reason and message; None when nothing speaks against it."""
+        """Return why the step failed, as reason and message; None when nothing speaks against it."""
         unmet = failing(report.after)
         if unmet is not None:
             return unmet.reason, f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
@@ -50,11 +50,11 @@ class Judge:
 
     @property
     def is_declared(self) -> bool:
-        """Whether the author says that the step has consequences, and does not take its page's word for them."""
+        """True if the author declares consequences, and does not take the page's word for them."""
         return self.step.needs_witness
 
     def witness(self, report: Report) -> Witness | None:
-        """Who but the page that it acted in tells that the step took effect."""
+        """Return the witness of the step's effect other than the page that it acted in."""
         declared = len(self.step.expect)
         return witness_of(
             report.evidence,
@@ -66,7 +66,7 @@ class Judge:
         )
 
     def warnings(self, report: Report) -> tuple[str, ...]:
-        """What is not as it should be in a step that was done."""
+        """Return the warnings on a step that was done."""
         said = [UNPROVEN] if _is_unproven(report) else []
         declared, derived = len(self.step.expect), self.on_derived(report)
         told = (*report.after[:declared], *(result for result in derived if result.decided))  # others: of renamed ones
@@ -81,19 +81,19 @@ class Judge:
         return tuple(said[:WARNINGS_KEPT])
 
     def _sent_twice(self, report: Report) -> list[UnsafeRequest]:
-        """Requests of a step with consequences that its page had sent before."""
+        """Return requests of a step with consequences that its page had sent before."""
         repeats = self.step.effect is not None and self.step.effect.repeatable
         if repeats or effect_seen(self.step, report.evidence).repeatable:
             return []
         return [request for request in report.evidence.requests if request.equal_sent_at]
 
     def on_derived(self, report: Report) -> tuple[PredicateResult, ...]:
-        """The verdicts on what was derived while the step was learned."""
+        """Return the verdicts on the expectations that were derived while the step was learned."""
         declared = len(self.step.expect)
         return report.after[declared : declared + len(self.derived)]
 
     def _contradiction(self, report: Report) -> tuple[str, str] | None:
-        """What the servers said against the step's success, as reason and message."""
+        """Return what the servers' answers say against the step's success, as reason and message."""
         if not self._hears_servers(report):
             return None
         refused = refused_by(report.evidence, report.url)
@@ -104,11 +104,11 @@ class Judge:
         return None
 
     def _hears_servers(self, report: Report) -> bool:
-        """Whether answers count that the step does not judge itself."""
+        """Tell if the servers' answers count: the step does not judge them itself."""
         return report.acted and not _judges_responses(self.step.expect)
 
     def _must_be_proven(self, report: Report) -> bool:
-        """Whether the step fails without proof: one that was only seen to be counted before is as it was then."""
+        """Tell if the step fails without proof: not if, as when it was recorded, it is only counted by the site."""
         return self.is_known_commit and (self.step.effect is not None or not report.evidence.requests)
 
 

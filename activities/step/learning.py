@@ -1,4 +1,4 @@
-"""What a step that was done leaves for later runs: a new version of its cache entry, if it taught anything."""
+"""Learning from a step that was done: a new version of its cache entry, if it taught anything."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from replaywright.domain.proof.deriving import derived_from, loosened
 from replaywright.domain.proof.proof import effect_seen
 from replaywright.domain.proof.witness import sendings
 from replaywright.domain.run.redacted import redacted_snapshot, redacted_target
-from replaywright.domain.run.runs import ActionRequest, Heal
+from replaywright.domain.run.runs import Heal, StepContext
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
 from replaywright.domain.step.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
@@ -22,9 +22,11 @@ from replaywright.ports import Report, Secrets
 
 @dataclass(frozen=True)
 class Lesson:
-    """One step that was done, beside what was known of it before."""
+    """One step that was done, and the recording before."""
 
-    request: ActionRequest
+    context: StepContext
+    is_proposed: bool
+    """A model chose the element."""
     old: ActionCacheEntry | None
     key: str
     """Content key."""
@@ -34,20 +36,20 @@ class Lesson:
     def entry(
         self, report: Report, soft: Sequence[PredicateResult], good_snapshot: str, granted: Sequence[Grant] = ()
     ) -> ActionCacheEntry | None:
-        """A new version of the cache entry when this step taught something, else None.
+        """Return a new version of the cache entry when this step taught something, else None.
 
         `soft` are the verdicts on what was expected of the old one beside the step's own expectation, `good_snapshot`
         the digest of the page after the step, `granted` what the step was let send.
         """
-        request, step, old = self.request, self.request.step, self.old
-        if request.override:  # a rule's element is always looked for as the rule describes it
+        context, step, old = self.context, self.context.step, self.old
+        if context.override:  # a rule's element is always looked for as the rule describes it
             return None
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
         seen = effect_seen(step, report.evidence) if report.acted else None
         sends = sendings(report.evidence, report.given_at, report.left_at, self.secrets.redact) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
-        if old is not None and request.proposed is None and not report.lookup.healed:
+        if old is not None and not self.is_proposed and not report.lookup.healed:
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
             known = {sending.kind for sending in old.sends}
             is_new = any(sending.is_late and sending.kind not in known for sending in sends)
@@ -55,13 +57,13 @@ class Lesson:
                 return self._reviewed(old, soft)
         names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self.secrets)
-        target = general_target(seen_now, request.values, names, naming, entered_parameters(step))
+        target = general_target(seen_now, context.values, names, naming, entered_parameters(step))
         kept = seen if old is None or old.effect is None or seen is None else stronger(seen, old.effect)
         healed = report.lookup.healed
         return ActionCacheEntry(
             **target.model_dump(),
             content_key=self.key,
-            step_index=request.sequence,
+            step_index=context.sequence,
             site=self.site,
             instruction=step.instruction,
             action_type=action_of(step),
@@ -75,14 +77,14 @@ class Lesson:
             good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
             sends=sends if report.acted or old is None else old.sends,
             granted=self._grants(report, granted),
-            run_id=request.run_id,
-            origin="model" if request.proposed is not None else "heal" if healed else "declared",
-            bound={name: digest(request.values.get(name, "")) for name in unseen_parameters(target, naming)},
-            hold=healed and request.heal is Heal.PROPOSE,
+            run_id=context.run.run_id,
+            origin="model" if self.is_proposed else "heal" if healed else "declared",
+            bound={name: digest(context.values.get(name, "")) for name in unseen_parameters(target, naming)},
+            hold=healed and context.run.heal is Heal.PROPOSE,
         )
 
     def _grants(self, report: Report, granted: Sequence[Grant]) -> tuple[Grant, ...]:
-        """What the step may send: what it was let send now or before; all of it is the author's where nobody had to."""
+        """Return what the step may send: requests granted now or before, and the author's own."""
         found = {grant.kind: grant for grant in (() if self.old is None else self.old.granted)}
         for request in report.evidence.requests if report.acted else ():
             redact = self.secrets.redact
@@ -92,11 +94,11 @@ class Lesson:
         return tuple(found.values())[-GRANTS_KEPT:]
 
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
-        """What may be expected from now on: derived anew if learned or healed now, else what held as before."""
-        request, old = self.request, self.old
-        if old is not None and request.proposed is None and not (report.lookup.healed and report.seen):
-            return loosened(old.derived, soft, request.values)
-        if report.seen is None or any(predicate.is_required for predicate in request.step.expect):
+        """Return the derived expectations from now on: new ones if learned or healed now, else those that held."""
+        context, old = self.context, self.old
+        if old is not None and not self.is_proposed and not (report.lookup.healed and report.seen):
+            return loosened(old.derived, soft, context.values)
+        if report.seen is None or any(predicate.is_required for predicate in context.step.expect):
             return ()
         target = None if report.target is None else redacted_target(report.target, self.secrets)
         pages = {
@@ -105,17 +107,17 @@ class Lesson:
         }
         after = redacted_snapshot(report.seen.after, self.secrets)
         seen = report.seen.model_copy(update={**pages, "after": after})
-        return derived_from(request.step, seen, target, request.values)
+        return derived_from(context.step, seen, target, context.values)
 
     def _reviewed(self, old: ActionCacheEntry, soft: Sequence[PredicateResult]) -> ActionCacheEntry | None:
-        """A version without the derived expectations that did not hold although the step was done; None if all did.
+        """Return a version without the derived expectations that did not hold; None if all did.
 
         It becomes active only if the run is verified, like everything that a run learns.
         """
-        kept = loosened(old.derived, soft, self.request.values)
+        kept = loosened(old.derived, soft, self.context.values)
         if kept == old.derived:
             return None
         gone = [meaning_of(predicate) for predicate in old.derived if predicate not in kept]
-        note = f"gave up {gone}, which did not hold in run {self.request.run_id}"
-        changes = {"derived": kept, "note": note[:500], "origin": "review", "run_id": self.request.run_id}
+        note = f"gave up {gone}, which did not hold in run {self.context.run.run_id}"
+        changes = {"derived": kept, "note": note[:500], "origin": "review", "run_id": self.context.run.run_id}
         return old.model_copy(update={**changes, "hold": False, "status": EntryStatus.CANDIDATE})

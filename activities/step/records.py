@@ -1,8 +1,8 @@
-"""What is written of outcomes, and what is known of those that the ledger has."""
+"""Recordings and trace lines of outcomes, and the standing of recorded ones."""
 
 from typing import Any, Literal
 
-from replaywright.domain.run.runs import ActionRequest, step_title
+from replaywright.domain.run.runs import StepContext, Usage, step_title
 from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.trace.trace import input_of, step_line
@@ -10,25 +10,25 @@ from replaywright.ports import Known, Recording
 
 
 def from_ledger(outcome: StepOutcome) -> StepOutcome:
-    """The outcome, marked as one of an earlier attempt."""
+    """Return the outcome, marked as one of an earlier attempt."""
     return outcome.model_copy(update={"from_ledger": True})
 
 
-def answered_line(request: ActionRequest, outcome: StepOutcome) -> dict[str, Any]:
-    """The trace's line of a step that the ledger answered: it was not performed, and took and cost nothing."""
+def answered_line(context: StepContext, outcome: StepOutcome) -> dict[str, Any]:
+    """Return the trace line of a step that the ledger answered: it was not performed, and cost nothing."""
     return step_line(
         outcome.model_copy(update={"costs": Costs()}),
-        sequence=request.sequence,
-        title=step_title(request.step),
-        run_id=request.run_id,
-        epoch=request.epoch,
-        given=input_of(request.step),
-        more={"task": request.task, "previous": request.previous, "attempt": request.attempt},
+        sequence=context.sequence,
+        title=step_title(context.step),
+        run_id=context.run.run_id,
+        epoch=context.run.epoch,
+        given=input_of(context.step),
+        more={"task": context.run.task, "previous": context.previous, "attempt": context.attempt},
     )
 
 
 def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
-    """How a step that must not be repeated stands: nothing came of it (or it was harmless), done, or nobody knows.
+    """Return how a step that must not be repeated stands: without effect (or harmless), done, or unknown.
 
     A success that was reported after it had been found not done is for a resolver to look at.
     """
@@ -41,29 +41,31 @@ def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
             return "doubtful"
 
 
-def settled_outcome(request: ActionRequest) -> StepOutcome:
-    """What is known of a step that a person declared done, and of which nothing else was recorded."""
-    return StepOutcome(status=Status.DONE, reason="person", fingerprint=request.fingerprint, effect=Effect.COMMIT)
+def settled_outcome(fingerprint: str) -> StepOutcome:
+    """Return the outcome of a step that a person declared done, and of which nothing else was recorded."""
+    return StepOutcome(status=Status.DONE, reason="person", fingerprint=fingerprint, effect=Effect.COMMIT)
 
 
-def recording_of(request: ActionRequest, outcome: StepOutcome, trace: dict[str, Any]) -> Recording:
-    """What is written of an outcome; `trace` adds to its line."""
+def recording_of(
+    context: StepContext, outcome: StepOutcome, trace: dict[str, Any], usage: Usage | None = None
+) -> Recording:
+    """Return the recording of an outcome; `trace` adds to its line."""
     return Recording(
-        run_id=request.run_id,
-        lineage=request.lineage,
-        tenant=request.tenant,
-        sequence=request.sequence,
-        epoch=request.epoch,
+        run_id=context.run.run_id,
+        lineage=context.run.lineage,
+        tenant=context.run.tenant,
+        sequence=context.sequence,
+        epoch=context.run.epoch,
         outcome=outcome,
-        title=step_title(request.step),
-        given=input_of(request.step),
-        owner=request.lineage,
-        act=request.act,
+        title=step_title(context.step),
+        given=input_of(context.step),
+        owner=context.run.lineage,
+        act=context.act,
         trace={
             **trace,
-            "task": request.task,
-            "usage": request.usage.model_dump(by_alias=True),
-            "previous": request.previous,
-            "attempt": request.attempt,
+            "task": context.run.task,
+            "usage": (usage or Usage()).model_dump(by_alias=True),
+            "previous": context.previous,
+            "attempt": context.attempt,
         },
     )

@@ -3,18 +3,19 @@
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachments
-from activities.step.actions import Actions
+from activities.session.attachments import Attachments
 from activities.step.conditions import unmet
+from activities.step.ledger import StepLedger
 from activities.step.records import recording_of
 from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.run.redacted import redacted_outcome
-from replaywright.domain.run.runs import ActionRequest, Decision, LeaveOutRequest
+from replaywright.domain.run.runs import Decision, LeaveOutRequest, StepContext
 from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.step.outcomes import WHEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import SessionLost
+from replaywright.ports import Secrets
 
 MESSAGE_LIMIT = 300
 """Characters of why a step was left out."""
@@ -23,13 +24,14 @@ MESSAGE_LIMIT = 300
 class Skipping:
     """Activities `step.decide` and `step.leave_out`."""
 
-    def __init__(self, actions: Actions, attachments: Attachments) -> None:
-        self._actions = actions
+    def __init__(self, ledger: StepLedger, secrets: Secrets, attachments: Attachments) -> None:
+        self._ledger = ledger
+        self._secrets = secrets
         self._attachments = attachments
 
     @activity.defn(name="step.decide")
-    async def decide(self, request: ActionRequest) -> Decision:
-        """Whether the step is to be performed: what the ledger has of it decides, else its `when` on the page.
+    async def decide(self, context: StepContext) -> Decision:
+        """Decide if the step is performed: by what the ledger has of it, else by its `when` on the page.
 
         Promise on a retry: a step that was recorded as left out stays so in its lineage, and one that was begun is
         gone on with, whatever the page shows by now.
@@ -38,22 +40,22 @@ class Skipping:
             SessionLost: the browser is gone, or a newer attempt owns it.
             StoreUnavailable: the ledger cannot be read.
         """
-        async with heartbeats(f"condition of step {request.sequence}"):
-            known = await self._actions.known_of(request, request.fingerprint)
+        async with heartbeats(f"condition of step {context.sequence}"):
+            known = await self._ledger.known_of(context)
             if known.outcome is not None and known.outcome.reason == WHEN:
-                return Decision(performs=False, outcome=await self._actions.answered(request, known.outcome))
+                return Decision(performs=False, outcome=await self._ledger.answered(context, known.outcome))
             if known.state not in ("", "NOT_DONE"):
                 return Decision(performs=True)
             try:
-                held = await self._attachments.hold(request.session, request.epoch)
-                lacking = await unmet(held.browser, filled_step(request.step, request.values))
+                held = await self._attachments.hold(context.run.session, context.run.epoch)
+                lacking = await unmet(held.browser, filled_step(context.step, context.values))
             except SessionLost:
-                await self._attachments.drop(request.session.session_id, request.epoch)
+                await self._attachments.drop(context.run.session.session_id, context.run.epoch)
                 raise
             if lacking is None:
                 return Decision(performs=True)
             said = f"when does not hold: {lacking.reason}: {lacking.details}"
-            outcome = await self._left_out(request, WHEN, said, url=held.browser.url)
+            outcome = await self._left_out(context, WHEN, said, url=held.browser.url)
             return Decision(performs=False, outcome=outcome)
 
     @activity.defn(name="step.leave_out")
@@ -62,18 +64,18 @@ class Skipping:
         async with heartbeats(f"leaving out step {request.action.sequence}"):
             return await self._left_out(request.action, request.reason, request.message)
 
-    async def _left_out(self, request: ActionRequest, reason: str, message: str, *, url: str = "") -> StepOutcome:
+    async def _left_out(self, context: StepContext, reason: str, message: str, *, url: str = "") -> StepOutcome:
         outcome = StepOutcome(
             status=Status.DONE,
             reason=reason,
             message=shorten(message, MESSAGE_LIMIT),
-            fingerprint=request.fingerprint,
+            fingerprint=context.fingerprint,
             effect=Effect.READ,
             url=url,
         )
-        outcome = redacted_outcome(outcome, self._actions.secrets)
-        site = self._actions.secrets.redact(site_scope(url)) if url else ""
-        more = {"site": site, "item": request.item}
+        outcome = redacted_outcome(outcome, self._secrets)
+        site = self._secrets.redact(site_scope(url)) if url else ""
+        more = {"site": site, "item": context.item}
         trace = {key: value for key, value in more.items() if value}
-        await self._actions.write(recording_of(request, outcome, trace=trace))
+        await self._ledger.write(recording_of(context, outcome, trace=trace))
         return outcome

@@ -1,11 +1,12 @@
-"""Steps that a person does in the browser: whether what is expected of them has come about."""
+"""Steps that a person does in the browser, checked when it is handed back."""
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachments
-from activities.step.actions import Actions
+from activities.session.attachments import Attachments
+from activities.session.checkpoints import Checkpoints
 from activities.step.records import recording_of
+from activities.step.underway import StepTools
 from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.predicate.evaluation import failing
@@ -18,14 +19,15 @@ from replaywright.domain.task.actions import Effect
 from replaywright.errors import SessionLost
 
 MESSAGE_LIMIT = 300
-"""Characters of what is said of it."""
+"""Characters of the outcome's message."""
 
 
 class TakeOverActivities:
     """Activity `step.handed_back`."""
 
-    def __init__(self, actions: Actions, attachments: Attachments) -> None:
-        self._actions = actions
+    def __init__(self, tools: StepTools, checkpoints: Checkpoints, attachments: Attachments) -> None:
+        self._tools = tools
+        self._checkpoints = checkpoints
         self._attachments = attachments
 
     @activity.defn(name="step.handed_back")
@@ -40,15 +42,15 @@ class TakeOverActivities:
         """
         asked = request.action
         async with heartbeats(f"what a person did at step {asked.sequence}"):
-            known = await self._actions.known_of(asked, asked.fingerprint)
+            known = await self._tools.ledger.known_of(asked)
             if known.outcome is not None:
-                return await self._actions.answered(asked, known.outcome)
+                return await self._tools.ledger.answered(asked, known.outcome)
             try:
-                held = await self._attachments.hold(asked.session, asked.epoch)
+                held = await self._attachments.hold(asked.run.session, asked.run.epoch)
                 step = filled_step(asked.step, asked.values)
                 results = await held.browser.check(step.expect, step.timeout_ms)
             except SessionLost:
-                await self._attachments.drop(asked.session.session_id, asked.epoch)
+                await self._attachments.drop(asked.run.session.session_id, asked.run.epoch)
                 raise
             lacking, who = failing(results), request.said.who or "a person"
             outcome = StepOutcome(
@@ -60,13 +62,11 @@ class TakeOverActivities:
                 predicates=results,
                 url=held.browser.url,
             )
-            outcome = redacted_outcome(outcome, self._actions.secrets)
+            outcome = redacted_outcome(outcome, self._tools.secrets)
             if lacking is not None:
-                outcome = await self._actions.failures.added(
-                    outcome, asked, held.browser, expect=step.expect, entry=None
-                )
-            site = self._actions.secrets.redact(site_scope(held.browser.url))
+                outcome = await self._tools.failures.added(outcome, asked, held.browser, expect=step.expect)
+            site = self._tools.secrets.redact(site_scope(held.browser.url))
             told = {"site": site, "item": asked.item, "who": who, "why": request.said.why}
             trace = {name: value for name, value in told.items() if value}
-            await self._actions.write(recording_of(asked, outcome, trace=trace))
-            return await self._actions.checkpoints.after(asked, held, outcome)
+            await self._tools.ledger.write(recording_of(asked, outcome, trace=trace))
+            return await self._checkpoints.after(asked, held, outcome)

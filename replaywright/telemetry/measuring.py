@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.runs import (
-    ActionRequest,
+    CommandOnStep,
     Finished,
+    InputCommand,
     ProposeRequest,
+    Recheck,
     Resolution,
     ResolveRequest,
+    StepCommand,
+    StepContext,
     Usage,
 )
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -47,16 +51,20 @@ class Ran:
     """Temporal's count."""
 
 
+def _unwrapped(request: object) -> object:
+    return request.root if isinstance(request, StepCommand) else request
+
+
 def measured(ran: Ran) -> Iterator[Measured]:
-    """Yield the measurements of the attempt."""
-    match ran.request, ran.result:
-        case ActionRequest() as request, StepOutcome() as outcome:
-            yield from _retried(request, ran.attempt)
+    """What the attempt adds to the metrics."""
+    match _unwrapped(ran.request), ran.result:
+        case CommandOnStep() as command, StepOutcome() as outcome:
+            yield from _retried(command.context, ran.attempt)
             if not outcome.from_ledger:
-                yield from _step(request, outcome, ran.seconds)
-        case ActionRequest() as request, None:
-            yield from _retried(request, ran.attempt)
-            yield from _attempt(request, "lost", ran.seconds)
+                yield from _step(command, outcome, ran.seconds)
+        case CommandOnStep() as command, None:
+            yield from _retried(command.context, ran.attempt)
+            yield from _attempt(command.context, "lost", ran.seconds)
         case _, Finished() as finished:
             yield from _asserted(finished.predicates)
         case ProposeRequest() as request, _ if ran.attempt == 1:
@@ -70,31 +78,32 @@ def measured(ran: Ran) -> Iterator[Measured]:
             pass
 
 
-def _step(request: ActionRequest, outcome: StepOutcome, seconds: float) -> Iterator[Measured]:
+def _step(command: CommandOnStep, outcome: StepOutcome, seconds: float) -> Iterator[Measured]:
     lookup = outcome.lookup
-    if request.recheck is None:
-        yield from _attempt(request, outcome.status, seconds)
-        yield from _looked_up(request, outcome)
+    if not isinstance(command, Recheck):
+        yield from _attempt(command.context, outcome.status, seconds)
+        yield from _looked_up(command, outcome)
     yield from _asserted(outcome.predicates)
     if outcome.status is Status.DONE and lookup.healed and not lookup.from_model:
         yield Measured(catalogue.HEALS, labels={"tier": lookup.tier})
 
 
-def _attempt(request: ActionRequest, status: str, seconds: float) -> Iterator[Measured]:
+def _attempt(request: StepContext, status: str, seconds: float) -> Iterator[Measured]:
     labels = {"action": request.step.action, "status": status}
     yield Measured(catalogue.ATTEMPTS, labels=labels)
     yield Measured(catalogue.STEP_DURATION, seconds, labels)
 
 
-def _retried(request: ActionRequest, attempt: int) -> Iterator[Measured]:
+def _retried(request: StepContext, attempt: int) -> Iterator[Measured]:
     kind = "activity" if attempt > 1 else request.attempt
     if kind:
         yield Measured(catalogue.RETRIES, labels={"action": request.step.action, "kind": kind})
 
 
-def _looked_up(request: ActionRequest, outcome: StepOutcome) -> Iterator[Measured]:
+def _looked_up(command: CommandOnStep, outcome: StepOutcome) -> Iterator[Measured]:
     lookup = outcome.lookup
-    if request.proposed is not None or not names_element(request.step) or not (lookup.hit or lookup.reason):
+    is_proposed = outcome.lookup.from_model or (isinstance(command, InputCommand) and command.proposed is not None)
+    if is_proposed or not names_element(command.context.step) or not (lookup.hit or lookup.reason):
         return
     how = "miss" if not lookup.hit else "healed" if lookup.healed else "declared" if lookup.tier == "query" else "hit"
     tier = (lookup.tier if lookup.hit else "") or "none"
@@ -114,11 +123,11 @@ def _asserted(results: tuple[PredicateResult, ...]) -> Iterator[Measured]:
 def attributes(ran: Ran) -> dict[str, Value]:
     """Return the attributes of the attempt's span; no text of a page, an author or a model."""
     told: dict[str, Value] = {}
-    match ran.request, ran.result:
-        case ActionRequest() as request, StepOutcome() as outcome:
-            told = {**_asked(request), **_came_to(outcome)}
-        case ActionRequest() as request, _:
-            told = _asked(request)
+    match _unwrapped(ran.request), ran.result:
+        case CommandOnStep() as command, StepOutcome() as outcome:
+            told = {**_asked(command.context), **_came_to(outcome)}
+        case CommandOnStep() as command, _:
+            told = _asked(command.context)
         case _:
             pass
     usage = getattr(ran.result, "usage", None)
@@ -127,9 +136,9 @@ def attributes(ran: Ran) -> dict[str, Value]:
     return {PREFIX + name: value for name, value in told.items() if value != ""}
 
 
-def _asked(request: ActionRequest) -> dict[str, Value]:
+def _asked(request: StepContext) -> dict[str, Value]:
     return {
-        "site": host_of(request.site),
+        "site": host_of(request.run.site),
         "step.sequence": request.sequence + 1,
         "step.action": request.step.action,
         "step.fingerprint": request.fingerprint[:12],

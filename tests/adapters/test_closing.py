@@ -8,7 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from activities.session.sessions import Attachments, SessionActivities
+from activities.session.attachments import Attachments
+from activities.session.sessions import SessionActivities
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.sessions import CloseSession, OpenSession, SessionOpened

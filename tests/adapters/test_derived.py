@@ -8,6 +8,7 @@ from replaywright.domain.step.outcomes import Status
 from tests.adapters.acting import Acting
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import button
+from tests.unit.staged import reapplied
 
 PAGE = "expectations.html"
 
@@ -91,7 +92,7 @@ async def test_a_menu_that_closed_is_opened_again_for_the_step_that_missed_its_e
     press = acting.asked("click", button("Inside the menu"), expect=[{"text_contains": "The item was pressed"}])
 
     missed = await acting.perform(press)
-    reopened = await acting.perform(opener.model_copy(update={"reapply": True}))
+    reopened = await acting.perform(reapplied(opener))
     pressed = await acting.perform(press)
 
     assert [outcome.status for outcome in (opened, missed, reopened, pressed)] == [

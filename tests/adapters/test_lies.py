@@ -12,6 +12,7 @@ from tests.adapters import lying_site
 from tests.adapters.acting import Acting
 from tests.adapters.lying_site import LyingSite
 from tests.adapters.steps import PREDICATE, button, link, says
+from tests.unit.staged import but
 
 SAVED = [{**says("Saved!"), "within_ms": 500}]
 TIME = r"\d\d:\d\d:\d\d\.\d{3}"
@@ -121,7 +122,7 @@ async def test_a_page_that_says_saved_is_not_believed_when_the_connection_broke(
 
 async def test_a_change_of_mind_that_nothing_announces_is_seen_by_whoever_looks_next(acting: Acting) -> None:
     asked = acting.asked("click", button("Save and regret"), expect=[*SAVED, NO_ALERT], effect="commit")
-    asked = asked.model_copy(update={"step": asked.step.model_copy(update={"evidence": "page"})})
+    asked = but(asked, step=asked.context.step.model_copy(update={"evidence": "page"}))
 
     outcome = await acting.perform(asked)
     await acting.session.check([PREDICATE.validate_python(says("Could not be saved"))], 5_000)

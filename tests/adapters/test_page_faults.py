@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from activities.session.sessions import Attachments, SessionActivities
+from activities.session.attachments import Attachments
+from activities.session.sessions import SessionActivities
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.sessions import RecoverSession, SessionOpened, SessionRef

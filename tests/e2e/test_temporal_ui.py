@@ -9,7 +9,7 @@ from temporalio.client import Client
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.run.runs import ActionRequest, Mode
+from replaywright.domain.run.runs import CommandOnStep, Mode
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.processes import free_port
@@ -35,12 +35,14 @@ async def temporal(temporal_binary: Path, tmp_path: Path) -> AsyncIterator[Tempo
     await server.child.stop()
 
 
-def healed_then_gone(request: ActionRequest, _call: int) -> StepOutcome:
+def healed_then_gone(request: CommandOnStep, _call: int) -> StepOutcome:
     """The field is healed; the button is there for runs that may learn only."""
-    if request.sequence == 1:
+    if request.context.sequence == 1:
         lookup = Lookup(hit=True, tier="similarity", healed=True, score=0.91, entry_version=3)
         return done(request, lookup=lookup, ahead='button "Order"')
-    return done(request) if request.sequence == 0 or request.mode is Mode.AUTO else missed("not_found")
+    return (
+        done(request) if request.context.sequence == 0 or request.context.run.mode is Mode.AUTO else missed("not_found")
+    )
 
 
 async def test_people_see_what_a_run_does_how_it_is_answered_and_find_those_that_healed(

@@ -36,7 +36,7 @@ PAGES = (
     Mutant(
         "repeatable step not held",
         "a step that may be repeated is held as well if a model chose it",
-        "Performance._gate",
+        "StepGate.before_dispatch",
         "        return self._watch if self._needs_grant else None",
         "        return None",
         (_CONSENT + "test_a_step_that_may_be_repeated_is_held_as_well_and_needs_no_intent",),

@@ -9,7 +9,7 @@ from temporalio.client import Client, WorkflowHistory
 
 from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Totals
+from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Totals
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.temporal import DevServer, provide_temporal
@@ -26,8 +26,8 @@ FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 def closed_at_first() -> Script:
     """The second step finds its field when it is performed again."""
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        return missed("not_found") if asked.sequence == 1 and call == 0 else done(asked)
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        return missed("not_found") if asked.context.sequence == 1 and call == 0 else done(asked)
 
     return Script(perform=perform)
 
@@ -92,7 +92,7 @@ async def batch_begun_again(client: Client) -> WorkflowHistory:
     """Of one that was terminated with two rows under way."""
     held = asyncio.Event()
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
         await held.wait()
         return done(request)
 

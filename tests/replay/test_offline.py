@@ -10,7 +10,7 @@ import pytest
 
 from activities.policing import Policing
 from replaywright.cli.evidence.offline import Difference, replay
-from replaywright.domain.run.runs import Heal, Totals
+from replaywright.domain.run.runs import Heal, StepContext, Totals
 from replaywright.domain.task.policy import Policy
 from replaywright.domain.trace.histories import calls_of, end_of
 from replaywright.domain.trace.trace_file import History
@@ -92,13 +92,18 @@ async def test_another_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 async def test_another_question_to_the_same_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Attempt.request
-    monkeypatch.setattr(Attempt, "request", lambda self: asked(self).model_copy(update={"heal": Heal.OFF}))
+    asked = Attempt.context
+
+    def other(attempt: Attempt) -> StepContext:
+        context = asked(attempt)
+        return context.model_copy(update={"run": context.run.model_copy(update={"heal": Heal.OFF})})
+
+    monkeypatch.setattr(Attempt, "context", other)
 
     difference = await told(history("replayed"))
 
     assert difference.where.startswith("0001-")
-    assert difference.what.endswith('would be asked something else: heal: recorded "auto", today "off"')
+    assert difference.what.endswith('would be asked something else: context.run.heal: recorded "auto", today "off"')
 
 
 async def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

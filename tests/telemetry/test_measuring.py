@@ -11,18 +11,21 @@ from cache.scripts import SCRIPTS
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import (
-    ActionRequest,
     Finished,
+    Perform,
     Proposal,
     ProposeRequest,
+    Recheck,
     Resolution,
     ResolveRequest,
+    RunScope,
+    StepContext,
     Usage,
 )
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
-from replaywright.domain.task.steps import Click, Goto
+from replaywright.domain.task.steps import Click, Goto, Step
 from replaywright.observing import RecoveryTold, StepTold, observed_by, observer
 from replaywright.telemetry import catalogue, interceptor
 from replaywright.telemetry.measuring import Ran, attributes, measured
@@ -33,21 +36,21 @@ CLICK = Click(action="click", instruction="the send button")
 HIT = Lookup(hit=True, tier="hash", entry_version=3)
 
 
-def asked(**fields: object) -> ActionRequest:
-    given = {
-        "run_id": "run-1",
-        "lineage": "run-1",
-        "tenant": "default",
-        "task": "a task with free text",
-        "session": SessionRef(session_id="s", host="h", queue="q", host_queue="hq", directory="/d", epoch=1),
-        "sequence": 3,
-        "step": CLICK,
-        "fingerprint": "f" * 64,
-        "epoch": 1,
-        "site": "http://user@site.example:8080/path?secret=1",
-        **fields,
-    }
-    return ActionRequest.model_validate(given)
+SESSION = SessionRef(session_id="s", host="h", queue="q", host_queue="hq", directory="/d", epoch=1)
+RUN = RunScope(
+    run_id="run-1",
+    lineage="run-1",
+    tenant="default",
+    task="a task with free text",
+    session=SESSION,
+    epoch=1,
+    site="http://user@site.example:8080/path?secret=1",
+)
+
+
+def asked(step: Step = CLICK, attempt: str = "", proposal: Proposal | None = None) -> Perform:
+    context = StepContext(run=RUN, sequence=3, step=step, fingerprint="f" * 64, attempt=attempt)
+    return Perform(context=context, proposal=proposal)
 
 
 def outcome(**fields: object) -> StepOutcome:
@@ -87,7 +90,9 @@ def test_what_is_only_asked_for_elsewhere_is_no_fault() -> None:
 
 
 def test_a_second_try_of_temporals_is_a_retry_and_a_look_again_is_no_attempt() -> None:
-    looked_again = said(ran(outcome(), asked(attempt="recheck", recheck=outcome(status=Status.UNMET))))
+    looked_again = said(
+        ran(outcome(), Recheck(context=asked(attempt="recheck").context, unmet=outcome(status=Status.UNMET)))
+    )
 
     assert ("retries", labels(action="click", kind="activity")) in said(ran(outcome(), attempt=2))
     assert ("retries", labels(action="click", kind="recheck")) in looked_again
@@ -115,11 +120,11 @@ def test_a_lookup_is_counted_by_what_led_to_the_element_or_why_nothing_did(
     ("request_", "result"),
     [
         (asked(step=Goto(action="goto", url="http://site/")), outcome()),
-        (asked(proposed=Target(tag="button")), outcome()),
+        (asked(proposal=Proposal(target=Target(tag="button"))), outcome()),
         (asked(), outcome(status=Status.REFUSED, reason="store_unavailable", lookup=Lookup())),
     ],
 )
-def test_what_looked_for_nothing_is_no_lookup(request_: ActionRequest, result: StepOutcome) -> None:
+def test_what_looked_for_nothing_is_no_lookup(request_: Perform, result: StepOutcome) -> None:
     assert "cache.lookups" not in {name for name, _ in said(ran(result, request_))}
 
 
@@ -216,7 +221,7 @@ def test_whoever_listens_is_told_and_nobody_after_the_block() -> None:
 def everything(remembering: Remembering) -> None:
     """Tell one example of all that there is, through what tells it in a worker."""
     metrics = remembering.metrics
-    doubt = ResolveRequest(action=asked(), adopted=True)
+    doubt = ResolveRequest(action=asked().context, adopted=True)
     propose = ProposeRequest(run_id="r", lineage="r", sequence=1, instruction="x", action="click", snapshot="s")
     healed = outcome(lookup=HIT.model_copy(update={"healed": True}))
     checked = Finished(predicates=(PredicateResult(passed=True, reason="holds"),))

@@ -9,13 +9,31 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 from temporalio.testing import ActivityEnvironment
 
+from activities.policing import Policing
 from activities.proof.effects import EffectActivities
 from activities.run.knowledge import KnowledgeActivities
-from activities.session.sessions import Attachments, SessionActivities
+from activities.session.attachments import Attachments
+from activities.session.checkpoints import Checkpoints
+from activities.session.sessions import SessionActivities
+from activities.session.step_pictures import StepPictures
 from activities.step.actions import Actions
+from activities.step.credentials import Credentials
+from activities.step.failures import FailureEvidence
+from activities.step.ledger import StepLedger
+from activities.step.underway import StepTools
 from activities.vault import Vault
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import (
+    Await,
+    CommandOnStep,
+    InputCommand,
+    Perform,
+    Proposal,
+    Reapply,
+    RunScope,
+    StepContext,
+    Usage,
+)
 from replaywright.domain.secrets.secret_sites import sites_in
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.skill.entries import ActionCacheEntry
@@ -96,14 +114,31 @@ class Stage:
         self.gate = self.site.gate = self.keepers.gates[SESSION.session_id]
         self.open(COMPOSE)
         self.attachments = Attachments(self.keepers, self.browsers)
-        self.actions = Actions(
-            self.attachments, self.store, self.artifacts, self.vault, self.overrides, codes=self.codes
-        )
+        self.equip()
         self.effects = EffectActivities(self.attachments, self.store, self.secrets)
-        self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets, self.actions.failures)
+        self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets, self.tools.failures)
         self.sessions = SessionActivities(
             self.keepers, self.attachments, self.store, queue="mine", host_queue="host-mine"
         )
+
+    def equip(
+        self,
+        vault: Vault | None = None,
+        *,
+        policing: Policing | None = None,
+        pictures: bool = False,
+        pause_s: float = 0,
+    ) -> None:
+        """Give the steps other collaborators."""
+        vault = vault or self.vault
+        failures = FailureEvidence(self.artifacts, vault.secrets, pictures=pictures)
+        credentials = Credentials(vault, self.codes)
+        self.tools = StepTools(
+            StepLedger(self.store), credentials, self.artifacts, failures, policing or Policing(), self.overrides
+        )
+        self.checkpoints = Checkpoints(self.artifacts, vault, pause_s=pause_s)
+        shown = StepPictures(self.store, self.artifacts, vault.secrets)
+        self.actions = Actions(self.attachments, self.tools, self.checkpoints, shown)
 
     @property
     def vault(self) -> Vault:
@@ -115,7 +150,7 @@ class Stage:
         self.browser = self.browsers.sessions[f"fake://{SESSION.session_id}"] = FakeBrowserSession(self.site, url)
         return self.browser
 
-    async def perform(self, request: ActionRequest, *, attempt: int = 1, from_url: str = "") -> StepOutcome:
+    async def perform(self, request: CommandOnStep, *, attempt: int = 1, from_url: str = "") -> StepOutcome:
         """One attempt: the action, and `effect.await` where that is due; `from_url` starts in a fresh browser there."""
         if from_url:
             self.open(from_url)
@@ -123,13 +158,15 @@ class Stage:
         outcome = await run_activity(self.actions.perform_action, request, attempt=attempt)
         if outcome.reason != AWAITED:
             return outcome
-        return await run_activity(self.actions.perform_action, request.model_copy(update={"awaited": outcome}))
+        return await run_activity(self.actions.perform_action, Await(context=request.context, ended=outcome))
 
-    async def learn(self, request: ActionRequest) -> ActionCacheEntry:
+    async def learn(self, request: Perform) -> ActionCacheEntry:
         """Perform and promote: what a verified run leaves behind; the browser is as fresh as before."""
         outcome = await self.perform(request)
         assert outcome.status == "done", outcome
-        await self.store.promote(tenant=request.tenant, run_id=request.lineage, content_keys=[outcome.content_key])
+        await self.store.promote(
+            tenant=request.context.run.tenant, run_id=request.context.run.lineage, content_keys=[outcome.content_key]
+        )
         self.open(COMPOSE)
         await self.attachments.drop_all()
         self.store.calls.clear()
@@ -148,26 +185,18 @@ class Stage:
         del self.store.calls[-1]
         return lines
 
-    async def state(self, request: ActionRequest) -> str:
+    async def state(self, request: Perform) -> str:
         """The ledger's state of a step."""
-        scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
-        known = await self.store.look_up(**scope, run_id="", content_key="")
+        known = await self.store.look_up(**request.context.record, run_id="", content_key="")
         del self.store.calls[-1]
         return known.state
 
     async def intend(
-        self, request: ActionRequest, attempt: str = "an earlier attempt", held: tuple[int, ...] | None = ()
+        self, request: Perform, attempt: str = "an earlier attempt", held: tuple[int, ...] | None = ()
     ) -> None:
         """Leave the intent of an attempt that then died."""
         await self.store.intend(
-            Intent(
-                tenant=request.tenant,
-                lineage=request.lineage,
-                fingerprint=request.fingerprint,
-                epoch=request.epoch,
-                attempt=attempt,
-                held=held,
-            )
+            Intent(**request.context.record, epoch=request.context.run.epoch, attempt=attempt, held=held)
         )
         self.store.calls.clear()
 
@@ -184,25 +213,32 @@ class Stage:
         return self.site.dispatches
 
 
-def request(wanted: Step, sequence: int = 1, **fields: Any) -> ActionRequest:
-    """What the workflow asks for this step of run r1; fields as in `ActionRequest`."""
+def request(wanted: Step, sequence: int = 1, **fields: Any) -> Perform:
+    """The command to perform this step of run r1; fields as in `but`."""
     values = fields.pop("values", {"to": "ada@example.com"})
-    defaults: dict[str, Any] = {
-        "run_id": "r1",
-        "lineage": "l1",
-        "tenant": "acme",
-        "task": "send-mail",
-        "session": SESSION,
-        "sequence": sequence,
-        "step": wanted,
-        "values": values,
-        "fingerprint": fingerprint(wanted, values, str(sequence), ""),
-        "epoch": 1,
-        "site": COMPOSE,
-    }
-    return ActionRequest.model_validate({**defaults, **fields})
+    mark = fingerprint(wanted, values, str(sequence), "")
+    run = RunScope(run_id="r1", lineage="l1", tenant="acme", task="send-mail", session=SESSION, epoch=1, site=COMPOSE)
+    context = StepContext(run=run, sequence=sequence, step=wanted, values=values, fingerprint=mark)
+    return but(Perform(context=context), **fields)
 
 
-def of_run(run_id: str, asked: ActionRequest) -> ActionRequest:
+def but(asked: Perform, **fields: Any) -> Perform:
+    """The same command with other fields: its own, its step's, its run's, or its proposal's."""
+    if "proposed" in fields:
+        target, usage = fields.pop("proposed"), fields.pop("usage", Usage())
+        fields["proposal"] = None if target is None else Proposal(target=target, usage=usage)
+    of_run = {name: fields.pop(name) for name in RunScope.model_fields if name in fields}
+    of_step = {name: fields.pop(name) for name in StepContext.model_fields if name in fields}
+    run = asked.context.run.model_copy(update=of_run)
+    context = asked.context.model_copy(update={**of_step, "run": run})
+    return Perform.model_validate({**dict(asked), **fields, "context": context})
+
+
+def reapplied(asked: Perform) -> Reapply:
+    """The command to do the same step once more."""
+    return Reapply.model_validate({name: getattr(asked, name) for name in InputCommand.model_fields})
+
+
+def of_run(run_id: str, asked: Perform) -> Perform:
     """The same step in another run, with a lineage of its own."""
-    return asked.model_copy(update={"run_id": run_id, "lineage": run_id, "proposed": None})
+    return but(asked, run_id=run_id, lineage=run_id, proposed=None)

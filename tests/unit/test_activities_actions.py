@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from activities.step.actions import Actions
 from activities.step.judging import Judge
 from activities.vault import Vault
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
-from replaywright.domain.run.runs import UNTOUCHED, ActionRequest, Heal, Mode
+from replaywright.domain.run.runs import UNTOUCHED, Heal, Mode, Perform, StepCommand
 from replaywright.domain.secrets.secret_sites import RULE, Site, sites_in
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.skill.entries import EntryStatus
@@ -28,7 +27,7 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Known, Report
+from replaywright.ports import Intent, Known, Report
 from replaywright.testing.browser import Dispatch, FakeElement, FakePage
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
@@ -48,7 +47,9 @@ from tests.unit.staged import (
     SENT,
     TO,
     Stage,
+    but,
     of_run,
+    reapplied,
     request,
     run_activity,
     step,
@@ -60,11 +61,11 @@ NEVER = [{"text_contains": "no page says this"}]
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.ledger.RECORD_PAUSE_S", 0)
     return Stage()
 
 
-def learned(wanted: Step, target: Target, **fields: Any) -> ActionRequest:
+def learned(wanted: Step, target: Target, **fields: Any) -> Perform:
     return request(wanted, proposed=target, **fields)
 
 
@@ -90,7 +91,7 @@ async def test_an_outcome_in_the_ledger_is_returned_and_nothing_is_touched(
     stage.store.calls.clear()
     fresh = stage.open(COMPOSE)
 
-    again = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
+    again = await stage.perform(but(asked, epoch=2, recovered=True))
 
     told = {"from_ledger": True, "moved": False, "checkpoint": None}
     assert again.model_copy(update={"costs": first.costs}) == first.model_copy(update=told)
@@ -106,7 +107,7 @@ async def test_an_outcome_recorded_between_look_up_and_intent_is_returned(
     stage.open(COMPOSE)
     monkeypatch.setattr(stage.store, "look_up", nothing_known)
 
-    again = await stage.perform(asked.model_copy(update={"epoch": 2}))
+    again = await stage.perform(but(asked, epoch=2))
 
     assert (again.from_ledger, again.evidence) == (True, first.evidence)
     assert len(stage.inputs) == 1
@@ -123,7 +124,7 @@ async def test_a_step_that_a_person_settled_meanwhile_is_not_dispatched(
     await settled_by_a_person(stage, asked)
     monkeypatch.setattr(stage.store, "look_up", nothing_known)
 
-    outcome = await stage.perform(asked.model_copy(update={"epoch": 3}))
+    outcome = await stage.perform(but(asked, epoch=3))
 
     assert (outcome.status, outcome.reason, outcome.from_ledger) == (Status.DONE, "person", True)
     assert stage.inputs == []
@@ -133,14 +134,18 @@ async def test_a_step_that_a_person_settled_before_is_left_to_the_resolution(sta
     asked = learned(CLICK_SEND, SEND)
     await settled_by_a_person(stage, asked)
 
-    outcome = await stage.perform(asked.model_copy(update={"epoch": 3}))
+    outcome = await stage.perform(but(asked, epoch=3))
 
     assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "ledger_committed")
     assert stage.inputs == []
 
 
-async def settled_by_a_person(stage: Stage, asked: ActionRequest) -> None:
-    scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+async def settled_by_a_person(stage: Stage, asked: Perform) -> None:
+    scope = {
+        "tenant": asked.context.run.tenant,
+        "lineage": asked.context.run.lineage,
+        "fingerprint": asked.context.fingerprint,
+    }
     await stage.intend(asked)
     await stage.store.fence(**scope, epoch=2)
     await stage.store.settle(**scope, epoch=2, state="COMMITTED", who="Ada")
@@ -246,7 +251,7 @@ async def test_a_step_that_failed_too_often_is_not_begun_where_a_person_is_to_be
     await stage.learn(learned(CLICK_HELP, HELP))
     inputs = len(stage.inputs)
 
-    asked = request(CLICK_HELP).model_copy(update={"weak": wanted})
+    asked = request(CLICK_HELP, weak=wanted)
     outcome = await stage.perform(of_run("r2", asked))
 
     said = "it was done in 3 of the last 5 runs"
@@ -538,7 +543,7 @@ async def test_a_run_whose_start_is_not_signed_gets_no_secret_at_all(stage: Stag
 async def test_an_operator_may_trust_whoever_reaches_temporal(stage: Stage) -> None:
     stage.starts.fault = "unsigned"
     vault = Vault(stage.secrets, stage.starts, UnsignedStarts.TRUST)
-    stage.actions = Actions(stage.attachments, stage.store, stage.artifacts, vault)
+    stage.equip(vault)
 
     outcome = await stage.perform(learned(FILL_SECRET, SECRET_FIELD))
 
@@ -549,7 +554,7 @@ async def test_a_rotated_secret_is_typed_anew_by_what_was_learned(stage: Stage) 
     entry = await stage.learn(learned(FILL_SECRET, SECRET_FIELD))
     rotated = FakeSecrets({"PASSWORD": "rotated-value"}, BOUND)
     vault = Vault(rotated, stage.starts)
-    stage.actions = Actions(stage.attachments, stage.store, stage.artifacts, vault)
+    stage.equip(vault)
 
     outcome = await stage.perform(of_run("r2", request(FILL_SECRET)))
 
@@ -599,11 +604,11 @@ async def test_an_errors_message_loses_its_secret(stage: Stage) -> None:
 
 async def test_codes_and_digests_survive_a_secret_that_occurs_in_them(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
-    unlucky = Stage(secrets=FakeSecrets({"A": "done", "B": asked.fingerprint[:4], "C": "1"}, BOUND))
+    unlucky = Stage(secrets=FakeSecrets({"A": "done", "B": asked.context.fingerprint[:4], "C": "1"}, BOUND))
 
     outcome = await unlucky.perform(asked)
 
-    assert (outcome.status, outcome.fingerprint) == (Status.DONE, asked.fingerprint)
+    assert (outcome.status, outcome.fingerprint) == (Status.DONE, asked.context.fingerprint)
     assert await unlucky.state(asked) == "COMMITTED"
 
 
@@ -706,7 +711,7 @@ async def test_a_changed_element_is_healed_only_as_far_as_the_run_may(
     renamed = SEND.model_copy(update={"name": "Send message", "element_hash": "h2"})
     stage.site.pages[COMPOSE].elements["send"].target = renamed
 
-    outcome = await stage.perform(of_run("r2", asked).model_copy(update={"heal": heal}))
+    outcome = await stage.perform(but(of_run("r2", asked), heal=heal))
 
     newer = [entry for entry in await stage.versions(outcome) if entry.run_id == "r2"]
     assert outcome.status == status
@@ -733,7 +738,7 @@ async def test_what_is_not_found_as_recorded_is_found_as_declared_if_the_task_sa
     other = Target(tag="x-send", role="img", name="Send", css="#main", element_hash="h2")
     stage.site.pages[COMPOSE].elements["send"].target = other
 
-    outcome = await stage.perform(of_run("r2", asked).model_copy(update={"heal": heal}))
+    outcome = await stage.perform(but(of_run("r2", asked), heal=heal))
 
     assert outcome.status is status
     assert len(stage.inputs) == (1 if status is Status.DONE else 0)
@@ -762,7 +767,7 @@ async def test_learning_ignores_the_cache(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
     await stage.learn(asked)
 
-    outcome = await stage.perform(of_run("r2", asked).model_copy(update={"mode": Mode.LEARN}))
+    outcome = await stage.perform(but(of_run("r2", asked), mode=Mode.LEARN))
 
     assert (outcome.status, outcome.reason) == (Status.MISSED, "no_entry")
 
@@ -772,7 +777,7 @@ async def test_a_rebuilt_browser_is_brought_forward_with_what_the_run_learned(st
     asked = learned(FILL_TO, TO, mode=mode)
     await stage.perform(asked)
     stage.store.calls.clear()
-    again = asked.model_copy(update={"proposed": None, "reapply": True, "epoch": 2})
+    again = reapplied(but(asked, proposed=None, epoch=2))
 
     outcome = await stage.perform(again, from_url=COMPOSE)
 
@@ -791,9 +796,9 @@ async def test_a_commit_step_writes_its_intent_when_the_element_is_ready_and_bef
     inputs_at_intent: list[int] = []
     intend = stage.store.intend
 
-    async def watched(**asked: Any) -> Known:
+    async def watched(asked: Intent) -> Known:
         inputs_at_intent.append(len(stage.inputs))
-        return await intend(**asked)
+        return await intend(asked)
 
     monkeypatch.setattr(stage.store, "intend", watched)
     stage.site.fail_before = [failure(dispatched=False)]
@@ -837,7 +842,7 @@ async def test_a_fenced_attempt_dispatches_nothing_and_lets_go_of_the_browser(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = learned(CLICK_SEND, SEND)
-    await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.fingerprint, epoch=2)
+    await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.context.fingerprint, epoch=2)
     monkeypatch.setattr(stage.store, "look_up", nothing_known)
 
     with pytest.raises(Fenced):
@@ -851,7 +856,7 @@ async def test_an_open_intent_of_an_earlier_attempt_is_in_doubt_and_untouched(st
     asked = learned(CLICK_SEND, SEND)
     await stage.intend(asked)
 
-    outcome = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
+    outcome = await stage.perform(but(asked, epoch=2, recovered=True))
 
     assert (outcome.status, outcome.reason, outcome.effect) == (Status.IN_DOUBT, "ledger_intent", Effect.COMMIT)
     assert stage.browser.works == []
@@ -861,7 +866,7 @@ async def test_an_open_intent_is_in_doubt_though_the_step_now_counts_as_repeatab
     asked = learned(FILL_TO, TO)
     await stage.intend(asked)
 
-    outcome = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
+    outcome = await stage.perform(but(asked, epoch=2, recovered=True))
 
     assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "ledger_intent")
     assert stage.browser.works == []
@@ -874,16 +879,16 @@ async def test_an_intent_whose_answer_was_lost_is_this_attempts_own_after_the_wa
     asked = learned(CLICK_SEND, SEND)
     intend = stage.store.intend
 
-    async def answers_too_late(**scope: Any) -> Known:
+    async def answers_too_late(asked: Intent) -> Known:
         monkeypatch.setattr(stage.store, "intend", intend)
-        await intend(**scope)
+        await intend(asked)
         raise AWAY
 
     monkeypatch.setattr(stage.store, "intend", answers_too_late)
     refused = await stage.perform(asked)
     state = await stage.state(asked)
 
-    outcome = await stage.perform(asked.model_copy(update={"waited": True, "epoch": epoch}))
+    outcome = await stage.perform(but(asked, waited=True, epoch=epoch))
 
     assert (refused.reason, state, outcome.status) == ("store_unavailable", "INTENT", status)
     assert len(stage.inputs) == (1 if status is Status.DONE else 0)
@@ -902,7 +907,7 @@ async def test_an_open_intent_counts_as_own_only_after_a_wait(stage: Stage) -> N
 @pytest.mark.parametrize(("wanted", "target"), [(FILL_TO, TO), (CLICK_SEND, SEND)])
 async def test_nothing_is_dispatched_on_a_damaged_record(stage: Stage, wanted: Step, target: Target) -> None:
     asked = learned(wanted, target)
-    stage.store.damage(tenant="acme", lineage="l1", fingerprint=asked.fingerprint)
+    stage.store.damage(tenant="acme", lineage="l1", fingerprint=asked.context.fingerprint)
 
     outcome = await stage.perform(asked)
 
@@ -940,7 +945,7 @@ async def test_after_a_refusal_the_next_epoch_may_dispatch(stage: Stage) -> None
     stage.site.fail_after = [failure(dispatched=False)]
     await stage.perform(asked)
 
-    outcome = await stage.perform(asked.model_copy(update={"epoch": 3}), from_url=COMPOSE)
+    outcome = await stage.perform(but(asked, epoch=3), from_url=COMPOSE)
 
     assert outcome.status is Status.DONE
 
@@ -1073,7 +1078,7 @@ async def test_a_success_that_is_fenced_while_recording_is_kept_as_late_evidence
 
     async def overtaken(**scope: Any) -> None:
         await dispatch(**scope)
-        await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.fingerprint, epoch=2)
+        await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.context.fingerprint, epoch=2)
 
     monkeypatch.setattr(stage.store, "dispatch", overtaken)
 
@@ -1081,7 +1086,7 @@ async def test_a_success_that_is_fenced_while_recording_is_kept_as_late_evidence
         await stage.perform(asked)
 
     known = await stage.store.look_up(
-        tenant="acme", lineage="l1", fingerprint=asked.fingerprint, run_id="r1", content_key=""
+        tenant="acme", lineage="l1", fingerprint=asked.context.fingerprint, run_id="r1", content_key=""
     )
     assert (known.state, known.late is not None) == ("RESOLVING", True)
 
@@ -1089,14 +1094,15 @@ async def test_a_success_that_is_fenced_while_recording_is_kept_as_late_evidence
 # ---------------------------------------------------------------------------------------- round trips
 
 
-async def replayed(stage: Stage) -> tuple[ActionRequest, ActionRequest]:
+async def replayed(stage: Stage) -> tuple[Perform, Perform]:
     """Two learned steps of a second run; the first has been performed."""
     await stage.learn(learned(FILL_TO, TO))
     await stage.learn(learned(CLICK_SEND, SEND, sequence=2))
-    first = of_run("r2", request(FILL_TO)).model_copy(update={"next_step": CLICK_SEND})
+    first = but(of_run("r2", request(FILL_TO)), next_step=CLICK_SEND)
     done = await stage.perform(first)
-    second = of_run("r2", request(CLICK_SEND, 2)).model_copy(
-        update={"fingerprint": fingerprint(CLICK_SEND, first.values, first.fingerprint, done.digest)}
+    second = but(
+        of_run("r2", request(CLICK_SEND, 2)),
+        fingerprint=fingerprint(CLICK_SEND, first.context.values, first.context.fingerprint, done.digest),
     )
     return first, second
 
@@ -1122,7 +1128,7 @@ async def test_what_was_fetched_ahead_counts_for_an_untroubled_first_attempt_onl
     _, second = await replayed(stage)
     stage.store.calls.clear()
 
-    await stage.perform(second.model_copy(update=change), attempt=attempt)
+    await stage.perform(but(second, **change), attempt=attempt)
 
     assert stage.store.calls == ["look_up", "intend", "dispatch", "record"]
 
@@ -1140,12 +1146,12 @@ async def test_what_was_fetched_ahead_is_used_once(stage: Stage) -> None:
 
 async def test_what_was_fetched_ahead_for_a_step_that_did_not_come_is_forgotten(stage: Stage) -> None:
     _, second = await replayed(stage)
-    held = await stage.attachments.hold(second.session, 1)
+    held = await stage.attachments.hold(second.context.run.session, 1)
     fetched = list(held.prefetched)
 
-    await stage.perform(of_run("r2", request(CLICK_HELP, 3, proposed=HELP)).model_copy(update={"proposed": HELP}))
+    await stage.perform(but(of_run("r2", request(CLICK_HELP, 3, proposed=HELP)), proposed=HELP))
 
-    assert [mark for mark, _ in fetched] == [second.fingerprint]
+    assert [mark for mark, _ in fetched] == [second.context.fingerprint]
     assert held.prefetched == {}
 
 
@@ -1155,7 +1161,7 @@ async def test_nothing_is_fetched_ahead_while_the_store_is_away(stage: Stage) ->
 
     await stage.perform(learned(FILL_TO, TO, next_step=CLICK_SEND))
 
-    held = await stage.attachments.hold(request(FILL_TO).session, 1)
+    held = await stage.attachments.hold(request(FILL_TO).context.run.session, 1)
     assert held.prefetched == {}
 
 
@@ -1202,7 +1208,7 @@ async def test_an_intent_that_is_refused_leaves_the_gate_open(stage: Stage) -> N
     stage.store.fails["intend"] = [StoreUnavailable("away")]
 
     refused = await stage.perform(asked)
-    again = await stage.perform(asked.model_copy(update={"waited": True}))
+    again = await stage.perform(but(asked, waited=True))
 
     assert (refused.status, refused.reason) == (Status.REFUSED, "store_unavailable")
     assert again.status is Status.DONE
@@ -1215,7 +1221,7 @@ async def test_a_page_that_shows_success_is_not_believed_once_it_is_known_that_n
     asked = learned(wanted, SEND)
 
     believed = await stage.perform(asked)
-    performed = await stage.perform(of_run("r2", asked).model_copy(update={"disproved": True, "proposed": SEND}))
+    performed = await stage.perform(but(of_run("r2", asked), disproved=True, proposed=SEND))
 
     assert (believed.already_done, performed.already_done) == (True, False)
     assert len(stage.inputs) == 1
@@ -1230,7 +1236,7 @@ async def test_a_browser_that_is_gone_before_the_intent_leaves_the_step_untouche
     click = stage.actions.activities()[list(Action).index(Action.CLICK)]
 
     with pytest.raises(ApplicationError) as lost:
-        await run_activity(click, request(SENT_TO, 2, proposed=SEND))
+        await run_activity(click, StepCommand(request(SENT_TO, 2, proposed=SEND)))
 
     assert (lost.value.type, lost.value.details) == ("SessionLost", (UNTOUCHED,))
 

@@ -6,13 +6,13 @@ from activities.step.awaiting import with_unheard
 from replaywright.browser.devtools.evidence import Recorder, TabTraffic
 from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import Perform
 from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced
 from replaywright.ports import GateSeen, SentRequest
 from replaywright.testing.browser import FakeElement
-from tests.unit.staged import COMPOSE, HELP, POST, Stage, of_run, request, step
+from tests.unit.staged import COMPOSE, HELP, POST, Stage, but, of_run, request, step
 
 SAYS_SENT = step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent"}])
 
@@ -25,9 +25,9 @@ def stage() -> Stage:
     return staged
 
 
-def asked(effect: Effect = Effect.COMMIT, **fields: object) -> ActionRequest:
+def asked(effect: Effect = Effect.COMMIT, **fields: object) -> Perform:
     wanted = SAYS_SENT.model_copy(update={"effect": effect, **fields})
-    return request(wanted, proposed=HELP).model_copy(update={"late_ms": 1_000})
+    return request(wanted, proposed=HELP, late_ms=1_000)
 
 
 async def test_a_request_that_comes_late_is_waited_for_and_recorded_with_its_delay(stage: Stage) -> None:
@@ -42,7 +42,7 @@ async def test_a_request_that_comes_late_is_waited_for_and_recorded_with_its_del
 
 
 async def test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done(stage: Stage) -> None:
-    outcome = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+    outcome = await stage.perform(but(asked(), late_ms=0))
 
     assert (outcome.status, outcome.reason, outcome.left) == (Status.UNMET, "nothing_sent", True)
     assert "late_ms" in outcome.message
@@ -54,7 +54,7 @@ async def test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certai
 async def test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once(stage: Stage) -> None:
     beacon = UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)
     stage.site.leaving = [beacon]
-    first = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+    first = await stage.perform(but(asked(), late_ms=0))
     [entry] = await stage.versions(first)
 
     assert (first.status, first.told_by, first.left) == (Status.DONE, "sent", True)
@@ -63,7 +63,7 @@ async def test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leave
 
 async def test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was(stage: Stage) -> None:
     stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
-    following = asked().model_copy(update={"late_ms": 0, "next_step": step("click", "the help")})
+    following = but(asked(), late_ms=0, next_step=step("click", "the help"))
 
     outcome = await stage.perform(following)
 
@@ -75,7 +75,7 @@ async def test_what_the_ledger_does_not_let_go_as_the_page_is_left_is_in_doubt_a
     stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
     stage.store.fails["dispatch"] = [Fenced("the intent is gone")]
 
-    outcome = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+    outcome = await stage.perform(but(asked(), late_ms=0))
 
     assert (outcome.status, outcome.reason, outcome.left) == (Status.IN_DOUBT, "gate_cut", True)
     assert "the intent is gone" in outcome.message
@@ -93,7 +93,7 @@ async def test_late_and_refused_by_the_site_it_was_not_done(stage: Stage) -> Non
 async def test_what_is_not_answered_is_in_doubt_and_its_gate_stays_as_it_is(stage: Stage) -> None:
     stage.site.late = [POST.model_copy(update={"status": 0})]
 
-    outcome = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+    outcome = await stage.perform(but(asked(), late_ms=0))
 
     assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "unanswered")
     assert await stage.state(asked()) == "DISPATCHED"
@@ -111,9 +111,7 @@ async def test_a_recorded_late_request_is_waited_for_in_a_step_that_nobody_decla
     stage.site.late = [POST]
     first = asked()
     await stage.learn(first)
-    undeclared = first.model_copy(
-        update={"step": SAYS_SENT.model_copy(update={"effect": None}), "proposed": None, "lineage": "l2"}
-    )
+    undeclared = but(first, step=SAYS_SENT.model_copy(update={"effect": None}), proposed=None, lineage="l2")
     stage.site.late = [POST]
 
     outcome: StepOutcome = await stage.perform(of_run("r2", undeclared))

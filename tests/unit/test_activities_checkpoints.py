@@ -30,6 +30,7 @@ from tests.unit.staged import (
     SESSION,
     TO,
     Stage,
+    reapplied,
     request,
     run_activity,
     step,
@@ -78,7 +79,7 @@ async def test_a_browser_that_was_just_opened_has_nothing_to_lose(stage: Stage) 
 
 
 async def test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one(stage: Stage) -> None:
-    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.vault, pause_s=3600)
+    stage.equip(pause_s=3600)
     to_form = step("goto", "", url=COMPOSE)
 
     await stage.perform(request(GOTO_SENT, 1))
@@ -96,7 +97,7 @@ async def test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one
 
 
 async def test_a_checkpoint_that_could_not_be_taken_is_tried_at_the_next_page(stage: Stage) -> None:
-    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.vault, pause_s=3600)
+    stage.equip(pause_s=3600)
     stage.artifacts.is_away = True
     lost = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
     stage.artifacts.is_away = False
@@ -245,7 +246,7 @@ async def test_a_form_is_what_it_was_only_when_its_fields_are_filled_again(stage
     opened = await restored(stage, taken.state)
 
     empty = await checked(stage, taken.state)
-    await stage.perform(request(FILL_TO, 1, proposed=TO, reapply=True))
+    await stage.perform(reapplied(request(FILL_TO, 1, proposed=TO)))
     filled = await checked(stage, taken.state)
 
     assert opened == (True, "")
@@ -256,7 +257,7 @@ async def test_a_form_is_what_it_was_only_when_its_fields_are_filled_again(stage
 async def test_what_held_has_to_hold(stage: Stage) -> None:
     taken = await kept(stage)
     await restored(stage, taken.state)
-    await stage.perform(request(FILL_TO, 1, proposed=TO, reapply=True))
+    await stage.perform(reapplied(request(FILL_TO, 1, proposed=TO)))
 
     held, why = await checked(stage, taken.state, TextContains(text_contains="How to write"))
 
@@ -287,6 +288,6 @@ async def test_a_page_that_the_site_does_not_give_does_not_hold(stage: Stage) ->
 
 
 async def test_a_step_done_again_in_a_rebuilt_browser_has_no_checkpoint(stage: Stage) -> None:
-    await stage.perform(request(CLICK_HELP, 1, proposed=HELP, reapply=True, checkpoint=True))
+    await stage.perform(reapplied(request(CLICK_HELP, 1, proposed=HELP, checkpoint=True)))
 
     assert await told(stage) is None

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from replaywright.domain.run.runs import ActionRequest, SealedCode
+from replaywright.domain.run.runs import Perform, SealedCode
 from replaywright.domain.step.outcomes import StepOutcome
 from tests.unit.staged import TO, Stage, request, step
 
@@ -12,8 +12,10 @@ DIGITS = "493027"
 
 
 async def offered(stage: Stage, question: str = "1-1") -> None:
-    asked: ActionRequest = request(CODE)
-    await stage.codes.offer(tenant=asked.tenant, run_id=asked.run_id, question=question, ttl_s=60)
+    asked: Perform = request(CODE)
+    await stage.codes.offer(
+        tenant=asked.context.run.tenant, run_id=asked.context.run.run_id, question=question, ttl_s=60
+    )
 
 
 async def entered(stage: Stage, **fields: Any) -> StepOutcome:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from activities.policing import Policing
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import Perform
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.press_grants import UNGRANTED, Consent, Grant, kind_of
 from replaywright.domain.task.policy import Learning, Policy
-from tests.unit.staged import COMPOSE, POST, SEND, Stage, of_run, request, step
+from tests.unit.staged import COMPOSE, POST, SEND, Stage, but, of_run, request, step
 
 PRESS = step("click", "go on")
 KIND = kind_of(POST.method, POST.url)
@@ -20,7 +20,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def chosen(*, words: tuple[str, ...] = (), granted: tuple[Grant, ...] = (), **fields: Any) -> ActionRequest:
+def chosen(*, words: tuple[str, ...] = (), granted: tuple[Grant, ...] = (), **fields: Any) -> Perform:
     consent = Consent(words=words, site=fields.pop("site_of_task", COMPOSE), granted=granted)
     return request(PRESS, 2, **{"proposed": SEND, "consent": consent, **fields})
 
@@ -71,7 +71,7 @@ async def test_words_grant_nothing_on_another_site_than_the_task_s(stage: Stage)
 async def test_an_operator_trusts_learning_on_the_sites_that_the_policy_names(
     stage: Stage, site: str, *, is_done: bool
 ) -> None:
-    stage.actions.policing = Policing(Policy(name="lab", learning=Learning(trust=(site,))))
+    stage.equip(policing=Policing(Policy(name="lab", learning=Learning(trust=(site,)))))
 
     outcome = await stage.perform(chosen())
 
@@ -84,7 +84,7 @@ async def test_a_signed_recording_is_replayed_without_a_question(stage: Stage) -
     await stage.learn(learned)
     stage.gate.operations.clear()
 
-    again = of_run("r2", learned).model_copy(update={"consent": Consent(site=COMPOSE, is_planned=True)})
+    again = but(of_run("r2", learned), consent=Consent(site=COMPOSE, is_planned=True))
     outcome = await stage.perform(again)
 
     assert outcome.status is Status.DONE
@@ -94,10 +94,10 @@ async def test_a_signed_recording_is_replayed_without_a_question(stage: Stage) -
 async def test_another_element_may_send_what_was_recorded_and_nothing_else(stage: Stage) -> None:
     await stage.learn(chosen(granted=(Grant(kind=KIND, by="ada"),)))
 
-    same = await stage.perform(of_run("r2", chosen()).model_copy(update={"proposed": SEND}), from_url=COMPOSE)
+    same = await stage.perform(but(of_run("r2", chosen()), proposed=SEND), from_url=COMPOSE)
     element = next(each for each in stage.site.pages[COMPOSE].elements.values() if each.sends)
     element.sends = (POST.model_copy(update={"url": "https://mail.example/account/delete"}),)
-    other = await stage.perform(of_run("r3", chosen()).model_copy(update={"proposed": SEND}), from_url=COMPOSE)
+    other = await stage.perform(but(of_run("r3", chosen()), proposed=SEND), from_url=COMPOSE)
 
     assert by_whom(same) == ["the recording"]
     assert other.reason == UNGRANTED
@@ -109,7 +109,7 @@ async def test_an_element_that_a_person_has_described_is_no_choice_of_a_model(st
 
     found = await stage.perform(request(written, 2, consent=asked))
     stage.gate.operations.clear()
-    proposed = request(written, 2, proposed=SEND, consent=asked).model_copy(update={"lineage": "l2"})
+    proposed = request(written, 2, proposed=SEND, consent=asked, lineage="l2")
     chosen_after_a_miss = await stage.perform(proposed, from_url=COMPOSE)
 
     assert (found.status, found.granted) == (Status.DONE, ())

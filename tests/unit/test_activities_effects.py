@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pytest
 
 from activities.proof.effects import Flight
-from activities.step.commit import operation_of
+from activities.session.gate import operation_of
 from activities.step.records import recording_of
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
+from replaywright.domain.run.runs import Perform, PersonVerdict, Resolution, ResolveRequest, SettleRequest
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
@@ -27,6 +27,7 @@ from tests.unit.staged import (
     SENT,
     TO,
     Stage,
+    but,
     of_run,
     request,
     run_activity,
@@ -35,8 +36,8 @@ from tests.unit.staged import (
 
 DOUBTED = request(CLICK_SEND, 2, proposed=SEND)
 """As it was performed under epoch 1."""
-SCOPE: dict[str, Any] = {"tenant": "acme", "lineage": "l1", "fingerprint": DOUBTED.fingerprint}
-SUCCESS = StepOutcome(status=Status.DONE, fingerprint=DOUBTED.fingerprint, effect=Effect.COMMIT, url=SENT)
+SCOPE: dict[str, Any] = {"tenant": "acme", "lineage": "l1", "fingerprint": DOUBTED.context.fingerprint}
+SUCCESS = StepOutcome(status=Status.DONE, fingerprint=DOUBTED.context.fingerprint, effect=Effect.COMMIT, url=SENT)
 
 
 @pytest.fixture
@@ -49,12 +50,12 @@ async def stage() -> Stage:
 
 
 async def resolved(
-    stage: Stage, *, asked: ActionRequest = DOUBTED, adopted: bool = True, epoch: int = 2, **more: Any
+    stage: Stage, *, asked: Perform = DOUBTED, adopted: bool = True, epoch: int = 2, **more: Any
 ) -> Resolution:
     """The resolution of an attempt that was lost under epoch 1."""
-    now = asked.model_copy(update={"epoch": epoch, "recovered": True})
+    now = but(asked, epoch=epoch, recovered=True)
     told = {"doubted": 1, "lost": True, **more}
-    return await run_activity(stage.effects.resolve_step, ResolveRequest(action=now, adopted=adopted, **told))
+    return await run_activity(stage.effects.resolve_step, ResolveRequest(action=now.context, adopted=adopted, **told))
 
 
 def lose_intent(stage: Stage, *, is_emptied: bool) -> None:
@@ -63,13 +64,13 @@ def lose_intent(stage: Stage, *, is_emptied: bool) -> None:
         stage.store._ledger.clear()
         stage.store._traces.clear()
     else:
-        stage.store._ledger[("acme", "l1", DOUBTED.fingerprint)].state = ""
+        stage.store._ledger[("acme", "l1", DOUBTED.context.fingerprint)].state = ""
 
 
 async def settled(stage: Stage, verdict: Literal["done", "not_done", "retry", "abandon"], who: str = "Ada") -> None:
     said = PersonVerdict(sequence=2, verdict=verdict, who=who, why="looked into Sent")
-    asked = DOUBTED.model_copy(update={"epoch": 2})
-    await run_activity(stage.effects.settle_step, SettleRequest(action=asked, verdict=said))
+    asked = but(DOUBTED, epoch=2)
+    await run_activity(stage.effects.settle_step, SettleRequest(action=asked.context, verdict=said))
 
 
 def show_success(stage: Stage) -> None:
@@ -110,7 +111,7 @@ async def test_a_success_reported_late_is_evidence(stage: Stage) -> None:
     await stage.intend(DOUBTED)
     await stage.store.fence(**SCOPE, epoch=2)
     with pytest.raises(Fenced):
-        await stage.store.record(recording_of(DOUBTED, SUCCESS, {}))
+        await stage.store.record(recording_of(DOUBTED.context, SUCCESS, {}))
 
     resolution = await resolved(stage, epoch=3, adopted=False)
     again = await resolved(stage, epoch=3, adopted=False)
@@ -157,7 +158,7 @@ async def test_a_step_that_was_seen_to_change_nothing_is_simply_done_again_in_a_
 async def witnessed() -> tuple[Stage, str]:
     """A stage on which the step before the one in doubt was done, and what shows whether the store lost anything."""
     stage = Stage()
-    before = await stage.perform(request(FILL_TO, 1, proposed=TO).model_copy(update={"next_step": CLICK_SEND}))
+    before = await stage.perform(request(FILL_TO, 1, proposed=TO, next_step=CLICK_SEND))
     return stage, before.witness
 
 
@@ -196,7 +197,7 @@ async def test_without_a_keeper_a_ledger_that_may_have_lost_something_says_nothi
 
 async def test_only_the_step_before_one_that_must_not_be_repeated_is_witnessed() -> None:
     stage = Stage()
-    harmless = request(FILL_TO, 1, proposed=TO).model_copy(update={"next_step": FILL_TO})
+    harmless = request(FILL_TO, 1, proposed=TO, next_step=FILL_TO)
 
     assert (await stage.perform(harmless)).witness == ""
 
@@ -256,13 +257,13 @@ async def test_a_ledger_that_fell_back_to_an_earlier_attempt_does_not_speak_for_
     await lost_while_held(stage, monkeypatch)
     await resolved(stage)
     stage.gate.current = None  # the second attempt is made in a new browser
-    second = DOUBTED.model_copy(update={"epoch": 3})
+    second = but(DOUBTED, epoch=3)
     await stage.store.intend(Intent(**SCOPE, epoch=3, attempt="the second", held=()))
-    held = await stage.attachments.hold(second.session, 3)
-    await held.gate.arm(operation_of(second), within_ms=1000, hold_safe=False)
-    await held.gate.permit(operation_of(second))
+    held = await stage.attachments.hold(second.context.run.session, 3)
+    await held.gate.arm(operation_of(second.context), within_ms=1000, hold_safe=False)
+    await held.gate.permit(operation_of(second.context))
     await stage.gate.passes()
-    record = stage.store._ledger[("acme", "l1", DOUBTED.fingerprint)]
+    record = stage.store._ledger[("acme", "l1", DOUBTED.context.fingerprint)]
     record.state, record.epoch = "INTENT", 1
 
     resolution = await resolved(stage, epoch=4, doubted=3)
@@ -327,7 +328,7 @@ async def test_a_live_page_that_shows_the_expected_state_proves_the_step(stage: 
 @pytest.mark.parametrize(("to", "reason"), [("ada@example.com", "seen_on_live_page"), ("bob@example.com", "not_seen")])
 async def test_an_expectation_is_looked_for_with_todays_values(stage: Stage, to: str, reason: str) -> None:
     wanted = step("click", "the send button", expect=[{"text_contains": "sent to {{to}}"}])
-    asked = DOUBTED.model_copy(update={"step": wanted, "values": {"to": to}})
+    asked = but(DOUBTED, step=wanted, values={"to": to})
     await stage.intend(DOUBTED)
     show_success(stage)
 
@@ -343,7 +344,7 @@ async def test_an_expectation_is_looked_for_with_todays_values(stage: Stage, to:
 async def test_a_page_that_does_not_prove_it_leaves_the_decision_to_a_person(
     stage: Stage, *, adopted: bool, expects: bool, reason: str
 ) -> None:
-    asked = DOUBTED if expects else DOUBTED.model_copy(update={"step": step("click", "the send button")})
+    asked = DOUBTED if expects else but(DOUBTED, step=step("click", "the send button"))
     await stage.intend(DOUBTED)
 
     resolution = await resolved(stage, asked=asked, adopted=adopted)
@@ -378,7 +379,7 @@ async def test_what_held_before_the_step_does_not_decide_and_neither_does_what_m
 
 async def test_one_expectation_that_did_not_hold_before_is_enough_for_the_page_to_decide(stage: Stage) -> None:
     wanted = step("click", "the send button", expect=[{"url_contains": "mail"}, {"text_contains": "sent to {{to}}"}])
-    asked = DOUBTED.model_copy(update={"step": wanted})
+    asked = but(DOUBTED, step=wanted)
     await stage.intend(asked, held=(0,))
     show_success(stage)
 
@@ -390,7 +391,7 @@ async def test_an_intent_says_which_expectations_held_before(stage: Stage) -> No
     stage.site.fail_after = [SessionLost("gone")]
 
     with pytest.raises(SessionLost):
-        await stage.perform(DOUBTED.model_copy(update={"step": wanted}))
+        await stage.perform(but(DOUBTED, step=wanted))
 
     known = await stage.store.look_up(**SCOPE, run_id="", content_key="")
     assert known.held == (0,)
@@ -435,7 +436,7 @@ async def test_a_person_ends_the_doubt_under_their_name(
 
     line = (await stage.lines())[-1]
     assert await stage.state(DOUBTED) == state
-    assert stage.store.audit[-1] == (DOUBTED.fingerprint, state, "Ada: looked into Sent")
+    assert stage.store.audit[-1] == (DOUBTED.context.fingerprint, state, "Ada: looked into Sent")
     assert (line["kind"], line["verdict"], line["who"], line["why"]) == ("person", verdict, "Ada", "looked into Sent")
 
 
@@ -456,7 +457,7 @@ async def test_a_decision_without_a_name_is_still_audited(stage: Stage) -> None:
 
     await settled(stage, "done", who="")
 
-    assert stage.store.audit[-1] == (DOUBTED.fingerprint, "COMMITTED", "a person: looked into Sent")
+    assert stage.store.audit[-1] == (DOUBTED.context.fingerprint, "COMMITTED", "a person: looked into Sent")
 
 
 async def test_a_decision_that_is_written_again_stays_the_same(stage: Stage) -> None:
@@ -491,10 +492,10 @@ async def test_of_a_failed_step_a_person_s_answer_is_traced_and_only_done_enters
 ) -> None:
     stage = Stage()
     given = PersonVerdict.model_validate(
-        {"sequence": DOUBTED.sequence, "verdict": verdict, "who": "Ada", "why": "seen"}
+        {"sequence": DOUBTED.context.sequence, "verdict": verdict, "who": "Ada", "why": "seen"}
     )
 
-    await run_activity(stage.effects.settle_step, SettleRequest(action=DOUBTED, verdict=given, failed=True))
+    await run_activity(stage.effects.settle_step, SettleRequest(action=DOUBTED.context, verdict=given, failed=True))
 
     assert await stage.state(DOUBTED) == state
     [line] = await stage.lines()
@@ -545,8 +546,8 @@ async def test_when_bytes_have_left_the_page_decides(stage: Stage, monkeypatch: 
 
 async def test_an_arming_of_another_attempt_says_nothing_about_the_one_in_doubt(stage: Stage) -> None:
     await stage.intend(DOUBTED)  # and armed by nobody
-    held = await stage.attachments.hold(DOUBTED.session, 2)
-    await held.gate.arm(operation_of(DOUBTED), within_ms=1000, hold_safe=False)
+    held = await stage.attachments.hold(DOUBTED.context.run.session, 2)
+    await held.gate.arm(operation_of(DOUBTED.context), within_ms=1000, hold_safe=False)
 
     resolution = await resolved(stage, epoch=3)
 
@@ -568,9 +569,7 @@ RECONCILE = {
     "steps": [{"action": "goto", "url": LIST}],
     "expect": [{"text_contains": "To: {{to}}"}],
 }
-ASKING = DOUBTED.model_copy(
-    update={"step": step("click", "the send button", effect="commit", reconcile=RECONCILE), "fingerprint": "asking"}
-)
+ASKING = but(DOUBTED, step=step("click", "the send button", effect="commit", reconcile=RECONCILE), fingerprint="asking")
 YES = SiteAnswer((PredicateResult(passed=True, reason="holds"),), LIST)
 NO = SiteAnswer((PredicateResult(passed=False, reason="text_missing"),), LIST)
 VOID = SiteAnswer(void="http_503")
@@ -660,7 +659,7 @@ async def test_what_a_dead_keeper_has_written_decides_what_is_in_flight(stage: S
     stage.keepers.dead.add("browser-of-the-attempt")
     gate = stage.keepers.gates["browser-of-the-attempt"]
     sent = SentRequest("POST", "https://mail.example/send", sent_at=1_700_000_000.0)
-    seen = GateSeen(operation_of(ASKING), 1, "permitted", bytes_up=9, sent=(sent,))
+    seen = GateSeen(operation_of(ASKING.context), 1, "permitted", bytes_up=9, sent=(sent,))
     asked: dict[str, Any] = {
         "asked": ASKING,
         "adopted": False,
@@ -671,7 +670,7 @@ async def test_what_a_dead_keeper_has_written_decides_what_is_in_flight(stage: S
     verdicts = []
     for known in (seen, replace(seen, sent=(replace(sent, status=202, answered_at=1_700_000_001.0),))):
         stage.site.answers = [NO, NO]
-        gate.operations[operation_of(ASKING), 1] = known
+        gate.operations[operation_of(ASKING.context), 1] = known
         resolution = await resolved(stage, **asked)
         verdicts.append((resolution.verdict, resolution.left_at))
 
@@ -682,8 +681,8 @@ async def test_what_a_dead_keeper_has_written_decides_what_is_in_flight(stage: S
 async def test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte(stage: Stage) -> None:
     await stage.intend(ASKING)
     stage.keepers.dead.add("browser-of-the-attempt")
-    armed = GateSeen(operation_of(ASKING), 1, "armed")
-    stage.keepers.gates["browser-of-the-attempt"].operations[operation_of(ASKING), 1] = armed
+    armed = GateSeen(operation_of(ASKING.context), 1, "armed")
+    stage.keepers.gates["browser-of-the-attempt"].operations[operation_of(ASKING.context), 1] = armed
 
     resolution = await resolved(stage, asked=ASKING, adopted=False, doubted_session="browser-of-the-attempt")
 
@@ -724,7 +723,7 @@ async def test_the_site_is_asked_with_todays_values(stage: Stage, pauses: list[f
 
 
 async def test_a_value_that_is_empty_is_looked_for_nowhere(stage: Stage, pauses: list[float]) -> None:
-    blank = ASKING.model_copy(update={"values": {"to": " "}})
+    blank = but(ASKING, values={"to": " "})
     await stage.intend(blank)
 
     resolution = await resolved(stage, asked=blank, adopted=False)
@@ -751,7 +750,7 @@ async def test_what_the_black_box_knows_is_not_asked_of_the_site(
     stage: Stage, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await lost_while_held(stage, monkeypatch)
-    with_probe = DOUBTED.model_copy(update={"step": ASKING.step})
+    with_probe = but(DOUBTED, step=ASKING.context.step)
 
     resolution = await resolved(stage, asked=with_probe)
 
@@ -762,7 +761,7 @@ async def test_what_cannot_be_undone_is_not_done_again_because_the_site_does_not
     stage: Stage, pauses: list[float]
 ) -> None:
     pay = step("click", "the pay button", effect="irreversible", reconcile=RECONCILE)
-    asked = ASKING.model_copy(update={"step": pay})
+    asked = but(ASKING, step=pay)
     await stage.intend(asked)
     stage.site.answers = [NO, NO]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from replaywright.domain.page.snapshots import Element, Snapshot
-from replaywright.domain.run.runs import ActionRequest, Mode, Usage
+from replaywright.domain.run.runs import Mode, Perform, Usage
 from replaywright.domain.step.outcomes import ARTIFACT_KINDS, Status, StepOutcome
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import Capture
@@ -18,11 +18,11 @@ NEVER = step("click", "the help button", expect=[{"text_contains": "no page says
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.ledger.RECORD_PAUSE_S", 0)
     return Stage()
 
 
-def helping(**fields: Any) -> ActionRequest:
+def helping(**fields: Any) -> Perform:
     return request(NEVER, proposed=HELP, **fields)
 
 
@@ -61,7 +61,7 @@ async def test_an_unmet_expectation_leaves_everything_there_is(stage: Stage) -> 
 async def test_the_addresses_are_in_the_trace_and_the_outcome_stays_small(stage: Stage) -> None:
     outcome = await stage.perform(helping())
 
-    [line] = await stage.store.trace(tenant="acme", lineage=helping().lineage)
+    [line] = await stage.store.trace(tenant="acme", lineage=helping().context.run.lineage)
     assert line["artifacts"] == outcome.artifacts
     assert len(outcome.model_dump_json(by_alias=True, exclude_defaults=True)) < 4096
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from activities.step.commit import held_before, reopened, settled
+from activities.session.gate import held_before, reopened, settled
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
 from replaywright.keeper.gate.gate import Gate

@@ -24,6 +24,7 @@ from tests.unit.staged import (
     SESSION,
     TO,
     Stage,
+    but,
     of_run,
     request,
     run_activity,
@@ -125,9 +126,7 @@ async def test_a_task_without_verify_promotes_nothing_and_needs_no_browser(stage
 async def test_what_the_last_step_has_verified_is_not_looked_at_again_and_needs_no_browser(stage: Stage) -> None:
     to, send = FILL_TO, CLICK_SEND
     first = await stage.perform(request(to, 1, proposed=TO))
-    last = await stage.perform(
-        request(send, 2, proposed=SEND).model_copy(update={"verify": PREDICATES.validate_python(HOLDS)})
-    )
+    last = await stage.perform(request(send, 2, proposed=SEND, verify=PREDICATES.validate_python(HOLDS)))
     stage.browser.is_lost = True
 
     result = await finished(stage, HOLDS, first.content_key, last.content_key, seen=last.verification)
@@ -141,9 +140,7 @@ async def test_what_the_last_step_has_verified_is_not_looked_at_again_and_needs_
 async def test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end(stage: Stage) -> None:
     await stage.perform(request(FILL_TO, 1, proposed=TO))
 
-    last = await stage.perform(
-        request(CLICK_SEND, 2, proposed=SEND).model_copy(update={"verify": PREDICATES.validate_python(FAILS)})
-    )
+    last = await stage.perform(request(CLICK_SEND, 2, proposed=SEND, verify=PREDICATES.validate_python(FAILS)))
 
     assert (last.status, last.verification) == (Status.DONE, None)
     assert last.checkpoint is not None
@@ -159,7 +156,7 @@ async def test_a_page_that_cannot_be_looked_at_does_not_undo_the_last_step(
         raise error
 
     monkeypatch.setattr(stage.browser, "check", check)
-    asked = request(CLICK_SEND, 2, proposed=SEND).model_copy(update={"verify": PREDICATES.validate_python(HOLDS)})
+    asked = request(CLICK_SEND, 2, proposed=SEND, verify=PREDICATES.validate_python(HOLDS))
 
     last = await stage.perform(asked)
 
@@ -181,7 +178,7 @@ async def test_a_proposed_heal_is_counted_as_held(stage: Stage) -> None:
     await stage.learn(asked)
     renamed = SEND.model_copy(update={"name": "Send message", "element_hash": "h2"})
     stage.site.pages[COMPOSE].elements["send"].target = renamed
-    healed = await stage.perform(of_run("r2", asked).model_copy(update={"heal": Heal.PROPOSE}))
+    healed = await stage.perform(but(of_run("r2", asked), heal=Heal.PROPOSE))
 
     result = await finished(stage, HOLDS, healed.content_key, lineage="r2")
 

@@ -6,25 +6,23 @@ import pytest
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.proof.late import may_come_late
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import Perform, Recheck
 from replaywright.domain.step.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect
-from tests.unit.staged import COMPOSE, SESSION, TO, Stage, step
+from tests.unit.staged import COMPOSE, TO, Stage, but, request, step
 
 FILL = step("fill", "the To field", value="{{to}}", expect=[{"text_contains": "Draft saved"}])
 CLICK = step("click", "the help button", expect=[{"text_contains": "Draft saved"}])
 SERVER = "http://mail.example/send"
 
 
-def asked(wanted: Any = FILL, **fields: Any) -> ActionRequest:
-    given = {"run_id": "r1", "lineage": "l1", "tenant": "acme", "task": "t", "session": SESSION, "sequence": 0}
-    more = {"step": wanted, "values": {"to": "ada@example.com"}, "fingerprint": "f1", "epoch": 1, "proposed": TO}
-    return ActionRequest.model_validate({**given, **more, **fields})
+def asked(wanted: Any = FILL, **fields: Any) -> Perform:
+    return request(wanted, 0, **{"proposed": TO, **fields})
 
 
-async def looked_again(stage: Stage, request: ActionRequest, unmet: StepOutcome) -> StepOutcome:
-    later = request.model_copy(update={"recheck": unmet, "attempt": "recheck", "why": "unmet"})
-    return await stage.perform(later)
+async def looked_again(stage: Stage, command: Perform, unmet: StepOutcome) -> StepOutcome:
+    context = but(command, attempt="recheck", why="unmet").context
+    return await stage.perform(Recheck(context=context, unmet=unmet))
 
 
 async def test_a_step_whose_expectation_came_true_meanwhile_is_done_and_learned() -> None:
@@ -46,17 +44,17 @@ async def test_a_step_whose_expectation_came_true_meanwhile_is_done_and_learned(
 
 async def test_a_commit_that_was_taken_back_is_recorded_after_that() -> None:
     stage = Stage()
-    request = asked(
+    command = asked(
         CLICK.model_copy(update={"effect": Effect.COMMIT, "evidence": "page"}),
         proposed=stage.site.pages[COMPOSE].elements["help"].target,
     )
-    unmet = await stage.perform(request)
+    unmet = await stage.perform(command)
     stage.site.pages[COMPOSE].texts = ("Draft saved",)
 
-    outcome = await looked_again(stage, request, unmet)
+    outcome = await looked_again(stage, command, unmet)
 
     assert (unmet.status, outcome.status) == (Status.UNMET, Status.DONE)
-    assert await stage.state(request) == "COMMITTED"
+    assert await stage.state(command) == "COMMITTED"
 
 
 async def test_what_does_not_come_true_leaves_the_outcome_and_a_line_of_the_trace() -> None:

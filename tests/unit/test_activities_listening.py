@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from activities.step.listening import ListenActivities
+from activities.proof.listening import ListenActivities
 from replaywright.domain.run.runs import LearnedPress, Listened, ListenRequest
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.task.actions import Effect
@@ -32,8 +32,8 @@ async def listened(
     outcome = await stage.perform(asked)
     given_at = time.time() - ago_s
     sent = tuple(each.model_copy(update={"sent_at": given_at + after_s}) for each in requests)
-    stage.site.pressed = {asked.fingerprint: Pressed(Evidence(requests=sent), given_at, is_open)}
-    press = LearnedPress(sequence=1, fingerprint=asked.fingerprint, content_key=outcome.content_key)
+    stage.site.pressed = {asked.context.fingerprint: Pressed(Evidence(requests=sent), given_at, is_open)}
+    press = LearnedPress(sequence=1, fingerprint=asked.context.fingerprint, content_key=outcome.content_key)
     listening = ListenActivities(stage.attachments, stage.store, stage.secrets, limit_ms=LIMIT_MS)
     wanted = ListenRequest(
         run_id="r1", lineage="l1", tenant="acme", session=SESSION, epoch=1, presses=(press,), late_ms=20_000

@@ -16,7 +16,7 @@ EVIL = RefusedHost(host="mail.example", port=443, rule="own site: addresses", re
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.ledger.RECORD_PAUSE_S", 0)
     stage = Stage()
     stage.keepers.policies[SESSION.session_id] = MAIL
     return stage

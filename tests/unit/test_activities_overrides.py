@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from replaywright.domain.run.runs import Proposal
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.step.overrides import OverrideRule, parse_rules
 from replaywright.domain.task.actions import Effect
@@ -102,7 +103,7 @@ async def test_a_recording_of_the_same_step_is_not_used_for_a_rule(stage: Stage)
 async def test_the_trace_says_how_a_pick_was_overruled(stage: Stage) -> None:
     said = "rule last: the model picked a, the rule chose b"
 
-    await stage.perform(request(FILL_TO, proposed=TO, overruled=said))
+    await stage.perform(request(FILL_TO, proposal=Proposal(target=TO, overruled=said)))
     [line] = await stage.lines()
 
     assert line["overruled"] == said

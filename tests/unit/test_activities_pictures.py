@@ -4,7 +4,6 @@ import pytest
 
 from activities.plan.goals import GoalActivities
 from activities.plan.looking import LookActivities
-from activities.step.failures import FailureEvidence
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.goal_runs import Looked, LookRequest, PlanRequest
 from replaywright.domain.run.runs import Mode
@@ -28,7 +27,7 @@ async def looked(stage: Stage, *, pictures: bool) -> Looked:
 
 
 async def failed(stage: Stage, *, pictures: bool, mode: Mode = Mode.AUTO) -> StepOutcome:
-    stage.actions.failures = FailureEvidence(stage.artifacts, stage.secrets, pictures=pictures)
+    stage.equip(pictures=pictures)
     # In a replay nothing may be asked: there, the element that nothing is known of is the failure.
     asked = request(CLICK_SEND, mode=mode) if mode is Mode.REPLAY else request(NEVER, proposed=HELP)
     return await stage.perform(asked)

@@ -12,7 +12,7 @@ from activities.run.knowledge import KnowledgeActivities
 from activities.vault import Vault
 from replaywright.domain.policy.effective import Used
 from replaywright.domain.policy.policy_runs import CheckPolicy
-from replaywright.domain.run.runs import FinishRequest, Mode
+from replaywright.domain.run.runs import FinishRequest, Mode, StepCommand
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.step.outcomes import BLOCKED, DownloadedFile, Status
 from replaywright.domain.task.budgets import RunLimits
@@ -30,7 +30,9 @@ from tests.unit.staged import (
     SESSION,
     TO,
     Stage,
+    but,
     of_run,
+    reapplied,
     request,
     run_activity,
     step,
@@ -41,7 +43,7 @@ RULE = "policy 'back-office': hosts.deny"
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("activities.step.actions.RECORD_PAUSE_S", 0)
+    monkeypatch.setattr("activities.step.ledger.RECORD_PAUSE_S", 0)
     return Stage()
 
 
@@ -115,7 +117,7 @@ async def test_a_rule_that_is_found_outside_of_a_step_is_told_to_the_workflow_wi
     [fill] = [one for one in stage.actions.activities() if one.__temporal_activity_definition.name == "browser.fill"]  # type: ignore[attr-defined]
 
     with pytest.raises(ApplicationError) as failure:
-        await run_activity(fill, request(FILL_TO))
+        await run_activity(fill, StepCommand(request(FILL_TO)))
 
     assert (failure.value.type, failure.value.details, failure.value.non_retryable) == ("PolicyBlocked", (RULE,), True)
 
@@ -126,11 +128,9 @@ async def test_a_rule_that_is_found_outside_of_a_step_is_told_to_the_workflow_wi
 def denying(stage: Stage, **fields: object) -> None:
     """Give the stage's worker an operator's policy."""
     policing = Policing(parse_authored(Policy, {"name": "back-office", **fields}, "policy.yaml", ""))
-    stage.actions.policing = policing
+    stage.equip(policing=policing)
     stage.effects = EffectActivities(stage.attachments, stage.store, stage.secrets, policing)
-    stage.knowledge = KnowledgeActivities(
-        stage.attachments, stage.store, stage.secrets, stage.actions.failures, policing
-    )
+    stage.knowledge = KnowledgeActivities(stage.attachments, stage.store, stage.secrets, stage.tools.failures, policing)
 
 
 async def test_a_forbidden_action_is_blocked_on_a_cache_hit_too_and_nothing_is_touched(stage: Stage) -> None:
@@ -146,14 +146,15 @@ async def test_a_forbidden_action_is_blocked_on_a_cache_hit_too_and_nothing_is_t
 
 @pytest.mark.parametrize(
     "fields",
-    [{"proposed": SEND}, {"override": "banner"}, {"reapply": True}, {"mode": Mode.LEARN}, {"recovered": True}],
+    [{"proposed": SEND}, {"override": "banner"}, {"mode": Mode.LEARN}, {"recovered": True}],
 )
 async def test_it_is_blocked_however_the_step_came_about(stage: Stage, fields: dict[str, Any]) -> None:
     denying(stage, actions={"allow": ["goto", "fill"]})
 
-    outcome = await stage.perform(request(CLICK_SEND, **fields))
+    asked = request(CLICK_SEND, **fields)
 
-    assert (outcome.status, outcome.rule) == (Status.BLOCKED, "policy 'back-office': actions.allow")
+    for outcome in (await stage.perform(asked), await stage.perform(reapplied(asked))):
+        assert (outcome.status, outcome.rule) == (Status.BLOCKED, "policy 'back-office': actions.allow")
     assert stage.browser.works == []
 
 
@@ -162,7 +163,7 @@ async def test_a_step_that_was_done_before_the_rule_is_answered_by_the_ledger(st
     await stage.perform(asked)
     denying(stage, actions={"deny": ["click"]})
 
-    outcome = await stage.perform(asked.model_copy(update={"recovered": True}))
+    outcome = await stage.perform(but(asked, recovered=True))
 
     assert (outcome.status, outcome.from_ledger) == (Status.DONE, True)
 
@@ -180,7 +181,7 @@ async def test_a_step_beyond_an_amount_is_blocked_but_not_one_that_is_only_done_
     spent = Used(steps=2)
 
     beyond = await stage.perform(request(FILL_TO, proposed=TO, used=spent))
-    again = await stage.perform(request(FILL_TO, proposed=TO, used=spent, reapply=True))
+    again = await stage.perform(reapplied(request(FILL_TO, proposed=TO, used=spent)))
 
     assert (beyond.status, beyond.rule) == (Status.BLOCKED, "policy 'back-office': amounts.steps")
     assert again.status is Status.DONE
@@ -226,7 +227,7 @@ async def test_a_run_that_is_over_an_amount_at_its_end_makes_nothing_active(stag
 
 async def test_a_run_is_checked_before_it_begins_and_told_what_it_may_spend(stage: Stage) -> None:
     denying(stage, actions={"deny": ["upload"]}, spending={"calls": 7})
-    activities = PolicyActivities(stage.actions.policing, stage.vault, stage.store)
+    activities = PolicyActivities(stage.tools.policing, stage.vault, stage.store)
     steps = [{"action": "goto", "url": "http://site/"}, {"action": "fill", "instruction": "the name", "value": "x"}]
     task = parse_task({"task": "t", "steps": steps}, "test")
     asked = CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=task.steps)
@@ -252,7 +253,7 @@ def test_a_plan_of_a_model_that_the_policy_forbids_is_refused_with_the_rule() ->
 
 
 async def test_a_run_that_names_an_unbound_secret_does_not_begin(stage: Stage) -> None:
-    activities = PolicyActivities(stage.actions.policing, stage.vault, stage.store)
+    activities = PolicyActivities(stage.tools.policing, stage.vault, stage.store)
     data = {"task": "t", "url": "https://shop.example:8443/login", "secrets": ["PASSWORD", "LOOSE"], "goal": "log in"}
     task = parse_task(data, "test")
 
@@ -279,7 +280,7 @@ async def test_what_becomes_of_an_unsigned_start_is_the_operators_word(
     stage: Stage, unsigned: str, secrets: list[str], says: str
 ) -> None:
     vault = Vault(stage.secrets, FakeStarts("unsigned"), UnsignedStarts(unsigned))
-    activities = PolicyActivities(stage.actions.policing, vault, stage.store)
+    activities = PolicyActivities(stage.tools.policing, vault, stage.store)
     task = parse_task({"task": "t", "url": "https://shop.example/", "secrets": secrets, "goal": "log in"}, "test")
     asked = CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=())
 

@@ -8,12 +8,12 @@ from activities.proof.probing import ProbeProposals, ProbeTrials
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import ActionRequest, ProposeProbeRequest, Resolution, ResolveRequest, TryProbeRequest
+from replaywright.domain.run.runs import Perform, ProposeProbeRequest, Resolution, ResolveRequest, TryProbeRequest
 from replaywright.errors import ModelUnavailable
 from replaywright.ports import SiteAnswer
 from replaywright.testing.browser import FakeElement, FakePage
 from replaywright.testing.models import FakeProber
-from tests.unit.staged import COMPOSE, SEND, SENT, Stage, of_run, request, run_activity, step
+from tests.unit.staged import COMPOSE, SEND, SENT, Stage, but, of_run, request, run_activity, step
 
 SEARCH = "https://mail.example/search"
 BY_NAME = SiteProbe(url=f"{SEARCH}?q={{{{to}}}}", shows=("To: {{to}}",))
@@ -30,7 +30,7 @@ async def tried(stage: Stage, *answers: SiteAnswer, probe: SiteProbe = LIST) -> 
     outcome = await stage.perform(LEARNED)
     stage.site.answers = list(answers)
     trials = ProbeTrials(stage.attachments, stage.store)
-    told = TryProbeRequest(action=LEARNED, content_key=outcome.content_key, probe=probe)
+    told = TryProbeRequest(action=LEARNED.context, content_key=outcome.content_key, probe=probe)
     found = await run_activity(trials.try_probe, told)
     return found.kept, found.reason
 
@@ -39,18 +39,18 @@ async def kept(stage: Stage, probe: SiteProbe) -> None:
     """The step was learned in a verified run, with this probe."""
     outcome = await stage.perform(LEARNED)
     stage.site.answers = [YES, NO]
-    told = TryProbeRequest(action=LEARNED, content_key=outcome.content_key, probe=probe)
+    told = TryProbeRequest(action=LEARNED.context, content_key=outcome.content_key, probe=probe)
     await run_activity(ProbeTrials(stage.attachments, stage.store).try_probe, told)
     await stage.store.promote(tenant="acme", run_id="l1", content_keys=[outcome.content_key])
 
 
 async def doubted(stage: Stage, *answers: SiteAnswer, **more: Any) -> Resolution:
     """What becomes of the same step in doubt in a later run, whose browser was rebuilt."""
-    asked: ActionRequest = of_run("r2", request(CLICK, 2)).model_copy(update={"epoch": 2, **more})
+    asked: Perform = but(of_run("r2", request(CLICK, 2)), epoch=2, **more)
     stage.open(COMPOSE)
     stage.attachments._held.clear()
     stage.site.answers = list(answers)
-    told = ResolveRequest(action=asked, adopted=False, doubted=1, lost=True, answered=True, began_at=COMPOSE)
+    told = ResolveRequest(action=asked.context, adopted=False, doubted=1, lost=True, answered=True, began_at=COMPOSE)
     return await run_activity(stage.effects.resolve_step, told)
 
 
@@ -80,7 +80,7 @@ async def test_a_probe_is_kept_with_what_this_run_recorded_not_with_what_was_the
     await stage.store.keep(tenant="acme", run_id="l0", entry=mine.model_copy(update={"name": "Submit"}))
     await stage.store.promote(tenant="acme", run_id="l0", content_keys=[outcome.content_key])
     stage.site.answers = [YES, NO]
-    told = TryProbeRequest(action=LEARNED, content_key=outcome.content_key, probe=LIST)
+    told = TryProbeRequest(action=LEARNED.context, content_key=outcome.content_key, probe=LIST)
 
     await run_activity(ProbeTrials(stage.attachments, stage.store).try_probe, told)
 
@@ -164,7 +164,7 @@ async def proposed(stage: Stage, *script: Any) -> tuple[Any, FakeProber]:
     prober = FakeProber(script)
     asking = ProposeProbeRequest(
         run_id="r1", lineage="l1", tenant="acme", sequence=2, goal="Write to {{to}}", title="click the send button",
-        values=LEARNED.values, snapshot=snapshot,
+        values=LEARNED.context.values, snapshot=snapshot,
     )  # fmt: skip
     activity = ProbeProposals(prober, stage.artifacts, stage.store)
     return await run_activity(activity.propose_probe, asking), prober

@@ -5,14 +5,26 @@ from typing import Any
 import pytest
 
 from activities.run.resuming import Earlier, ResumeActivities, Standing, standing
-from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
+from replaywright.domain.run.runs import Perform, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
 from replaywright.domain.step.fingerprints import acts_of, begun_anew, fingerprint
 from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Step
 from replaywright.errors import Fenced, InputInvalid
 from replaywright.ports import Intent, Recording
-from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, FILL_TO, HELP, SEND, Stage, request, run_activity, step
+from tests.unit.staged import (
+    CLICK_HELP,
+    CLICK_SEND,
+    COMPOSE,
+    FILL_TO,
+    HELP,
+    SEND,
+    Stage,
+    but,
+    request,
+    run_activity,
+    step,
+)
 
 PLAN = (FILL_TO, CLICK_SEND, CLICK_HELP)
 VALUES = {"to": "ada@example.com"}
@@ -25,7 +37,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def send(mark: str, epoch: int = 1, **fields: Any) -> ActionRequest:
+def send(mark: str, epoch: int = 1, **fields: Any) -> Perform:
     return request(CLICK_SEND, fingerprint=mark, epoch=epoch, act=ACT, proposed=SEND, **fields)
 
 
@@ -124,7 +136,7 @@ async def test_a_click_that_was_seen_to_change_nothing_may_be_repeated(stage: St
     asked = request(CLICK_HELP, fingerprint="chain-1", act="help", proposed=HELP)
     assert (await stage.perform(asked)).effect.repeatable
 
-    again = await stage.perform(asked.model_copy(update={"fingerprint": "chain-2", "epoch": 2}), from_url=COMPOSE)
+    again = await stage.perform(but(asked, fingerprint="chain-2", epoch=2), from_url=COMPOSE)
 
     assert again.status is Status.DONE
 
@@ -134,8 +146,8 @@ async def test_what_a_person_takes_as_done_is_done_in_the_ledger(stage: Stage) -
     kept = PersonVerdict(sequence=1, verdict="keep", who="Ada", why="it is in Sent")
     asked = send("chain-2", epoch=2)
 
-    await run_activity(stage.effects.settle_step, SettleRequest(action=asked, verdict=kept, failed=True))
-    await stage.perform(asked.model_copy(update={"epoch": 3}), from_url=COMPOSE)
+    await run_activity(stage.effects.settle_step, SettleRequest(action=asked.context, verdict=kept, failed=True))
+    await stage.perform(but(asked, epoch=3), from_url=COMPOSE)
 
     assert await stage.state(asked) == "COMMITTED"
     assert len(stage.inputs) == 1

@@ -321,7 +321,7 @@ async def leasing(stage: Stage, proof: Callable[[], Awaitable[None]]) -> AsyncIt
 
 @pytest.fixture
 def proof(monkeypatch: pytest.MonkeyPatch) -> Proof:
-    monkeypatch.setattr("activities.session.sessions.RENEW_EVERY_S", 0)
+    monkeypatch.setattr("activities.session.attachments.RENEW_EVERY_S", 0)
     return Proof()
 
 
@@ -367,10 +367,10 @@ async def test_that_leases_are_not_renewed_is_told_once_and_then_so_often(
         for _ in range(3):
             await proof.one_round()
         at_first = told()
-        monkeypatch.setattr("activities.session.sessions.TELL_EVERY_S", 0)
+        monkeypatch.setattr("activities.session.attachments.TELL_EVERY_S", 0)
         await proof.one_round()
         later = told()
-        monkeypatch.setattr("activities.session.sessions.TELL_EVERY_S", 60)
+        monkeypatch.setattr("activities.session.attachments.TELL_EVERY_S", 60)
         proof.error = None
         await proof.one_round()
         proof.error = StoreUnavailable("away again")
@@ -434,7 +434,7 @@ async def test_a_lease_lost_to_a_newer_attempt_of_this_worker_does_not_detach_it
 async def test_a_browser_that_no_step_uses_is_left_to_its_keepers_deadline(
     stage: Stage, proof: Proof, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("activities.session.sessions.UNUSED_S", -1)
+    monkeypatch.setattr("activities.session.attachments.UNUSED_S", -1)
     await stage.attachments.hold(SESSION, 1)
 
     async with leasing(stage, proof):

@@ -9,7 +9,7 @@ from replaywright.domain.run.runs import Decision, LeaveOutRequest
 from replaywright.domain.step.outcomes import ITEM_LEFT, WHEN, Status
 from replaywright.domain.task.actions import Effect
 from replaywright.ports import Intent
-from tests.unit.staged import CLICK_SEND, SEND, Stage, request, run_activity, step
+from tests.unit.staged import CLICK_SEND, SEND, Stage, reapplied, request, run_activity, step
 
 SENT_IS_SHOWN = {"text_contains": "Message sent"}
 IF_SENT = step("click", "the help button", when=SENT_IS_SHOWN, target={"role": "button", "name": "Help"})
@@ -22,7 +22,9 @@ def stage() -> Stage:
 
 
 async def decided(stage: Stage, wanted: Any) -> Decision:
-    return await run_activity(Skipping(stage.actions, stage.attachments).decide, request(wanted))
+    return await run_activity(
+        Skipping(stage.tools.ledger, stage.secrets, stage.attachments).decide, request(wanted).context
+    )
 
 
 async def test_a_step_is_performed_if_its_condition_holds(stage: Stage) -> None:
@@ -47,14 +49,21 @@ async def test_a_step_whose_condition_does_not_hold_is_recorded_as_skipped_and_s
 
 async def test_a_step_that_was_begun_is_gone_on_with_whatever_the_page_shows_by_now(stage: Stage) -> None:
     await stage.store.intend(
-        Intent(tenant="acme", lineage="l1", fingerprint=request(IF_SENT).fingerprint, epoch=1, attempt="x", held=None)
+        Intent(
+            tenant="acme",
+            lineage="l1",
+            fingerprint=request(IF_SENT).context.fingerprint,
+            epoch=1,
+            attempt="x",
+            held=None,
+        )
     )
 
     assert (await decided(stage, IF_SENT)).performs
 
 
 async def test_in_a_rebuilt_browser_a_step_is_done_again_only_if_its_condition_holds_there(stage: Stage) -> None:
-    outcome = await stage.perform(request(IF_SENT, reapply=True))
+    outcome = await stage.perform(reapplied(request(IF_SENT)))
 
     assert (outcome.status, outcome.reason) == (Status.DONE, WHEN)
     assert stage.site.dispatches == []
@@ -62,12 +71,12 @@ async def test_in_a_rebuilt_browser_a_step_is_done_again_only_if_its_condition_h
 
 async def test_a_step_of_an_item_that_was_left_counts_as_done(stage: Stage) -> None:
     asked = request(CLICK_SEND, item="mail 2/3")
-    skipping = Skipping(stage.actions, stage.attachments)
+    skipping = Skipping(stage.tools.ledger, stage.secrets, stage.attachments)
 
     outcome = await run_activity(
-        skipping.leave_out, LeaveOutRequest(action=asked, reason=ITEM_LEFT, message="its item was skipped")
+        skipping.leave_out, LeaveOutRequest(action=asked.context, reason=ITEM_LEFT, message="its item was skipped")
     )
 
     assert (outcome.status, outcome.reason) == (Status.DONE, ITEM_LEFT)
     assert stage.site.dispatches == []
-    assert (await stage.actions.known_of(asked, asked.fingerprint)).outcome == outcome
+    assert (await stage.tools.ledger.known_of(asked.context)).outcome == outcome

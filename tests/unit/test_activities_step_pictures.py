@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from activities.step.step_pictures import is_wanted
+from activities.session.step_pictures import is_wanted
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.errors import ArtifactsUnavailable
 from replaywright.ports import Shown
 from replaywright.testing.browser import FakeBrowserSession
-from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, request, step
+from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, reapplied, request, step
 
 
 @pytest.fixture
@@ -75,7 +75,6 @@ def test_a_step_that_names_no_element_has_nothing_to_learn() -> None:
 @pytest.mark.parametrize(
     ("asked", "outcome"),
     [
-        ({"reapply": True}, {"status": Status.DONE}),
         ({"override": "cookies"}, {"status": Status.DONE}),
         ({}, {"status": Status.DONE, "from_ledger": True}),
         ({}, {"status": Status.UNMET}),
@@ -88,6 +87,12 @@ def test_what_was_not_done_now_or_failed_has_no_picture_after_it(
     assert not is_wanted(request(FILL_TO, pictures=Pictures.STEPS, **asked), StepOutcome(**outcome))
 
 
+def test_what_is_done_once_more_has_no_picture_after_it() -> None:
+    again = reapplied(request(FILL_TO, pictures=Pictures.STEPS))
+
+    assert not is_wanted(again, StepOutcome(status=Status.DONE))
+
+
 async def test_the_page_is_left_alone_until_its_picture_is_taken(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = asyncio.Event()
 
@@ -97,11 +102,11 @@ async def test_the_page_is_left_alone_until_its_picture_is_taken(stage: Stage, m
 
     monkeypatch.setattr(FakeBrowserSession, "picture", slowly)
     first = request(FILL_TO, 0, pictures=Pictures.STEPS, proposed=TO)
-    held = await stage.attachments.hold(SESSION, first.epoch)
+    held = await stage.attachments.hold(SESSION, first.context.run.epoch)
     held.is_pictured = True
 
     outcome = await stage.perform(first)
-    holding = asyncio.create_task(stage.attachments.hold(SESSION, first.epoch))
+    holding = asyncio.create_task(stage.attachments.hold(SESSION, first.context.run.epoch))
     await asyncio.sleep(0)
     assert outcome.status is Status.DONE
     assert not holding.done()

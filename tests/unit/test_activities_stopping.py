@@ -3,34 +3,36 @@
 import pytest
 
 from activities.proof.stopping import StopActivities
-from activities.step.commit import operation_of
+from activities.session.gate import operation_of
 from replaywright.domain.run.commit_lines import left_at
-from replaywright.domain.run.runs import ActionRequest, Stopped, StopRequest
-from tests.unit.staged import CLICK_SEND, Stage, request, run_activity
+from replaywright.domain.run.runs import Perform, Stopped, StopRequest
+from tests.unit.staged import CLICK_SEND, Stage, but, request, run_activity
 
 
-async def armed(stage: Stage, *, left: bool) -> ActionRequest:
+async def armed(stage: Stage, *, left: bool) -> Perform:
     """An attempt that was begun, and of which something has `left` or not."""
     asked = request(CLICK_SEND)
-    held = await stage.attachments.hold(asked.session, asked.epoch)
-    await held.gate.arm(operation_of(asked), within_ms=1_000, hold_safe=False)
+    held = await stage.attachments.hold(asked.context.run.session, asked.context.run.epoch)
+    await held.gate.arm(operation_of(asked.context), within_ms=1_000, hold_safe=False)
     await stage.intend(asked)
     if left:
-        await held.gate.permit(operation_of(asked))
+        await held.gate.permit(operation_of(asked.context))
         async with stage.gate.changed:
             await stage.gate.tell(bytes_up=9, permitted_at=5.0)
     return asked
 
 
-async def stopped(stage: Stage, asked: ActionRequest) -> Stopped:
-    now = asked.model_copy(update={"epoch": asked.epoch + 1})
-    told = StopRequest(action=now, session_id=asked.session.session_id, begun=asked.epoch)
+async def stopped(stage: Stage, asked: Perform) -> Stopped:
+    now = but(asked, epoch=asked.context.run.epoch + 1)
+    told = StopRequest(
+        action=now.context, session_id=asked.context.run.session.session_id, begun=asked.context.run.epoch
+    )
     return await run_activity(StopActivities(stage.attachments, stage.store).stop_step, told)
 
 
-async def state(stage: Stage, asked: ActionRequest) -> str:
-    scope = {"tenant": asked.tenant, "lineage": asked.lineage, "run_id": "", "content_key": ""}
-    return (await stage.store.look_up(**scope, fingerprint=asked.fingerprint)).state
+async def state(stage: Stage, asked: Perform) -> str:
+    scope = {"tenant": asked.context.run.tenant, "lineage": asked.context.run.lineage, "run_id": "", "content_key": ""}
+    return (await stage.store.look_up(**scope, fingerprint=asked.context.fingerprint)).state
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ async def test_the_gate_is_cut_and_the_ledger_keeps_the_doubt_where_something_le
 async def test_without_a_browser_to_ask_an_open_intent_stays_in_doubt() -> None:
     stage = Stage()
     asked = await armed(stage, left=False)
-    stage.keepers.dead.add(asked.session.session_id)
+    stage.keepers.dead.add(asked.context.run.session.session_id)
 
     assert await stopped(stage, asked) == Stopped(state="in_doubt")
     assert await state(stage, asked) == "RESOLVING"

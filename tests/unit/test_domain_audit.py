@@ -61,15 +61,10 @@ def history_of(steps: int = 6, **changes: object) -> History:
     """What Temporal keeps of the same run."""
     events: list[dict[str, Any]] = [{"eventId": "1", "workflowExecutionStartedEventAttributes": {}}]
     for number in range(steps):
-        request: dict[str, Any] = {
-            "runId": "run-1",
-            "lineage": "run-1",
-            "tenant": "acme",
-            "task": "t",
-            "session": SESSION,
-        }
-        request |= {"sequence": number, "fingerprint": MARKS[number], "epoch": 1}
-        request |= {"step": {"action": "goto", "url": "http://site/"}}
+        run = {"runId": "run-1", "lineage": "run-1", "tenant": "acme", "task": "t", "session": SESSION, "epoch": 1}
+        context: dict[str, Any] = {"run": run, "sequence": number, "fingerprint": MARKS[number]}
+        context |= {"step": {"action": "goto", "url": "http://site/"}}
+        request = {"kind": "perform", "context": context}
         scheduled = {"activityId": f"{number}", "activityType": {"name": "browser.goto"}, "input": payloads(request)}
         answer = outcome_of(number, **changes).model_dump(mode="json", by_alias=True)
         completed = {"scheduledEventId": str(10 + number), "result": payloads(answer)}

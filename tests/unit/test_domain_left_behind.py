@@ -17,14 +17,14 @@ TASK = {"task": "t", "url": "http://site/", "steps": [FILL], "verify": [{"url_co
 RUN = RunInput.model_validate({"task": TASK, "values": {}})
 
 
-def event(number: int, kind: str, answer: dict[str, Any], **given: Any) -> list[dict[str, Any]]:
+def event(number: int, name: str, answer: dict[str, Any], **given: Any) -> list[dict[str, Any]]:
     """An activity as a history tells of it."""
 
     def payloads(value: dict[str, Any]) -> dict[str, Any]:
         encoded = {"encoding": base64.b64encode(b"json/plain").decode()}
         return {"payloads": [{"metadata": encoded, "data": base64.b64encode(json.dumps(value).encode()).decode()}]}
 
-    scheduled = {"activityType": {"name": kind}, "input": payloads(given)}
+    scheduled = {"activityType": {"name": name}, "input": payloads(given)}
     completed = {"scheduledEventId": number, "result": payloads(answer)}
     return [
         {"eventId": number, "activityTaskScheduledEventAttributes": scheduled},
@@ -40,8 +40,9 @@ def step(number: int, sequence: int, mark: str, position: int, **fields: Any) ->
         "effect": "idempotent",
         "checkpoint": {"position": position, "state": f"state-{position}"},
     }
-    asked = {"run_id": "r", "lineage": "r", "tenant": "t", "task": "t", "session": SESSION, "epoch": 1, "step": FILL}
-    return event(number, "browser.fill", told | fields, **asked, sequence=sequence, fingerprint=mark)
+    run = {"run_id": "r", "lineage": "r", "tenant": "t", "task": "t", "session": SESSION, "epoch": 1}
+    context = {"run": run, "sequence": sequence, "step": FILL, "fingerprint": mark}
+    return event(number, "browser.fill", told | fields, kind="perform", context=context)
 
 
 def answered(*marks: str) -> tuple[StepOutcome, ...]:
@@ -50,7 +51,7 @@ def answered(*marks: str) -> tuple[StepOutcome, ...]:
 
 def test_a_browser_that_was_not_given_back_is_found_with_the_highest_epoch() -> None:
     opened = event(1, "session.open", {"session": SESSION})
-    verified = event(3, "effect.verify", {}, action={"epoch": 6})
+    verified = event(3, "effect.verify", {}, action={"run": {"epoch": 6}})
     closed = event(5, "session.close", {}, session=SESSION)
 
     left = left_behind([History("r", "1", [*opened, *verified])], RUN, ())

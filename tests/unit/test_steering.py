@@ -6,7 +6,7 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.run.steering import LendActivities, SteerActivities
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.cli.people.changed_step import with_changes
 from replaywright.cli.people.takeover import address_of
 from replaywright.domain.run.steering import LendSession, Lent, NoteSteering, Said, TakeBack

@@ -91,8 +91,8 @@ async def test_a_one_time_password_is_made_when_it_is_entered_and_kept_nowhere(m
             clock[0] += seconds
 
     stage = Stage(secrets=FakeSecrets({"LOGIN": BASE32}, BOUND))
-    monkeypatch.setattr("activities.step.actions.time", type("Clock", (), {"time": lambda: clock[0]}))
-    monkeypatch.setattr("activities.step.actions.asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
+    monkeypatch.setattr("activities.step.credentials.time", type("Clock", (), {"time": lambda: clock[0]}))
+    monkeypatch.setattr("activities.step.credentials.asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
 
     outcome = await stage.perform(request(FILL, proposed=TO))
 

@@ -18,7 +18,7 @@ from replaywright.domain.batch.batches import (
     RowIndex,
     chunks_of,
 )
-from replaywright.domain.run.runs import ActionRequest, Mode, RunInput
+from replaywright.domain.run.runs import CommandOnStep, Mode, RunInput
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.tasks import parse_task
 from replaywright.testing.batches import FakeRowEnds
@@ -77,7 +77,9 @@ class Bench:
 
     def greeted(self) -> list[str]:
         """Who was greeted, in that order."""
-        return [request.values["who"] for request in self.script.performed if request.step.action == "fill"]
+        return [
+            request.context.values["who"] for request in self.script.performed if request.context.step.action == "fill"
+        ]
 
 
 @asynccontextmanager
@@ -91,7 +93,7 @@ async def bench(client: Client, script: Script | None = None) -> AsyncIterator[B
             yield made
 
 
-def third_fails(request: ActionRequest, _call: int) -> StepOutcome:
+def third_fails(request: CommandOnStep, _call: int) -> StepOutcome:
     """The third guest's name has no field."""
-    is_third = request.step.action == "fill" and request.values["who"] == "guest 3"
+    is_third = request.context.step.action == "fill" and request.context.values["who"] == "guest 3"
     return missed("no_entry") if is_third else done(request)

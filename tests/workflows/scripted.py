@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from temporalio import activity
 from temporalio.client import Client, WorkflowHandle
@@ -28,7 +29,7 @@ from replaywright.domain.plan.goal_runs import (
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.recall.recall import Recalled, RecallRequest
 from replaywright.domain.run.runs import (
-    ActionRequest,
+    CommandOnStep,
     Decision,
     Finished,
     FinishRequest,
@@ -40,6 +41,7 @@ from replaywright.domain.run.runs import (
     ProposedProbe,
     ProposeProbeRequest,
     ProposeRequest,
+    Reapply,
     Resolution,
     ResolveRequest,
     ResumeRequest,
@@ -49,6 +51,8 @@ from replaywright.domain.run.runs import (
     RunInput,
     RunResult,
     SettleRequest,
+    StepCommand,
+    StepContext,
     Stopped,
     StopRequest,
     TriedProbe,
@@ -88,15 +92,21 @@ Answer = StepOutcome | Exception
 BUTTON = Target(tag="button", role="button", name="Send")
 
 
-def done(request: ActionRequest, **fields: object) -> StepOutcome:
+def done(request: CommandOnStep | StepContext, **fields: object) -> StepOutcome:
+    context = request if isinstance(request, StepContext) else request.context
     return StepOutcome.model_validate(
-        {"status": Status.DONE, "fingerprint": request.fingerprint, "effect": Effect.IDEMPOTENT, **fields}
+        {"status": Status.DONE, "fingerprint": context.fingerprint, "effect": Effect.IDEMPOTENT, **fields}
     )
 
 
-def known(request: ActionRequest, _call: int = 0) -> StepOutcome:
+def given(command: CommandOnStep, name: str) -> Any:
+    """A field of the command; None where commands of its kind have none."""
+    return getattr(command, name, None)
+
+
+def known(request: CommandOnStep, _call: int = 0) -> StepOutcome:
     """Done; the next step replays a recording, if it has an element."""
-    following = request.next_step
+    following = given(request, "next_step")
     return done(request, ahead='button "Send"' if following is not None and names_element(following) else "")
 
 
@@ -108,18 +118,18 @@ def lost() -> ApplicationError:
     return ApplicationError("the browser is gone", type="SessionLost")
 
 
-def after_goto(answer: Callable[[ActionRequest, int], StepOutcome]) -> Callable[[ActionRequest, int], StepOutcome]:
+def after_goto(answer: Callable[[CommandOnStep, int], StepOutcome]) -> Callable[[CommandOnStep, int], StepOutcome]:
     """Answers like `answer`, except that the goto with which every task begins is done."""
-    return lambda request, call: done(request) if request.sequence == 0 else answer(request, call)
+    return lambda request, call: done(request) if request.context.sequence == 0 else answer(request, call)
 
 
 @dataclass
 class Script:
     """What each activity answers, and what it was asked."""
 
-    perform: Callable[[ActionRequest, int], StepOutcome] = lambda request, _call: done(request)
+    perform: Callable[[CommandOnStep, int], StepOutcome] = lambda request, _call: done(request)
     """Answers a request; the second argument counts the calls for this step, from 0."""
-    performing: Callable[[ActionRequest, int], Awaitable[StepOutcome]] | None = None
+    performing: Callable[[CommandOnStep, int], Awaitable[StepOutcome]] | None = None
     """Takes the place of `perform` where a step takes its time."""
     propose: Callable[[ProposeRequest], Proposal] = lambda _request: Proposal(target=BUTTON, usage=Usage(calls=1))
     revise: Callable[[ReviseRequest], Revision] = lambda _request: Revision(gave_up="no script", usage=Usage(calls=1))
@@ -133,7 +143,7 @@ class Script:
     """What presses have sent late."""
     listened: list[ListenRequest] = field(default_factory=list)
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
-    decide: Callable[[ActionRequest], bool] = lambda _request: True
+    decide: Callable[[StepContext], bool] = lambda _request: True
     """Whether the condition of a step holds."""
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
     count: Callable[[NoteSkillRun], None] = lambda _request: None
@@ -163,12 +173,12 @@ class Script:
     judged: list[JudgeRequest] = field(default_factory=list)
     claimed: list[ClaimRequest] = field(default_factory=list)
     adopt: bool = True
-    performed: list[ActionRequest] = field(default_factory=list)
+    performed: list[CommandOnStep] = field(default_factory=list)
     proposed: list[ProposeRequest] = field(default_factory=list)
     revised: list[ReviseRequest] = field(default_factory=list)
     verified: list[ResolveRequest] = field(default_factory=list)
     settled: list[SettleRequest] = field(default_factory=list)
-    asked: list[ActionRequest] = field(default_factory=list)
+    asked: list[StepContext] = field(default_factory=list)
     """Steps of which it was to be decided whether they are performed."""
     left_out: list[LeaveOutRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
@@ -224,27 +234,26 @@ class Script:
     )
     taken_back: list[TakeBack] = field(default_factory=list)
 
-    async def perform_named(self, request: ActionRequest) -> StepOutcome:
+    async def perform_named(self, request: CommandOnStep) -> StepOutcome:
         """What `browser.<action>` answers, noted."""
-        call = sum(known.sequence == request.sequence for known in self.performed)
+        call = sum(known.context.sequence == request.context.sequence for known in self.performed)
         self.performed.append(request)
         self.activity_ids.append(activity.info().activity_id)
         return await self.answered(request, call)
 
-    async def answered(self, request: ActionRequest, call: int) -> StepOutcome:
+    async def answered(self, request: CommandOnStep, call: int) -> StepOutcome:
         """What `performing` says, else `answer`."""
         return self.answer(request, call) if self.performing is None else await self.performing(request, call)
 
-    def answer(self, request: ActionRequest, call: int) -> StepOutcome:
+    def answer(self, request: CommandOnStep, call: int) -> StepOutcome:
         """What `perform` says, with a checkpoint where there is one."""
         outcome = self.perform(request, call)
-        if not self.checkpoint or outcome.status is not Status.DONE or request.reapply:
+        if not self.checkpoint or outcome.status is not Status.DONE or isinstance(request, Reapply):
             return outcome
-        session_id = request.session.session_id
+        session_id = request.context.run.session.session_id
         wear = self.wear(session_id).model_copy(update={"session_id": session_id})
-        taken = Checkpoint(
-            position=request.sequence + 1, state=f"after-{request.sequence}", wear=wear, partial=self.partial
-        )
+        at = request.context.sequence
+        taken = Checkpoint(position=at + 1, state=f"after-{at}", wear=wear, partial=self.partial)
         return outcome.model_copy(update={"moved": True, "checkpoint": taken})
 
 
@@ -413,7 +422,7 @@ def _probes(script: Script) -> tuple[Callable[..., object], Callable[..., object
 
 def _skipping(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
     @activity.defn(name="step.decide")
-    async def decide(request: ActionRequest) -> Decision:
+    async def decide(request: StepContext) -> Decision:
         script.asked.append(request)
         if script.decide(request):
             return Decision(performs=True)
@@ -488,8 +497,8 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
 
     def named(action: Action) -> Callable[..., object]:
         @activity.defn(name=f"browser.{action}")
-        async def perform(request: ActionRequest) -> StepOutcome:
-            return await script.perform_named(request)
+        async def perform(command: StepCommand) -> StepOutcome:
+            return await script.perform_named(command.root)
 
         return perform
 

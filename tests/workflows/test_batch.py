@@ -17,7 +17,7 @@ from replaywright.domain.batch.batches import (
     run_id_of,
 )
 from replaywright.domain.run.commit_lines import CommitLine
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import CommandOnStep
 from replaywright.domain.step.outcomes import Departure, Evidence, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.tasks import parse_task
@@ -51,7 +51,7 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
     return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
-async def done_when(held: asyncio.Event, request: ActionRequest) -> StepOutcome:
+async def done_when(held: asyncio.Event, request: CommandOnStep) -> StepOutcome:
     """The step is done as soon as the event is set."""
     while not held.is_set():
         activity.heartbeat()
@@ -91,7 +91,7 @@ async def test_a_long_batch_continues_as_new_and_no_row_is_lost_or_done_twice(cl
 async def test_a_batch_that_was_terminated_finds_the_runs_it_had_begun_when_it_is_begun_again(client: Client) -> None:
     held = asyncio.Event()
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
         return await done_when(held, request)
 
     async with bench(client, Script(performing=performing)) as made:
@@ -165,7 +165,7 @@ async def test_a_batch_that_is_stopped_lets_rows_end_or_cancels_them(
 ) -> None:
     held = asyncio.Event()
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
         return await done_when(held, request)
 
     async with bench(client, Script(performing=performing)) as made:
@@ -185,10 +185,10 @@ async def test_a_row_that_is_cancelled_after_its_send_step_says_in_the_batch_and
 ) -> None:
     held = asyncio.Event()
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.step.effect is Effect.COMMIT:
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.step.effect is Effect.COMMIT:
             return done(request, effect=Effect.COMMIT, evidence=SENT)
-        return done(request) if request.sequence == 0 else await done_when(held, request)
+        return done(request) if request.context.sequence == 0 else await done_when(held, request)
 
     async with bench(client, Script(performing=performing)) as made:
         handle = await made.start(rows(2), parallel=2, run=SENDING)
@@ -219,10 +219,10 @@ async def test_the_others_wait_until_the_first_row_has_learned_what_they_find_le
     seen: list[tuple[int, int]] = []
     over: set[str] = set()
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
         seen.append((len(over), len({one.run_id for one in made.script.opened} - over)))
-        if request.step.action == "fill":
-            over.add(request.run_id)
+        if request.context.step.action == "fill":
+            over.add(request.context.run.run_id)
         return done(request)
 
     async with bench(client, Script(performing=performing)) as made:

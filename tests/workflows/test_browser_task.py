@@ -8,18 +8,31 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.runs import (
-    ActionRequest,
+    CommandOnStep,
     Finished,
     Mode,
     PersonVerdict,
     Proposal,
+    Reapply,
     Resolution,
     RunResult,
     Usage,
 )
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
-from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import (
+    BUTTON,
+    Script,
+    after_goto,
+    done,
+    given,
+    lost,
+    missed,
+    run_of,
+    scripted,
+    start,
+    waiting,
+)
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -48,7 +61,7 @@ async def test_a_run_performs_its_steps_in_order_and_gives_the_browser_back(clie
         result = await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
 
     assert result.succeeded
-    assert [request.step.action for request in script.performed] == ["goto", "fill", "click"]
+    assert [request.context.step.action for request in script.performed] == ["goto", "fill", "click"]
     assert result.totals.steps == 3
     assert len(script.closed) == 1
 
@@ -59,24 +72,28 @@ async def test_an_activity_id_is_sequence_and_fingerprint(client: Client) -> Non
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, FILL))).result()
 
-    marks = [request.fingerprint[:12] for request in script.performed]
+    marks = [request.context.fingerprint[:12] for request in script.performed]
     assert script.activity_ids == [f"0001-{marks[0]}", f"0002-{marks[1]}"]
 
 
 async def test_a_miss_asks_the_model_for_this_one_element(client: Client) -> None:
-    script = Script(perform=lambda r, call: done(r) if r.proposed or r.step.action == "goto" else missed("no_entry"))
+    script = Script(
+        perform=lambda r, call: (
+            done(r) if given(r, "proposed") or r.context.step.action == "goto" else missed("no_entry")
+        )
+    )
 
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_of(GOTO, FILL))).result()
 
     assert [request.instruction for request in script.proposed] == ["the name field"]
-    assert script.performed[-1].proposed == BUTTON
+    assert given(script.performed[-1], "proposed") == BUTTON
     assert result.totals.usage.calls == 1
     assert result.totals.fallbacks == 0
 
 
 async def test_a_recording_that_leads_nowhere_counts_as_a_fallback(client: Client) -> None:
-    script = Script(perform=after_goto(lambda r, call: done(r) if r.proposed else missed("not_found")))
+    script = Script(perform=after_goto(lambda r, call: done(r) if given(r, "proposed") else missed("not_found")))
 
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_of(GOTO, FILL))).result()
@@ -112,9 +129,9 @@ async def test_a_model_that_names_no_element_fails_the_step(client: Client) -> N
 def loses_once(sequence: int) -> Script:
     script = Script()
 
-    def perform(_request: ActionRequest, call: int) -> StepOutcome:
+    def perform(_request: CommandOnStep, call: int) -> StepOutcome:
         asked = script.performed[-1]
-        if asked.sequence == sequence and call == 0:
+        if asked.context.sequence == sequence and call == 0:
             raise lost()
         return done(asked)
 
@@ -128,7 +145,7 @@ async def test_a_lost_browser_is_adopted_and_a_repeatable_step_goes_on_under_a_n
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_of(GOTO, FILL, FILL))).result()
 
-    assert [(r.sequence, r.epoch, r.recovered) for r in script.performed] == [
+    assert [(r.context.sequence, r.context.run.epoch, given(r, "recovered")) for r in script.performed] == [
         (0, 1, False),
         (1, 1, False),
         (1, 2, True),
@@ -144,7 +161,11 @@ async def test_a_rebuilt_browser_is_brought_forward_by_the_repeatable_steps(clie
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, FILL, FILL))).result()
 
-    assert [(r.sequence, r.reapply) for r in script.performed[3:]] == [(0, True), (1, True), (2, False)]
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed[3:]] == [
+        (0, True),
+        (1, True),
+        (2, False),
+    ]
 
 
 async def test_a_browser_lost_after_a_commit_step_is_not_rebuilt_across_it(client: Client) -> None:
@@ -152,7 +173,7 @@ async def test_a_browser_lost_after_a_commit_step_is_not_rebuilt_across_it(clien
     script.adopt = False
     plain = script.perform
     script.perform = lambda r, call: plain(r, call).model_copy(
-        update={"effect": Effect.COMMIT if r.step.action == "click" else Effect.IDEMPOTENT}
+        update={"effect": Effect.COMMIT if r.context.step.action == "click" else Effect.IDEMPOTENT}
     )
 
     async with scripted(client, script) as queue:
@@ -162,7 +183,7 @@ async def test_a_browser_lost_after_a_commit_step_is_not_rebuilt_across_it(clien
     result = result_of(failure.value)
     assert result.reason == "session_lost"
     assert "step 2 (click the send button) must not be done again" in result.message
-    assert not any(request.reapply for request in script.performed)
+    assert not any(isinstance(request, Reapply) for request in script.performed)
 
 
 async def test_a_lost_commit_step_is_verified_and_never_simply_repeated(client: Client) -> None:
@@ -173,8 +194,8 @@ async def test_a_lost_commit_step_is_verified_and_never_simply_repeated(client: 
         result = await (await start(client, queue, run_of(GOTO, SEND))).result()
 
     assert result.succeeded
-    assert [r.sequence for r in script.performed] == [0, 1]
-    assert script.verified[0].action.epoch > script.performed[1].epoch
+    assert [r.context.sequence for r in script.performed] == [0, 1]
+    assert script.verified[0].action.run.epoch > script.performed[1].context.run.epoch
 
 
 async def test_a_commit_step_verified_absent_is_dispatched_under_a_higher_epoch(client: Client) -> None:
@@ -184,8 +205,8 @@ async def test_a_commit_step_verified_absent_is_dispatched_under_a_higher_epoch(
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, SEND))).result()
 
-    assert [request.sequence for request in script.performed] == [0, 1, 1]
-    assert script.performed[2].epoch > script.verified[0].action.epoch
+    assert [request.context.sequence for request in script.performed] == [0, 1, 1]
+    assert script.performed[2].context.run.epoch > script.verified[0].action.run.epoch
 
 
 async def test_an_undecidable_step_waits_for_a_person_who_says_that_it_is_done(client: Client) -> None:
@@ -202,7 +223,7 @@ async def test_an_undecidable_step_waits_for_a_person_who_says_that_it_is_done(c
         result = await handle.result()
 
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1]
     assert script.settled[0].verdict.who == "Ada"
 
 
@@ -216,7 +237,7 @@ async def test_a_person_who_says_not_done_has_it_dispatched_once_more(client: Cl
         result = await handle.result()
 
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 1, 0, 1]  # in a new browser
+    assert [request.context.sequence for request in script.performed] == [0, 1, 0, 1]  # in a new browser
 
 
 async def test_a_commit_step_without_a_store_waits_and_is_tried_again(client: Client) -> None:
@@ -227,7 +248,7 @@ async def test_a_commit_step_without_a_store_waits_and_is_tried_again(client: Cl
         result = await (await start(client, queue, run_of(GOTO, SEND))).result()
 
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 1, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 1]
 
 
 async def test_an_unmet_expectation_of_a_repeatable_step_is_tried_once_more(client: Client) -> None:
@@ -239,7 +260,7 @@ async def test_an_unmet_expectation_of_a_repeatable_step_is_tried_once_more(clie
             await (await start(client, queue, run_of(GOTO, FILL))).result()
 
     assert result_of(failure.value).reason == "value_differs"
-    assert [request.sequence for request in script.performed] == [0, 1, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 1]
 
 
 async def test_an_unmet_expectation_of_a_commit_step_is_not_tried_again(client: Client) -> None:
@@ -250,15 +271,15 @@ async def test_an_unmet_expectation_of_a_commit_step_is_not_tried_again(client: 
         with pytest.raises(WorkflowFailureError):
             await (await start(client, queue, run_of(GOTO, SEND))).result()
 
-    assert [request.sequence for request in script.performed] == [0, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1]
 
 
 async def test_a_menu_that_closed_is_opened_again_before_anybody_is_asked(client: Client) -> None:
     script = Script()
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        is_open = sum(request.reapply for request in script.performed) == 2
-        return missed("not_found") if asked.step.action == "click" and not is_open else done(asked)
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        is_open = sum(isinstance(request, Reapply) for request in script.performed) == 2
+        return missed("not_found") if asked.context.step.action == "click" and not is_open else done(asked)
 
     script.perform = perform
     async with scripted(client, script) as queue:
@@ -267,7 +288,7 @@ async def test_a_menu_that_closed_is_opened_again_before_anybody_is_asked(client
     history = await handle.fetch_history()
     replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
-    assert [(r.sequence, r.reapply) for r in script.performed] == [
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [
         (0, False),
         (1, False),
         (2, False),
@@ -281,13 +302,13 @@ async def test_a_menu_that_closed_is_opened_again_before_anybody_is_asked(client
 
 
 async def test_what_stays_out_of_sight_is_missed_after_one_more_opening(client: Client) -> None:
-    script = Script(perform=lambda r, call: missed("not_found") if r.step.action == "click" else done(r))
+    script = Script(perform=lambda r, call: missed("not_found") if r.context.step.action == "click" else done(r))
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError):
             await (await start(client, queue, run_of(GOTO, EXPAND, SEND, mode=Mode.REPLAY))).result()
 
-    assert [(r.sequence, r.reapply) for r in script.performed] == [
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [
         (0, False),
         (1, False),
         (2, False),
@@ -298,38 +319,38 @@ async def test_what_stays_out_of_sight_is_missed_after_one_more_opening(client: 
 
 @pytest.mark.parametrize("opener", [{"effect": "commit"}, {"action": "click"}])
 async def test_what_must_not_be_repeated_is_not_opened_again(client: Client, opener: dict[str, str]) -> None:
-    script = Script(perform=lambda r, call: missed("not_found") if r.sequence == 2 else done(r))
+    script = Script(perform=lambda r, call: missed("not_found") if r.context.sequence == 2 else done(r))
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError):
             await (await start(client, queue, run_of(GOTO, {**EXPAND, **opener}, SEND, mode=Mode.REPLAY))).result()
 
-    assert not any(request.reapply for request in script.performed)
+    assert not any(isinstance(request, Reapply) for request in script.performed)
 
 
 async def test_an_opener_that_was_seen_to_have_consequences_is_not_done_again(client: Client) -> None:
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        if asked.sequence == 2:
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        if asked.context.sequence == 2:
             return missed("not_found")
-        return done(asked, effect=Effect.COMMIT if asked.sequence == 1 else Effect.IDEMPOTENT)
+        return done(asked, effect=Effect.COMMIT if asked.context.sequence == 1 else Effect.IDEMPOTENT)
 
     script = Script(perform=perform)
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError):
             await (await start(client, queue, run_of(GOTO, EXPAND, SEND, mode=Mode.REPLAY))).result()
 
-    assert not any(request.reapply for request in script.performed)
+    assert not any(isinstance(request, Reapply) for request in script.performed)
 
 
 async def test_what_held_when_a_step_was_doubted_does_not_decide_the_doubt(client: Client) -> None:
     held = PredicateResult(passed=True, reason="holds")
     unmet = PredicateResult(passed=False, reason="text_missing")
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
         doubts = {1: ("unproven", (held,)), 2: ("text_missing", (unmet,)), 3: ("server_error", ())}
-        if asked.sequence not in doubts or call:
+        if asked.context.sequence not in doubts or call:
             return done(asked)
-        reason, verdicts = doubts[asked.sequence]
+        reason, verdicts = doubts[asked.context.sequence]
         return StepOutcome(status=Status.IN_DOUBT, reason=reason, effect=Effect.COMMIT, predicates=verdicts)
 
     script = Script(perform=perform, verify=lambda request: Resolution(verdict="not_done", reason="no_intent"))
@@ -371,11 +392,11 @@ async def test_a_run_of_hundreds_of_steps_continues_as_new_and_keeps_its_chain(c
         result = await handle.result()
 
     assert result.totals.steps == 300
-    assert len({request.fingerprint for request in script.performed}) == 300
-    assert {request.lineage for request in script.performed} == {handle.id}
+    assert len({request.context.fingerprint for request in script.performed}) == 300
+    assert {request.context.run.lineage for request in script.performed} == {handle.id}
     latest = await client.get_workflow_handle(handle.id).describe()
     assert latest.history_length < 800
-    assert [request.sequence for request in script.performed] == list(range(300))
+    assert [request.context.sequence for request in script.performed] == list(range(300))
 
 
 async def test_a_finished_run_replays_against_the_same_code(client: Client) -> None:

@@ -5,7 +5,7 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.run.runs import ActionRequest, Resolution, RunResult
+from replaywright.domain.run.runs import CommandOnStep, Reapply, Resolution, RunResult
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
@@ -26,7 +26,7 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
 def breaks_off(kind: str) -> Script:
     """The send step ends with an error of this kind when it is performed for the first time."""
 
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
         if call == 0:
             raise ApplicationError("the answer did not come", type=kind)
         return done(request)
@@ -50,8 +50,8 @@ async def test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried
         result = await (await start(client, queue, run_of(GOTO, SEND))).result()
 
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 1]
-    assert [(request.action.sequence, request.action.epoch) for request in script.verified] == [(1, 3)]
+    assert [request.context.sequence for request in script.performed] == [0, 1]
+    assert [(request.action.sequence, request.action.run.epoch) for request in script.verified] == [(1, 3)]
 
 
 @pytest.mark.parametrize("kind", kinds("SecretMissing", "InputInvalid"))
@@ -80,10 +80,10 @@ async def test_a_commit_step_that_is_absent_every_time_is_given_up_after_three_d
 
     assert isinstance(failure.value.cause, ApplicationError)
     assert "verified absent after 3 dispatches" in failure.value.cause.message
-    assert [request.sequence for request in script.performed] == [0, 1] * policies.COMMIT_ROUNDS + [0]
-    assert [request.reapply for request in script.performed] == [False, False, *[True, False] * 2, True]
-    assert len({request.session.session_id for request in script.performed}) == policies.COMMIT_ROUNDS + 1
-    epochs = [request.epoch for request in script.performed]
+    assert [request.context.sequence for request in script.performed] == [0, 1] * policies.COMMIT_ROUNDS + [0]
+    assert [isinstance(request, Reapply) for request in script.performed] == [False, False, *[True, False] * 2, True]
+    assert len({request.context.run.session.session_id for request in script.performed}) == policies.COMMIT_ROUNDS + 1
+    epochs = [request.context.run.epoch for request in script.performed]
     assert epochs == sorted(epochs)
 
 
@@ -94,5 +94,5 @@ async def test_the_lineage_is_that_of_the_run_in_every_execution_of_it(client: C
         handle = await start(client, queue, run_of(GOTO, FILL, SEND, steps_per_history=1))
         await handle.result()
 
-    assert {request.lineage for request in script.performed} == {handle.id}
+    assert {request.context.run.lineage for request in script.performed} == {handle.id}
     assert handle.first_execution_run_id != (await client.get_workflow_handle(handle.id).describe()).run_id

@@ -6,12 +6,12 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import ActionRequest, Asking, Proposal
+from replaywright.domain.run.runs import Asking, CommandOnStep, Proposal
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.press_grants import UNGRANTED, Consequence, RequestKind
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.questions import QuestionKind
-from tests.workflows.scripted import Script, done, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, given, missed, run_of, scripted, start, waiting
 from tests.workflows.test_human_steps import ended, say
 from workflows.plugin import WorkflowPlugin
 
@@ -28,13 +28,13 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
     return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
-def gated(request: ActionRequest, _call: int) -> StepOutcome:
+def gated(request: CommandOnStep, _call: int) -> StepOutcome:
     """What a model chose is held unless it is granted; an element is only found by the model."""
-    if request.step.action == "goto":
+    if request.context.step.action == "goto":
         return done(request)
-    if request.proposed is None:
+    if given(request, "proposed") is None:
         return missed("no_entry")
-    granted = request.consent is None or KIND in {grant.kind for grant in request.consent.granted}
+    granted = given(request, "consent") is None or KIND in {grant.kind for grant in given(request, "consent").granted}
     if granted:
         return done(request, effect=Effect.COMMIT)
     return StepOutcome(
@@ -64,10 +64,14 @@ async def test_a_person_grants_a_kind_of_request_once_and_the_press_is_done_agai
     assert (question.kind, question.answers) == (QuestionKind.CONSEQUENCE, ("approve", "refuse"))
     assert question.shows == ("control: button 'Delete all'", "would send: POST http://site:80/all/delete")
     assert result.succeeded
-    presses = [request for request in script.performed if request.proposed is not None]
-    by = [[grant.by for grant in request.consent.granted] for request in presses if request.consent is not None]
+    presses = [request for request in script.performed if given(request, "proposed") is not None]
+    by = [
+        [grant.by for grant in given(request, "consent").granted]
+        for request in presses
+        if given(request, "consent") is not None
+    ]
     assert by == [[], ["Ada"], ["Ada"]]
-    epochs = [request.epoch for request in presses]
+    epochs = [request.context.run.epoch for request in presses]
     assert epochs[1] > epochs[0] + 1, "the intent was taken back under the next epoch"
     assert [settled.verdict.verdict for settled in script.settled] == ["approve"]
     assert replayed.replay_failure is None
@@ -84,7 +88,7 @@ async def test_what_a_person_refuses_fails_the_step_and_is_not_asked_again(clien
 
     assert result.reason == UNGRANTED
     assert "Ada refused it: nobody wants that" in result.message
-    assert len([request for request in script.performed if request.proposed is not None]) == 1
+    assert len([request for request in script.performed if given(request, "proposed") is not None]) == 1
 
 
 async def test_no_answer_in_time_grants_nothing(client: Client) -> None:
@@ -95,7 +99,7 @@ async def test_no_answer_in_time_grants_nothing(client: Client) -> None:
         result = await ended(handle)
 
     assert result.reason == UNGRANTED
-    assert len([request for request in script.performed if request.proposed is not None]) == 1
+    assert len([request for request in script.performed if given(request, "proposed") is not None]) == 1
 
 
 async def test_an_author_who_declares_the_effect_is_not_asked(client: Client) -> None:
@@ -106,4 +110,4 @@ async def test_an_author_who_declares_the_effect_is_not_asked(client: Client) ->
         result = await ended(handle)
 
     assert result.succeeded
-    assert [request.consent for request in script.performed] == [None] * len(script.performed)
+    assert [given(request, "consent") for request in script.performed] == [None] * len(script.performed)

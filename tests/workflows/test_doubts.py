@@ -7,10 +7,18 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailed
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.run.runs import UNTOUCHED, ActionRequest, PersonVerdict, Resolution, ResolveRequest, RunResult
+from replaywright.domain.run.runs import (
+    UNTOUCHED,
+    CommandOnStep,
+    PersonVerdict,
+    Reapply,
+    Resolution,
+    ResolveRequest,
+    RunResult,
+)
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
-from tests.workflows.scripted import Script, after_goto, done, lost, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, after_goto, done, given, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.policies import COMMIT_ROUNDS
 from workflows.task import BrowserTask
@@ -36,7 +44,7 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
 def losing(*errors: ApplicationError, adopt: bool = True) -> Script:
     """The first attempts at the step after the goto are lost."""
 
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
         if call < len(errors):
             raise errors[call]
         return done(request, effect=Effect.COMMIT)
@@ -66,7 +74,7 @@ async def test_the_resolver_is_told_which_attempt_is_in_doubt_and_since_when_not
     await ended(client, script, SEND)
 
     [asked] = script.verified
-    assert (asked.doubted, asked.lost, asked.adopted) == (script.performed[1].epoch, True, True)
+    assert (asked.doubted, asked.lost, asked.adopted) == (script.performed[1].context.run.epoch, True, True)
     assert (asked.settle_ms, 0 <= asked.settled_ms < 5000) == (7000, True)
 
 
@@ -82,7 +90,7 @@ async def test_a_step_s_own_lag_takes_the_place_of_the_task_s(client: Client) ->
 async def test_an_attempt_that_came_back_in_doubt_was_not_lost_and_one_that_the_ledger_told_of_is_another_s(
     client: Client,
 ) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
         reason = ("server_error", "ledger_intent")[call] if call < 2 else ""
         return StepOutcome(status=Status.IN_DOUBT, reason=reason, effect=Effect.COMMIT) if reason else done(request)
 
@@ -95,7 +103,7 @@ async def test_an_attempt_that_came_back_in_doubt_was_not_lost_and_one_that_the_
         (1, False, 0),
         (0, False, 0),
     ]
-    assert (first.settled, second.settled) == (0, first.action.epoch)
+    assert (first.settled, second.settled) == (0, first.action.run.epoch)
 
 
 async def test_a_browser_that_was_rebuilt_is_no_witness_even_when_it_is_adopted_later(client: Client) -> None:
@@ -134,7 +142,7 @@ async def test_a_step_that_lost_its_browser_before_it_gave_any_input_is_just_per
     result = await ended(client, script, SEND)
 
     assert (result.succeeded, script.verified) == (True, [])
-    assert script.performed[-1].recovered
+    assert given(script.performed[-1], "recovered")
 
 
 @pytest.mark.parametrize(
@@ -153,8 +161,8 @@ async def test_only_dispatches_count_as_rounds(client: Client, reason: str, atte
 
     assert not result.succeeded
     assert said in result.message
-    assert sum(not request.reapply for request in script.performed) == 1 + attempts
-    assert len({request.session.session_id for request in script.performed}) == 1 + attempts
+    assert sum(not isinstance(request, Reapply) for request in script.performed) == 1 + attempts
+    assert len({request.context.run.session.session_id for request in script.performed}) == 1 + attempts
 
 
 # ------------------------------------------------------------------------------------- what the task says

@@ -12,7 +12,7 @@ from temporalio.worker import Replayer
 from activities.heartbeats import heartbeats
 from replaywright.cli.runs.follow import Ending, ended
 from replaywright.domain.run.commit_lines import CommitLine
-from replaywright.domain.run.runs import ActionRequest, RunInput, RunResult, Stopped
+from replaywright.domain.run.runs import CommandOnStep, RunInput, RunResult, Stopped
 from replaywright.domain.run.steering import Said
 from replaywright.domain.step.outcomes import Departure, Evidence, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
@@ -42,8 +42,8 @@ class Hanging:
         self._ends = ends
         self.begun = asyncio.Event()
 
-    async def __call__(self, request: ActionRequest, _call: int) -> StepOutcome:
-        if request.sequence == self._sequence:
+    async def __call__(self, request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.sequence == self._sequence:
             self.begun.set()
             try:
                 async with heartbeats("hanging"):
@@ -51,8 +51,8 @@ class Hanging:
             except asyncio.CancelledError:
                 if self._ends is None:
                     raise
-                return self._ends.model_copy(update={"fingerprint": request.fingerprint})
-        if request.step.effect is Effect.COMMIT:
+                return self._ends.model_copy(update={"fingerprint": request.context.fingerprint})
+        if request.context.step.effect is Effect.COMMIT:
             return done(request, effect=Effect.COMMIT, evidence=SENT)
         return done(request)
 
@@ -110,8 +110,8 @@ async def test_a_run_that_is_cancelled_inside_a_send_step_has_its_gate_closed_fi
     assert ending.result.message == f"the run was cancelled; {said}"
     [request] = script.stopped
     begun = script.performed[-1]
-    assert (request.session_id, request.begun) == (begun.session.session_id, begun.epoch)
-    assert request.action.epoch > begun.epoch
+    assert (request.session_id, request.begun) == (begun.context.run.session.session_id, begun.context.run.epoch)
+    assert request.action.run.epoch > begun.context.run.epoch
     assert (closed_before, len(script.closed)) == ([0], 1)
 
 
@@ -122,7 +122,7 @@ async def test_what_a_cancelled_step_came_to_all_the_same_is_told(client: Client
     ending = await cancelled(client, script, run_of(GOTO, SEND, SEND), Hanging(1, sent))
 
     assert ending.result.message == "the run was cancelled; step 2 was sent"
-    assert [request.sequence for request in script.performed] == [0, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1]
 
 
 async def test_a_step_that_was_left_in_doubt_by_its_cancel_is_not_asked_about_any_more(client: Client) -> None:
@@ -144,8 +144,8 @@ async def test_a_click_that_had_not_come_to_its_gate_is_not_worth_a_word(client:
 
 
 async def test_a_run_that_is_cancelled_while_a_person_is_asked_of_a_doubt_keeps_the_doubt(client: Client) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if (request.sequence, call) == (1, 0):
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if (request.context.sequence, call) == (1, 0):
             raise lost()
         return done(request)
 

@@ -7,10 +7,10 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import ActionRequest, Finished, FinishRequest, PersonVerdict
+from replaywright.domain.run.runs import CommandOnStep, Finished, FinishRequest, PersonVerdict
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
-from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, given, lost, missed, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -26,11 +26,11 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
     return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
-def verified(request: ActionRequest, _call: int = 0) -> StepOutcome:
+def verified(request: CommandOnStep, _call: int = 0) -> StepOutcome:
     """Done; the step that is asked for the final predicates says that they hold."""
-    effect = Effect.COMMIT if request.step.effect is not None else None
+    effect = Effect.COMMIT if request.context.step.effect is not None else None
     return done(request, effect=effect or Effect.IDEMPOTENT).model_copy(
-        update={"verification": HOLDS if request.verify else None}
+        update={"verification": HOLDS if given(request, "verify") else None}
     )
 
 
@@ -49,7 +49,7 @@ async def test_the_last_step_is_asked_for_the_final_predicates_and_they_are_not_
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
 
-    assert [len(request.verify) for request in script.performed] == [0, 0, 1]
+    assert [len(given(request, "verify")) for request in script.performed] == [0, 0, 1]
     assert [request.seen for request in asked] == [HOLDS]
     assert result.succeeded
     assert result.verification == HOLDS
@@ -88,7 +88,7 @@ async def test_a_worker_that_is_lost_after_the_last_step_costs_a_verified_run_no
 async def test_a_last_step_that_a_person_leaves_out_verifies_nothing(client: Client) -> None:
     asked: list[FinishRequest] = []
     script = Script(
-        perform=lambda request, _call: missed("not_found") if request.sequence == 2 else verified(request),
+        perform=lambda request, _call: missed("not_found") if request.context.sequence == 2 else verified(request),
         finish=noting(asked),
     )
 

@@ -95,7 +95,7 @@ async def test_a_skill_whose_own_start_page_has_changed_is_suspect_and_learned_a
     assert [(one.outcome, one.reason) for one in script.judged] == [("refused", "precondition")]
     assert (asked.position, NO_FIELD in asked.failed) == (1, True)
     assert (learned.replaces is not None, learned.keeps_start) == (True, False)
-    assert sum(one.step.action == "goto" for one in script.performed) == 1
+    assert sum(one.context.step.action == "goto" for one in script.performed) == 1
     assert (result.succeeded, len(script.fitted)) == (True, 1)
     await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
@@ -114,7 +114,7 @@ async def test_in_mode_replay_a_skill_that_does_not_fit_ends_the_run_with_the_re
     assert failed(failure.value).reason == reason
     assert NO_FIELD in failed(failure.value).message
     assert bool(script.counted) == fit.own_page
-    assert [one.step.action for one in script.performed] == ["goto"]
+    assert [one.context.step.action for one in script.performed] == ["goto"]
     assert len(script.closed) == 1
 
 

@@ -18,7 +18,7 @@ from replaywright.domain.plan.plans import PlanRules
 from replaywright.domain.predicate.predicates import TextContains
 from replaywright.domain.recall.recall import Recalled
 from replaywright.domain.run.approvals import effect_of_skill, is_confirmed
-from replaywright.domain.run.runs import ActionRequest, Asking, Mode, Proposal, Revision, RunResult, Usage
+from replaywright.domain.run.runs import Asking, CommandOnStep, Mode, Proposal, Revision, RunResult, Usage
 from replaywright.domain.skill.skills import Skill, SkillStatus
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
@@ -116,8 +116,8 @@ async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_w
 
     assert script.of_goal == ["recall", "claim", "recall", "label", "plan", "plan", "learn", "release"]
     assert [request.may_ask for request in script.recalled] == [True, False]
-    assert [request.step.action for request in script.performed] == ["goto", "click", "fill", "fill", "click"]
-    assert script.performed[2].values == VALUES
+    assert [request.context.step.action for request in script.performed] == ["goto", "click", "fill", "fill", "click"]
+    assert script.performed[2].context.values == VALUES
     assert [len(request.plan) for request in script.planned] == [1, 2]
     [learned] = script.learned
     assert learned.task.goal == "给 {{to}} 发送邮件，主题是'{{subject}}'"
@@ -135,7 +135,7 @@ async def test_a_recalled_skill_is_run_without_planner_or_executor_and_counted(c
 
     assert script.of_goal == ["recall", "note"]
     assert (script.proposed, result.totals.usage.calls) == ([], 0)
-    assert [request.values for request in script.performed] == [VALUES] * 4
+    assert [request.context.values for request in script.performed] == [VALUES] * 4
     [noted], [judged] = script.counted, script.judged
     assert (noted.run.succeeded, noted.run.version, judged.outcome) == (True, 3, "succeeded")
     assert result.skill is not None
@@ -282,12 +282,14 @@ async def test_who_does_not_wait_learns_beside_the_other(client: Client) -> None
     assert result.succeeded
 
 
-def needs_next(script: Script) -> Callable[[ActionRequest, int], StepOutcome]:
+def needs_next(script: Script) -> Callable[[CommandOnStep, int], StepOutcome]:
     """The subject field is only there once Next was clicked."""
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        clicked = any(one.step.instruction == NEXT.instruction for one in script.performed[:-1])
-        return done(request) if clicked or request.step.instruction != SUBJECT.instruction else missed("not_found")
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        clicked = any(one.context.step.instruction == NEXT.instruction for one in script.performed[:-1])
+        return (
+            done(request) if clicked or request.context.step.instruction != SUBJECT.instruction else missed("not_found")
+        )
 
     return after_goto(perform)
 
@@ -309,7 +311,7 @@ async def test_a_skill_that_breaks_is_suspect_and_learned_again_from_the_step_th
     assert learned.replaces is not None
     assert learned.replaces.version == 3
     assert [one.instruction for one in learned.task.steps[1:]] == [s.instruction for s in (TO, NEXT, SUBJECT, SEND)]
-    assert sum(one.step.action == "goto" for one in script.performed) == 1
+    assert sum(one.context.step.action == "goto" for one in script.performed) == 1
     assert result.skill is not None
     await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
@@ -336,7 +338,7 @@ async def test_a_skill_that_breaks_and_cannot_be_learned_again_fails_with_both_r
 
 @pytest.mark.long
 async def test_a_skill_is_not_blamed_for_what_is_not_the_page_s_doing(client: Client) -> None:
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
         raise ApplicationError("no such variable", type="SecretMissing", non_retryable=True)
 
     script = Script(recall=recalls(skill()), perform=after_goto(perform))
@@ -407,8 +409,10 @@ async def test_several_values_in_a_goal_are_one_parameter_of_type_list(client: C
     every = STEP.validate_python({"action": "for_each", "item": "number", "values": "{{numbers}}", "steps": [body]})
     shown = TextContains(text_contains="Invoices")
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        return done(request, **({"extracted": {"items": ["I1", "I2"]}} if request.step.action == "for_each" else {}))
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        return done(
+            request, **({"extracted": {"items": ["I1", "I2"]}} if request.context.step.action == "for_each" else {})
+        )
 
     script = Script(
         label=lambda _: Labelled(labels=labels, usage=Usage(calls=1)),
@@ -421,7 +425,7 @@ async def test_several_values_in_a_goal_are_one_parameter_of_type_list(client: C
 
     [learned] = script.learned
     assert (learned.task.goal, learned.task.parameters["numbers"].type) == ("Download invoices {{numbers}}", "list")
-    assert [request.values["number"] for request in script.performed if request.item] == ["I1", "I2"]
+    assert [request.context.values["number"] for request in script.performed if request.context.item] == ["I1", "I2"]
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(STEPS_LIMIT + 1, marks=pytest.mark.long)])
@@ -447,18 +451,18 @@ async def test_a_goal_about_all_of_something_becomes_a_list_that_is_done_row_by_
         told = checked_goal_plan(items, known, complete=call == 1, verify=[shown] if call else [], last=False)
         return Revision(steps=told.steps, complete=told.complete, verify=told.verify)
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.step.action == "for_each":
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.step.action == "for_each":
             return done(request, extracted={"items": rows})
-        return done(request, effect=Effect.COMMIT if request.item else Effect.IDEMPOTENT)
+        return done(request, effect=Effect.COMMIT if request.context.item else Effect.IDEMPOTENT)
 
     script = Script(plan=plan, perform=after_goto(perform))
 
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_from("Download every open invoice"))).result()
 
-    clicked = [request for request in script.performed if request.item]
-    assert [request.values["invoice.Number"] for request in clicked] == [row["Number"] for row in rows]
+    clicked = [request for request in script.performed if request.context.item]
+    assert [request.context.values["invoice.Number"] for request in clicked] == [row["Number"] for row in rows]
     assert [(request.position, request.commits) for request in script.planned] == [(1, ()), (2, (1,))]
     [learned] = script.learned
     assert [one.action for one in learned.task.steps] == ["goto", "for_each"]
@@ -472,7 +476,7 @@ async def test_a_run_that_is_cancelled_while_it_learns_lets_others_learn(client:
     held = asyncio.Event()
     script = Script(label=labelled, plan=lambda *_: Revision(steps=(COMPOSE,), complete=False))
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
         held.set()
         raise ApplicationError("the store is away", type="StoreUnavailable")
 

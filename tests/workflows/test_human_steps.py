@@ -9,11 +9,20 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_runs import PlanRequest
-from replaywright.domain.run.runs import ActionRequest, Asking, PersonVerdict, Resolution, Revision, RunResult, Usage
+from replaywright.domain.run.runs import (
+    Asking,
+    CommandOnStep,
+    PersonVerdict,
+    Reapply,
+    Resolution,
+    Revision,
+    RunResult,
+    Usage,
+)
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.questions import QuestionKind
-from tests.workflows.scripted import Script, done, lost, run_from, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, given, lost, run_from, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -48,9 +57,9 @@ async def ended(handle: Handle) -> RunResult:
         return RunResult.model_validate(error.cause.details[0])
 
 
-def effects(request: ActionRequest, _call: int) -> StepOutcome:
+def effects(request: CommandOnStep, _call: int) -> StepOutcome:
     """Everything is done, with the effect that it declares."""
-    return done(request, effect=request.step.effect or Effect.IDEMPOTENT)
+    return done(request, effect=request.context.step.effect or Effect.IDEMPOTENT)
 
 
 async def test_an_approval_shows_what_follows_and_covers_the_payment_that_it_showed(client: Client) -> None:
@@ -59,7 +68,7 @@ async def test_an_approval_shows_what_follows_and_covers_the_payment_that_it_sho
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, APPROVE, FILL, PAY, FILL))
         question = await waiting(handle)
-        before = [request.sequence for request in script.performed]
+        before = [request.context.sequence for request in script.performed]
         await say(handle, 1, "approve", why="I checked it")
         result = await ended(handle)
     replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(
@@ -72,7 +81,7 @@ async def test_an_approval_shows_what_follows_and_covers_the_payment_that_it_sho
     assert question.deadline is not None
     assert before == [0]
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 2, 3, 4]
+    assert [request.context.sequence for request in script.performed] == [0, 2, 3, 4]
     assert [(left.reason, left.message) for left in script.left_out] == [("approved", "Ada approved: I checked it")]
     assert [settled.verdict.verdict for settled in script.settled] == ["approve"]
     assert replayed.replay_failure is None
@@ -89,7 +98,7 @@ async def test_what_a_person_refuses_is_not_done(client: Client, step: dict[str,
         result = await ended(handle)
 
     assert (result.reason, result.message) == ("not_approved", "Ada did not approve: wrong account")
-    assert [request.sequence for request in script.performed] == [0]
+    assert [request.context.sequence for request in script.performed] == [0]
 
 
 async def test_what_can_never_be_undone_is_not_done_by_time(client: Client) -> None:
@@ -100,7 +109,7 @@ async def test_what_can_never_be_undone_is_not_done_by_time(client: Client) -> N
         result = await ended(handle)
 
     assert result.reason == "unanswered"
-    assert [request.sequence for request in script.performed] == [0]
+    assert [request.context.sequence for request in script.performed] == [0]
 
 
 async def test_each_payment_needs_an_approval_of_its_own(client: Client) -> None:
@@ -121,8 +130,8 @@ async def test_each_payment_needs_an_approval_of_its_own(client: Client) -> None
 
 
 async def test_a_payment_that_was_lost_on_its_way_is_not_dispatched_again_without_a_person(client: Client) -> None:
-    def loses(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 1 and call == 0:
+    def loses(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.sequence == 1 and call == 0:
             raise lost()
         return effects(request, call)
 
@@ -140,13 +149,13 @@ async def test_a_payment_that_was_lost_on_its_way_is_not_dispatched_again_withou
     assert doubt.kind is QuestionKind.DOUBT
     assert dispatched == 2
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 1, 0, 1]  # in a new browser
+    assert [request.context.sequence for request in script.performed] == [0, 1, 0, 1]  # in a new browser
 
 
 async def test_a_code_reaches_its_step_sealed_and_a_wrong_one_is_asked_for_again(client: Client) -> None:
-    def picky(request: ActionRequest, call: int) -> StepOutcome:
-        right = request.code is not None and request.code.sealed == "second"
-        if request.sequence != 1 or right:
+    def picky(request: CommandOnStep, call: int) -> StepOutcome:
+        right = given(request, "code") is not None and given(request, "code").sealed == "second"
+        if request.context.sequence != 1 or right:
             return done(request)
         return StepOutcome(status=Status.UNMET, reason="text_contains", effect=Effect.IDEMPOTENT, message="wrong code")
 
@@ -167,7 +176,10 @@ async def test_a_code_reaches_its_step_sealed_and_a_wrong_one_is_asked_for_again
     assert "wrong code" in second.text
     assert second.key == "key of 2-2"
     assert result.succeeded
-    assert {request.code.question for request in script.performed if request.code is not None} == {"2-1", "2-2"}
+    assert {given(request, "code").question for request in script.performed if given(request, "code") is not None} == {
+        "2-1",
+        "2-2",
+    }
 
 
 async def test_a_code_that_nobody_gives_is_left_out_where_the_step_says_so(client: Client) -> None:
@@ -180,7 +192,7 @@ async def test_a_code_that_nobody_gives_is_left_out_where_the_step_says_so(clien
 
     assert result.succeeded
     assert [left.reason for left in script.left_out] == ["unanswered"]
-    assert [request.sequence for request in script.performed] == [0, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 2]
 
 
 @pytest.mark.parametrize(("expect", "performed"), [((), [0]), ([{"text_contains": "Welcome"}], [0, 1])])
@@ -197,13 +209,13 @@ async def test_a_captcha_that_was_solved_in_the_browser_is_seen_to_be(
 
     assert question.answers == ("answer", "solved", "abandon")
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == performed
-    assert all(request.code is None for request in script.performed)
+    assert [request.context.sequence for request in script.performed] == performed
+    assert all(given(request, "code") is None for request in script.performed)
 
 
 async def test_a_new_browser_gets_a_new_code_and_no_second_approval(client: Client) -> None:
-    def loses(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 3 and call == 0:
+    def loses(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.sequence == 3 and call == 0:
             raise lost()
         return done(request)
 
@@ -221,9 +233,12 @@ async def test_a_new_browser_gets_a_new_code_and_no_second_approval(client: Clie
 
     assert again.kind is QuestionKind.VERIFICATION_CODE
     assert result.succeeded
-    told = [request.code.sealed for request in script.performed if request.code is not None]
+    told = [given(request, "code").sealed for request in script.performed if given(request, "code") is not None]
     assert told == ["first", "second"]
-    assert [request.reapply for request in script.performed if request.code is not None] == [False, True]
+    assert [isinstance(request, Reapply) for request in script.performed if given(request, "code") is not None] == [
+        False,
+        True,
+    ]
 
 
 async def test_a_code_outlives_worker_and_browser(client: Client) -> None:
@@ -242,7 +257,7 @@ async def test_a_code_outlives_worker_and_browser(client: Client) -> None:
 
     assert result.succeeded
     assert [request.state for request in script.restored] == ["after-0"]
-    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 2]
 
 
 async def test_what_a_planner_asks_goes_to_the_user_and_the_answer_into_its_next_prompt(client: Client) -> None:

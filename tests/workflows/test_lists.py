@@ -10,7 +10,15 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.loops import Course
-from replaywright.domain.run.runs import ActionRequest, AnsweredStep, Resume, ResumeRequest, Resumption, RunResult
+from replaywright.domain.run.runs import (
+    AnsweredStep,
+    CommandOnStep,
+    Reapply,
+    Resume,
+    ResumeRequest,
+    Resumption,
+    RunResult,
+)
 from replaywright.domain.step.outcomes import ITEM_LEFT, ITEM_SKIPPED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start
@@ -34,12 +42,12 @@ def for_each(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def reading(
     items: Sequence[Any],
-    perform: Callable[[ActionRequest, int], StepOutcome] = lambda request, _call: done(request),
+    perform: Callable[[CommandOnStep, int], StepOutcome] = lambda request, _call: done(request),
 ) -> Script:
     """A page of which the for_each reads these items."""
 
-    def answer(request: ActionRequest, call: int) -> StepOutcome:
-        if request.step.action == "for_each":
+    def answer(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.step.action == "for_each":
             return done(request, extracted={"items": list(items)})
         return perform(request, call)
 
@@ -50,18 +58,18 @@ ROWS = [{"Number": "I1", "State": "open"}, {"Number": "I2", "State": "open"}, {"
 
 
 async def test_the_steps_are_done_for_each_item_with_its_values_and_fingerprints_of_their_own(client: Client) -> None:
-    script = reading(ROWS, lambda request, _: done(request, extracted={"total": request.sequence}))
+    script = reading(ROWS, lambda request, _: done(request, extracted={"total": request.context.sequence}))
 
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, for_each(PAY, READ), GOTO, steps_per_history=3))
         result = await handle.result()
 
-    inner = [request for request in script.performed if request.item]
-    assert [request.values["invoice.Number"] for request in inner] == ["I1", "I1", "I2", "I2", "I3", "I3"]
-    assert [request.sequence for request in script.performed] == list(range(9))
-    assert len({request.fingerprint for request in script.performed}) == 9
-    assert len({request.act for request in script.performed}) == 9
-    assert {request.step.instruction for request in inner} == {PAY["instruction"], ""}
+    inner = [request for request in script.performed if request.context.item]
+    assert [request.context.values["invoice.Number"] for request in inner] == ["I1", "I1", "I2", "I2", "I3", "I3"]
+    assert [request.context.sequence for request in script.performed] == list(range(9))
+    assert len({request.context.fingerprint for request in script.performed}) == 9
+    assert len({request.context.act for request in script.performed}) == 9
+    assert {request.context.step.instruction for request in inner} == {PAY["instruction"], ""}
     assert [entry["total"] for entry in result.extracted["invoice"]] == [3, 5, 7]
     assert [entry["item"]["Number"] for entry in result.extracted["invoice"]] == ["I1", "I2", "I3"]
 
@@ -72,13 +80,13 @@ async def test_a_list_with_nothing_in_it_is_passed(client: Client) -> None:
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_of(GOTO, for_each(PAY), GOTO))).result()
 
-    assert [request.step.action for request in script.performed] == ["goto", "for_each", "goto"]
+    assert [request.context.step.action for request in script.performed] == ["goto", "for_each", "goto"]
     assert result.totals.steps == 3
 
 
 async def test_an_item_of_which_a_step_fails_is_left_and_told_and_the_next_one_is_begun(client: Client) -> None:
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        return missed("gone") if request.values.get("invoice.Number") == "I2" else done(request)
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        return missed("gone") if request.context.values.get("invoice.Number") == "I2" else done(request)
 
     script = reading(ROWS, perform)
     steps = (GOTO, for_each(PAY, READ, on_failure="skip_item"))
@@ -91,12 +99,12 @@ async def test_an_item_of_which_a_step_fails_is_left_and_told_and_the_next_one_i
 
     assert [(one.action.sequence, one.reason) for one in script.left_out] == [(4, ITEM_SKIPPED), (5, ITEM_LEFT)]
     assert [(one.item, one.number, one.value) for one in result.skipped] == [("invoice", 2, ROWS[1])]
-    assert [r.sequence for r in script.performed if r.values.get("invoice.Number") == "I3"] == [6, 7]
+    assert [r.context.sequence for r in script.performed if r.context.values.get("invoice.Number") == "I3"] == [6, 7]
     assert (result.totals.steps, result.totals.skipped) == (6, 2)
 
 
 async def test_without_a_word_on_it_an_item_that_fails_ends_the_run(client: Client) -> None:
-    script = reading(ROWS, lambda request, _: missed("gone") if request.item else done(request))
+    script = reading(ROWS, lambda request, _: missed("gone") if request.context.item else done(request))
 
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, for_each(PAY), mode="replay"))
@@ -109,8 +117,8 @@ async def test_without_a_word_on_it_an_item_that_fails_ends_the_run(client: Clie
 
 
 async def test_a_step_whose_condition_does_not_hold_is_skipped_once_and_for_all(client: Client) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 2 and call == 0:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.sequence == 2 and call == 0:
             raise lost()
         return done(request)
 
@@ -122,7 +130,7 @@ async def test_a_step_whose_condition_does_not_hold_is_skipped_once_and_for_all(
 
     assert [request.sequence for request in script.asked] == [1, 2]
     # The rebuilt browser is brought there without the step that was skipped; what was decided is not asked again.
-    assert [(r.sequence, r.reapply) for r in script.performed] == [
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [
         *((0, False), (2, False)),
         *((0, True), (2, False), (3, False)),
     ]
@@ -131,7 +139,7 @@ async def test_a_step_whose_condition_does_not_hold_is_skipped_once_and_for_all(
 
 async def test_a_step_is_skipped_too_if_what_it_was_for_goes_away_before_it(client: Client) -> None:
     script = Script(decide=lambda _request: len(script.asked) == 1)
-    script.perform = lambda request, _: missed("not_found") if request.sequence == 1 else done(request)
+    script.perform = lambda request, _: missed("not_found") if request.context.sequence == 1 else done(request)
 
     async with scripted(client, script) as queue:
         result = await (
@@ -161,7 +169,9 @@ async def test_a_resumed_run_goes_on_at_the_item_it_was_at_and_leaves_what_was_l
         result = await (await start(client, queue, run)).result()
 
     assert [one.action.sequence for one in script.left_out] == [5]
-    assert [(r.sequence, r.values["invoice.Number"]) for r in script.performed if not r.reapply] == [
+    assert [
+        (r.context.sequence, r.context.values["invoice.Number"]) for r in script.performed if not isinstance(r, Reapply)
+    ] == [
         (6, "I3"),
         (7, "I3"),
     ]

@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.run.runs import ActionRequest, Resolution, Resume, RunInput
+from replaywright.domain.run.runs import CommandOnStep, Resolution, Resume, RunInput
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.step.outcomes import StepOutcome
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start
@@ -53,12 +53,12 @@ async def test_what_was_asked_of_a_worker_that_was_lost_is_asked_of_another(
 
     assert script.lost == [name]
     assert result.succeeded
-    assert {request.sequence for request in script.performed} == {0, 1}
+    assert {request.context.sequence for request in script.performed} == {0, 1}
 
 
 async def test_a_doubt_whose_resolver_was_lost_is_resolved_by_another(client: Client) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if (request.sequence, call) == (1, 0):
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if (request.context.sequence, call) == (1, 0):
             raise lost()
         return done(request)
 

@@ -8,7 +8,7 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.evidence.offline import replay
-from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.run.runs import CommandOnStep, StepCommand
 from replaywright.domain.secrets.signing import Key
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.histories import calls_of, end_of
@@ -40,15 +40,15 @@ async def test_each_execution_of_a_run_that_continued_as_new_replays(client: Cli
 
 
 async def test_runs_that_failed_or_were_cancelled_replay(client: Client) -> None:
-    def refused(request: ActionRequest, _call: int) -> StepOutcome:
-        return StepOutcome(status=Status.REFUSED, reason="covered") if request.sequence else done(request)
+    def refused(request: CommandOnStep, _call: int) -> StepOutcome:
+        return StepOutcome(status=Status.REFUSED, reason="covered") if request.context.sequence else done(request)
 
     async with scripted(client, Script(perform=refused)) as queue:
         failed = await start(client, queue, run_of(GOTO, SEND))
         with pytest.raises(WorkflowFailureError):
             await failed.result()
     in_doubt = StepOutcome(status=Status.IN_DOUBT, reason="no_response")
-    script = Script(perform=lambda request, _call: in_doubt if request.sequence else done(request))
+    script = Script(perform=lambda request, _call: in_doubt if request.context.sequence else done(request))
     async with scripted(client, script) as queue:
         cancelled = await start(client, queue, run_of(GOTO, SEND))
         await waiting(cancelled)
@@ -69,10 +69,10 @@ async def test_a_sealed_history_tells_nothing_and_replays_for_those_who_have_the
     address = temporal_env.client.service_client.config.target_host
     sealing = await Client.connect(address, plugins=[WorkflowPlugin(lambda converter: sealed(converter, keys))])
 
-    def refused(request: ActionRequest, _call: int) -> StepOutcome:
+    def refused(request: CommandOnStep, _call: int) -> StepOutcome:
         return (
             StepOutcome(status=Status.REFUSED, reason="covered", message="by Canary")
-            if request.sequence
+            if request.context.sequence
             else done(request)
         )
 
@@ -103,9 +103,9 @@ async def test_steps_tell_what_they_were_asked_and_replay(client: Client) -> Non
     history = await history_of(client, handle, None)
 
     steps = [call for call in calls_of(history.events) if call.activity_type.startswith("browser.")]
-    asked = [ActionRequest.model_validate(call.given) for call in steps]
+    asked = [StepCommand.model_validate(call.given).root for call in steps]
 
-    assert [request.step.action for request in asked] == ["goto", "fill", "click"]
-    assert [call.activity_id.split("-")[1] for call in steps] == [request.fingerprint[:12] for request in asked]
+    assert [request.context.step.action for request in asked] == ["goto", "fill", "click"]
+    assert [call.activity_id.split("-")[1] for call in steps] == [request.context.fingerprint[:12] for request in asked]
     assert all(StepOutcome.model_validate(call.answer).status is Status.DONE for call in steps)
     assert (await replay(history)).differences == ()

@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import ActionRequest, Asking, PersonVerdict, RunResult
+from replaywright.domain.run.runs import Asking, CommandOnStep, PersonVerdict, RunResult
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.questions import WAITS, Notice, Question, QuestionKind
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
@@ -25,10 +25,10 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
     return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
-def covered(request: ActionRequest, call: int) -> StepOutcome:
+def covered(request: CommandOnStep, call: int) -> StepOutcome:
     """Steps that fail until they are tried for the third time; the goto is done."""
     failed = StepOutcome(status=Status.REFUSED, reason="covered", effect=done(request).effect)
-    return failed if request.sequence and call < 2 else done(request)
+    return failed if request.context.sequence and call < 2 else done(request)
 
 
 def result_of(error: WorkflowFailureError) -> RunResult:

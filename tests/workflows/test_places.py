@@ -7,7 +7,7 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import ActionRequest, RunResult
+from replaywright.domain.run.runs import CommandOnStep, RunResult
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.budgets import RunLimits
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start
@@ -73,8 +73,8 @@ async def test_a_run_that_lost_its_browser_on_a_full_host_waits_for_a_place(clie
     host = Host()
     script = Script(adopt=False, full=lambda name: name == "session.recover" and host.full(name))
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        if asked.sequence == 1 and call == 0:
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        if asked.context.sequence == 1 and call == 0:
             raise lost()
         return done(asked)
 
@@ -93,7 +93,9 @@ async def test_a_run_that_lost_its_browser_on_a_full_host_waits_for_a_place(clie
 async def test_waiting_for_a_place_is_no_time_of_the_run(client: Client) -> None:
     host = Host()
     script = Script(full=host.full)
-    script.perform = lambda asked, call: missed("no_entry") if asked.sequence == 1 and call == 0 else done(asked)
+    script.perform = lambda asked, call: (
+        missed("no_entry") if asked.context.sequence == 1 and call == 0 else done(asked)
+    )
 
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, budget=RunLimits(seconds=3)))

@@ -7,7 +7,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.follow import follow
 from replaywright.cli.runs.silence import NO_WORKER, Silence
-from replaywright.domain.run.runs import ActionRequest, Progress, RunResult
+from replaywright.domain.run.runs import CommandOnStep, Progress, RunResult
 from replaywright.domain.step import fingerprints
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.steps import Step
@@ -84,7 +84,7 @@ async def test_it_goes_on_where_it_was_when_the_code_is_mended(
         result = await poisoned.result()
 
     assert result.succeeded
-    assert [request.sequence for request in script.performed] == [0, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1]
     assert len(script.opened) == 1
     assert len(tries) == IMMEDIATE
 
@@ -93,7 +93,7 @@ async def test_what_is_tried_in_vain_is_told_to_whoever_follows_the_run(client: 
     is_mended = False
     notes: list[str] = []
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
         if not is_mended:
             raise ApplicationError("Redis does not answer", type="StoreUnavailable")
         return done(request)

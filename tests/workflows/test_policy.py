@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.policy.effective import Caps, Used
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
-from replaywright.domain.run.runs import ActionRequest, RunInput, RunResult
+from replaywright.domain.run.runs import CommandOnStep, Reapply, RunInput, RunResult
 from replaywright.domain.session.guard import Most
 from replaywright.domain.step.outcomes import BLOCKED, Evidence, Status, StepOutcome
 from replaywright.domain.step.overrides import Due
@@ -59,12 +59,12 @@ async def test_a_blocked_step_ends_the_run_as_blocked_and_nobody_is_asked_how_el
 
     result = RunResult.model_validate(error.details[0])
     assert (error.type, result.succeeded, result.rule, result.failed_step) == ("TaskBlocked", False, RULE, 1)
-    assert [request.sequence for request in script.performed] == [0, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1]
     assert (script.proposed, script.revised, script.settled, len(script.closed)) == ([], [], [], 1)
 
 
 async def test_an_activity_that_a_rule_forbids_ends_the_run_with_that_rule(client: Client) -> None:
-    def perform(_request: ActionRequest, _call: int) -> StepOutcome:
+    def perform(_request: CommandOnStep, _call: int) -> StepOutcome:
         raise ApplicationError(f"{RULE} forbids it", RULE, type="PolicyBlocked", non_retryable=True)
 
     script = Script(perform=after_goto(perform))
@@ -77,10 +77,10 @@ async def test_an_activity_that_a_rule_forbids_ends_the_run_with_that_rule(clien
 
 
 async def test_a_step_that_is_blocked_on_the_way_back_ends_the_run_as_blocked(client: Client) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.reapply:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if isinstance(request, Reapply):
             return blocked()
-        if request.sequence == 1 and call == 0:
+        if request.context.sequence == 1 and call == 0:
             raise lost()
         return done(request)
 
@@ -93,10 +93,10 @@ async def test_an_override_rule_that_is_blocked_is_left_out_and_shown(client: Cl
     close = {"action": "click", "instruction": "close it", "target": {"role": "button", "name": "Close"}}
     rule = Due(name="banner", steps=(STEP.validate_python({**close, "effect": "idempotent"}),), at_most=3)
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.override:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.override:
             return blocked()
-        return done(request, due=(rule,)) if request.sequence == 0 else done(request)
+        return done(request, due=(rule,)) if request.context.sequence == 0 else done(request)
 
     async with scripted(client, Script(perform=perform)) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL))
@@ -131,10 +131,10 @@ async def test_what_steps_have_done_is_counted_and_told_to_each_next_one_over_co
         task = run.task.model_copy(update={"policy": Wishes.model_validate(own)})
         await (await start(client, queue, run.model_copy(update={"task": task}))).result()
 
-    told = [request.used.model_copy(update={"seconds": 0.0}) for request in script.performed]
+    told = [request.context.run.used.model_copy(update={"seconds": 0.0}) for request in script.performed]
     assert told == [Used(navigations=n, popups=n, dialogs=n, steps=n) for n in range(3)]
-    assert script.performed[-1].used.seconds > 0
-    assert all(request.policy == task.policy for request in script.performed)
+    assert script.performed[-1].context.run.used.seconds > 0
+    assert all(request.context.run.policy == task.policy for request in script.performed)
     assert [len(request.plan) for request in script.checked_by_policy] == [3, 2, 1]
 
 

@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import ActionRequest, Mode, ProposedProbe, ProposeProbeRequest, RunResult, Usage
+from replaywright.domain.run.runs import CommandOnStep, Mode, ProposedProbe, ProposeProbeRequest, RunResult, Usage
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
@@ -28,7 +28,7 @@ async def client(temporal_env: WorkflowEnvironment) -> Client:
 
 
 def learning(*, from_model: bool = True, from_ledger: bool = False) -> Script:
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
         told = {"lookup": Lookup(from_model=from_model), "from_ledger": from_ledger}
         return done(request, effect=Effect.COMMIT, snapshot="page", content_key="key", **told)
 

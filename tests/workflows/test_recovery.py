@@ -10,7 +10,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Proposal, Resolution, RunResult, Usage
+from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Proposal, Reapply, Resolution, RunResult, Usage
 from replaywright.domain.step.checkpoints import Restored
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
@@ -32,17 +32,17 @@ def losing(sequence: int) -> Script:
     """Worker and browser are lost in the step, once; clicks that are commits are seen to be."""
     script = Script(adopt=False, checkpoint=True)
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        if asked.sequence == sequence and call == 0:
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        if asked.context.sequence == sequence and call == 0:
             raise lost()
-        return done(asked, effect=asked.step.effect or Effect.IDEMPOTENT)
+        return done(asked, effect=asked.context.step.effect or Effect.IDEMPOTENT)
 
     script.perform = perform
     return script
 
 
 def done_again(script: Script) -> list[int]:
-    return [request.sequence for request in script.performed if request.reapply]
+    return [request.context.sequence for request in script.performed if isinstance(request, Reapply)]
 
 
 async def test_a_rebuilt_browser_begins_at_the_newest_checkpoint(client: Client) -> None:
@@ -63,8 +63,8 @@ async def test_a_step_whose_recording_is_lost_with_the_browser_is_done_again_by_
     script.checkpoint = False
     plain = script.perform
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        forgotten = asked.reapply and asked.sequence == 1 and asked.proposed is None
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        forgotten = isinstance(asked, Reapply) and asked.context.sequence == 1 and asked.proposed is None
         return missed("no_entry") if forgotten else plain(asked, call)
 
     script.perform = perform
@@ -80,7 +80,11 @@ async def test_a_step_whose_recording_is_lost_with_the_browser_is_done_again_by_
                 await handle.result()
 
     assert len(script.proposed) == 1
-    again = [(request.sequence, request.proposed is not None) for request in script.performed if request.reapply]
+    again = [
+        (request.context.sequence, request.proposed is not None)
+        for request in script.performed
+        if isinstance(request, Reapply)
+    ]
     assert again == ([(0, False), (1, False), (1, True)] if named else [(0, False), (1, False)])
 
 
@@ -88,7 +92,7 @@ async def test_a_step_whose_recording_is_lost_with_the_browser_is_done_again_by_
 async def test_a_commit_that_the_ledger_answers_has_a_checkpoint_in_the_browser_that_it_was_done_in(
     client: Client, *, adopt: bool
 ) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
         if call == 0:
             raise lost()
         return done(request, effect=Effect.COMMIT, from_ledger=True)
@@ -108,8 +112,8 @@ async def test_a_commit_that_the_ledger_answers_has_a_checkpoint_in_the_browser_
 async def test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the_new_one(
     client: Client, *, adopt: bool
 ) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 1 and not request.reapply:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.sequence == 1 and not isinstance(request, Reapply):
             if call == 0:
                 raise lost()  # its worker is held up, and records the step when it comes to
             return done(request, from_ledger=True)
@@ -123,7 +127,7 @@ async def test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the
     replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert result.succeeded
-    again = [request.sequence for request in script.performed if request.reapply]
+    again = [request.context.sequence for request in script.performed if isinstance(request, Reapply)]
     assert again == ([] if adopt else [0, 1])
     assert replayed.replay_failure is None
 
@@ -132,9 +136,9 @@ async def test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the
 async def test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_done(
     client: Client, status: Status
 ) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 1 and request.reapply:
-            return StepOutcome(status=status, reason="not_there", fingerprint=request.fingerprint)
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.sequence == 1 and isinstance(request, Reapply):
+            return StepOutcome(status=status, reason="not_there", fingerprint=request.context.fingerprint)
         if call == 0:
             raise lost()
         return done(request, from_ledger=True)
@@ -145,7 +149,7 @@ async def test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_do
         with pytest.raises(WorkflowFailureError):
             await handle.result()
 
-    assert [request.sequence for request in script.performed if not request.reapply][-1] == 1
+    assert [request.context.sequence for request in script.performed if not isinstance(request, Reapply)][-1] == 1
 
 
 async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_it(client: Client) -> None:
@@ -159,7 +163,7 @@ async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_i
 
     assert result.succeeded
     assert [request.state for request in script.restored] == ["after-1"]
-    assert [request.sequence for request in script.performed] == [0, 1, 2, 2, 3]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 2, 2, 3]
     assert replayed.replay_failure is None
 
 
@@ -168,12 +172,12 @@ async def test_steps_in_the_same_document_are_done_again_from_where_it_was_opene
     script.checkpoint = False
     plain = script.perform
 
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
         outcome = plain(asked, call)
-        taken = {"position": asked.sequence + 1, "state": f"after-{asked.sequence}"}
-        if asked.reapply or not (asked.checkpoint or asked.sequence == 1):
+        taken = {"position": asked.context.sequence + 1, "state": f"after-{asked.context.sequence}"}
+        if isinstance(asked, Reapply) or not (asked.context.checkpoint or asked.context.sequence == 1):
             return outcome
-        moved = {"moved": asked.sequence == 1, "checkpoint": taken}
+        moved = {"moved": asked.context.sequence == 1, "checkpoint": taken}
         return StepOutcome.model_validate(outcome.model_dump() | moved)
 
     script.perform = perform
@@ -224,9 +228,9 @@ async def test_what_held_at_the_checkpoint_has_to_hold_again(client: Client) -> 
     script = losing(2)
     plain = script.perform
 
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
         outcome = plain(request, call)
-        if request.sequence != 1 or request.reapply:
+        if request.context.sequence != 1 or isinstance(request, Reapply):
             return outcome
         script.checkpoint = False
         taken = {"position": 2, "state": "after-1", "held": [1]}
@@ -247,17 +251,17 @@ async def test_a_checkpoint_is_due_after_so_many_steps(client: Client) -> None:
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, FILL, FILL, FILL, checkpoint_every=3))).result()
 
-    assert [request.checkpoint for request in script.performed] == [False, False, True, False]
+    assert [request.context.checkpoint for request in script.performed] == [False, False, True, False]
 
 
 # ------------------------------------------------------------------------------------------ hibernation
 
 
-def doubtful(sequence: int) -> Callable[[ActionRequest, int], StepOutcome]:
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        if asked.sequence == sequence and call == 0:
+def doubtful(sequence: int) -> Callable[[CommandOnStep, int], StepOutcome]:
+    def perform(asked: CommandOnStep, call: int) -> StepOutcome:
+        if asked.context.sequence == sequence and call == 0:
             return StepOutcome(status=Status.IN_DOUBT, reason="unanswered", effect=Effect.COMMIT)
-        return done(asked, effect=asked.step.effect or Effect.IDEMPOTENT)
+        return done(asked, effect=asked.context.step.effect or Effect.IDEMPOTENT)
 
     return perform
 
@@ -289,11 +293,15 @@ async def test_a_run_that_waits_for_long_gives_its_browser_back_and_goes_on_with
 
     assert result.succeeded
     assert [request.state for request in script.restored] == [restored]
-    assert [request.sequence for request in script.performed] == performed
+    assert [request.context.sequence for request in script.performed] == performed
     assert [request.epoch for request in script.opened] == sorted({request.epoch for request in script.opened})
     assert len(script.opened) == len(script.closed) == 2
     assert [request.is_over for request in script.closed] == [False, True]
-    assert script.performed[-1].session.epoch == script.performed[-1].epoch > script.opened[0].epoch
+    assert (
+        script.performed[-1].context.run.session.epoch
+        == script.performed[-1].context.run.epoch
+        > script.opened[0].epoch
+    )
     assert replayed.replay_failure is None
 
 

@@ -11,7 +11,7 @@ from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import ActionRequest, Progress
+from replaywright.domain.run.runs import CommandOnStep, Progress, Reapply
 from replaywright.domain.session.sessions import Wear
 from replaywright.domain.step.checkpoints import RestoreCheckpoint, Restored
 from replaywright.domain.step.outcomes import StepOutcome
@@ -35,9 +35,9 @@ def worn_at(sequence: int, wear: Wear = OLD, **fields: object) -> Script:
     """The first browser is worn from this step on; clicks are commits."""
     script = Script(checkpoint=True, **fields)  # type: ignore[arg-type]
 
-    def perform(asked: ActionRequest, _call: int) -> StepOutcome:
-        script.wear = lambda session_id: wear if session_id == "s1" and asked.sequence >= sequence else Wear()
-        return done(asked, effect=asked.step.effect or Effect.IDEMPOTENT)
+    def perform(asked: CommandOnStep, _call: int) -> StepOutcome:
+        script.wear = lambda session_id: wear if session_id == "s1" and asked.context.sequence >= sequence else Wear()
+        return done(asked, effect=asked.context.step.effect or Effect.IDEMPOTENT)
 
     script.perform = perform
     return script
@@ -62,19 +62,19 @@ def told(progress: Progress) -> list[tuple[int, str, str]]:
 
 def sessions(script: Script) -> list[tuple[int, str]]:
     """Which step was done in which browser."""
-    return [(asked.sequence, asked.session.session_id) for asked in script.performed]
+    return [(asked.context.sequence, asked.context.run.session.session_id) for asked in script.performed]
 
 
 def told_late(script: Script, of: int | None = None) -> Script:
     """Checkpoints are told with the step after, as by a worker that takes them meanwhile; of one step or of all."""
     plain = script.answer
 
-    def answer(request: ActionRequest, call: int) -> StepOutcome:
+    def answer(request: CommandOnStep, call: int) -> StepOutcome:
         outcome = plain(request, call)
         if outcome.checkpoint is None:
             return outcome
-        is_told = request.sequence > 0 if of is None else request.sequence == of
-        late = {"position": request.sequence, "state": f"before-{request.sequence}"}
+        is_told = request.context.sequence > 0 if of is None else request.context.sequence == of
+        late = {"position": request.context.sequence, "state": f"before-{request.context.sequence}"}
         taken = outcome.checkpoint.model_copy(update=late) if is_told else None
         return outcome.model_copy(update={"checkpoint": taken})
 
@@ -98,7 +98,7 @@ async def test_a_worn_browser_is_exchanged_at_a_checkpoint_for_one_that_is_broug
     assert [request.state for request in script.restored] == [check.state for check in script.checked] == ["after-1"]
     assert [request.instead_of for request in script.opened] == ["", "s1"]
     assert [(request.session.session_id, request.is_over) for request in script.closed] == [("s1", False), ("s2", True)]
-    assert [asked.epoch for asked in script.performed] == [1, 1, 2, 2]
+    assert [asked.context.run.epoch for asked in script.performed] == [1, 1, 2, 2]
     assert told(progress) == [(2, f"the browser was exchanged for a new one, as {why}", "")]
     recycling = script.closed[0].recycling
     assert recycling is not None
@@ -119,7 +119,11 @@ async def test_a_checkpoint_that_is_told_with_the_next_step_has_that_one_done_ag
 
     await ran(client, script, GOTO, FILL, FILL)
 
-    again = [(asked.sequence, asked.session.session_id) for asked in script.performed if asked.reapply]
+    again = [
+        (asked.context.sequence, asked.context.run.session.session_id)
+        for asked in script.performed
+        if isinstance(asked, Reapply)
+    ]
     assert [request.state for request in script.restored] == ["before-1"]
     assert again == [(1, "s2")]
     assert sessions(script)[-1] == (2, "s2")
@@ -158,7 +162,7 @@ async def test_a_browser_whose_page_cannot_be_brought_back_is_kept_and_the_new_o
 
     assert sessions(script) == [(0, "s1"), (1, "s1"), (2, "s1"), (3, "s1")]
     assert [request.session.session_id for request in script.closed] == ["s2", "s1"]
-    assert [asked.epoch for asked in script.performed] == [1, 1, 3, 3]
+    assert [asked.context.run.epoch for asked in script.performed] == [1, 1, 3, 3]
     assert told(progress) == [(2, "the browser was kept, as it is 122 min old", why)]
     recycling = script.closed[0].recycling
     assert recycling is not None
@@ -173,7 +177,7 @@ async def test_without_a_place_the_browser_is_kept_and_nothing_else_changes(clie
     progress = await ran(client, script, GOTO, FILL, FILL, FILL)
 
     assert {session for _, session in sessions(script)} == {"s1"}
-    assert {asked.epoch for asked in script.performed} == {1}
+    assert {asked.context.run.epoch for asked in script.performed} == {1}
     assert script.asked_for == ["session-open", "0003-recycle"]
     assert [message for _, _, message in told(progress)] == ["all places are taken"]
 
@@ -221,4 +225,4 @@ async def test_a_run_that_is_cancelled_meanwhile_gives_both_browsers_back(client
 
     assert isinstance(failure.value.cause, CancelledError)
     assert [request.session.session_id for request in script.closed] == ["s2", "s1"]
-    assert [asked.sequence for asked in script.performed] == [0, 1]
+    assert [asked.context.sequence for asked in script.performed] == [0, 1]

@@ -9,13 +9,34 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.proof.late import LATE
-from replaywright.domain.run.runs import ActionRequest, Mode, PersonVerdict, Proposal, Revision, RunResult, Usage
+from replaywright.domain.run.runs import (
+    CommandOnStep,
+    Mode,
+    PersonVerdict,
+    Proposal,
+    Recheck,
+    Revision,
+    RunResult,
+    Usage,
+)
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.steps import Step
-from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import (
+    BUTTON,
+    Script,
+    after_goto,
+    done,
+    given,
+    lost,
+    missed,
+    run_of,
+    scripted,
+    start,
+    waiting,
+)
 from workflows import policies
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -29,12 +50,12 @@ PLANS = RunLimits(plans=2)
 GOAL = "Order a cake"
 
 
-def unmet(request: ActionRequest, effect: Effect = Effect.IDEMPOTENT) -> StepOutcome:
-    verdicts = tuple(PredicateResult(passed=False, reason="url_contains") for _ in request.step.expect)
+def unmet(request: CommandOnStep, effect: Effect = Effect.IDEMPOTENT) -> StepOutcome:
+    verdicts = tuple(PredicateResult(passed=False, reason="url_contains") for _ in request.context.step.expect)
     return StepOutcome(
         status=Status.UNMET,
         reason="url_contains",
-        fingerprint=request.fingerprint,
+        fingerprint=request.context.fingerprint,
         effect=effect,
         predicates=verdicts,
         snapshot="snap",
@@ -43,8 +64,11 @@ def unmet(request: ActionRequest, effect: Effect = Effect.IDEMPOTENT) -> StepOut
 
 def kinds(script: Script, sequence: int = 1) -> list[str]:
     """What kinds of attempt were made at a step, in their order."""
-    asked = [request for request in script.performed if request.sequence == sequence]
-    return [f"override {request.override}" if request.override else request.attempt or "first" for request in asked]
+    asked = [request for request in script.performed if request.context.sequence == sequence]
+    return [
+        f"override {request.context.override}" if request.context.override else request.context.attempt or "first"
+        for request in asked
+    ]
 
 
 @pytest.fixture
@@ -62,11 +86,11 @@ async def test_repairs_come_in_order_from_the_cheapest_to_a_person(client: Clien
     close = STEP.validate_python({"action": "click", "instruction": "close", "effect": "idempotent"})
     rule = Due(name="banner", steps=(close,), at_most=1)
 
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.override:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.override:
             return done(request)
-        if request.recheck is not None:
-            return request.recheck
+        if isinstance(request, Recheck):
+            return request.unmet
         return unmet(request).model_copy(update={"due": (rule,) if call == 0 else ()})
 
     script = Script(perform=after_goto(perform), propose=lambda _: Proposal(usage=Usage(calls=1)))
@@ -85,7 +109,7 @@ async def test_repairs_come_in_order_from_the_cheapest_to_a_person(client: Clien
 
 async def test_an_expectation_that_comes_true_late_saves_the_step(client: Client) -> None:
     script = Script(
-        perform=after_goto(lambda r, _: done(r, reason=LATE) if r.recheck is not None else unmet(r, Effect.COMMIT))
+        perform=after_goto(lambda r, _: done(r, reason=LATE) if isinstance(r, Recheck) else unmet(r, Effect.COMMIT))
     )
 
     async with scripted(client, script) as queue:
@@ -102,13 +126,13 @@ async def test_an_expectation_that_comes_true_late_saves_the_step(client: Client
 async def test_looking_again_survives_the_loss_of_the_worker(client: Client) -> None:
     looked: list[int] = []
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.recheck is None:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if not isinstance(request, Recheck):
             return unmet(request) if not looked else done(request)
-        looked.append(request.epoch)
+        looked.append(request.context.run.epoch)
         if len(looked) == 1:
             raise lost()
-        return request.recheck
+        return request.unmet
 
     script = Script(perform=after_goto(perform))
 
@@ -131,9 +155,9 @@ async def test_a_step_without_an_expectation_is_not_looked_at_again(client: Clie
 def needs_continue(script: Script) -> None:
     """The fill step is possible only after a click that no plan knows."""
 
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        clicked = any(asked.step == CONTINUE for asked in script.performed)
-        return done(request) if clicked or request.step.action == "goto" else missed("not_found")
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        clicked = any(asked.context.step == CONTINUE for asked in script.performed)
+        return done(request) if clicked or request.context.step.action == "goto" else missed("not_found")
 
     script.perform = perform
     script.propose = lambda _: Proposal(usage=Usage(calls=1))
@@ -167,7 +191,8 @@ async def test_a_revised_plan_replaces_the_rest_and_survives_continuing_as_new(c
         history = await client.get_workflow_handle(handle.id).fetch_history()
 
     assert result.succeeded
-    assert [(r.sequence, r.step.action) for r in script.performed if r.step != CONTINUE][-2:] == [
+    others = [request.context for request in script.performed if request.context.step != CONTINUE]
+    assert [(context.sequence, context.step.action) for context in others][-2:] == [
         (2, "fill"),
         (3, "click"),
     ]
@@ -267,7 +292,7 @@ async def test_plans_end_with_their_budget(client: Client) -> None:
 
 async def test_no_model_is_asked_beyond_the_budget_also_not_for_an_element(client: Client) -> None:
     script = Script(
-        perform=after_goto(lambda r, _: done(r) if r.proposed else missed("no_entry")),
+        perform=after_goto(lambda r, _: done(r) if given(r, "proposed") else missed("no_entry")),
         propose=lambda r: Proposal(target=None if r.sequence > 2 else BUTTON, usage=Usage(calls=1)),
     )
 
@@ -297,10 +322,15 @@ async def test_a_person_can_have_a_failed_step_done_again(client: Client) -> Non
         await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry", who="Ada"))
         result = await handle.result()
 
-    again = [request for request in script.performed if request.sequence == 1][-1]
+    again = [request for request in script.performed if request.context.sequence == 1][-1]
     assert result.succeeded
-    assert (again.attempt, again.epoch > script.performed[1].epoch, again.proposed) == ("person", True, None)
-    assert "not found" in again.why
+    is_newer = again.context.run.epoch > script.performed[1].context.run.epoch
+    assert (again.context.attempt, is_newer, given(again, "proposed")) == (
+        "person",
+        True,
+        None,
+    )
+    assert "not found" in again.context.why
     assert (progress.answers, "not_found" in progress.waiting_for) == (("retry", "done", "abandon"), True)
     assert "retry, done, abandon" in str(refusal.value.cause)
     assert [request.failed for request in script.settled] == [True]
@@ -310,7 +340,7 @@ async def test_a_person_can_have_a_failed_step_done_again(client: Client) -> Non
 async def test_a_person_can_say_that_a_failed_step_is_done_or_not_needed(
     client: Client, verdict: str, warnings: int
 ) -> None:
-    script = Script(perform=after_goto(lambda r, _: done(r) if r.sequence != 1 else unmet(r)))
+    script = Script(perform=after_goto(lambda r, _: done(r) if r.context.sequence != 1 else unmet(r)))
     script.propose = lambda _: Proposal(usage=Usage(calls=1))
 
     async with scripted(client, script) as queue:
@@ -337,10 +367,14 @@ async def test_without_being_told_to_ask_a_failed_step_ends_the_run(client: Clie
 
 
 async def test_every_further_attempt_says_its_kind_and_why(client: Client) -> None:
-    script = Script(perform=after_goto(lambda r, call: done(r) if call == 2 else r.recheck or unmet(r)))
+    script = Script(
+        perform=after_goto(lambda r, call: done(r) if call == 2 else r.unmet if isinstance(r, Recheck) else unmet(r))
+    )
 
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, FILL))).result()
 
-    told = [(request.attempt, request.why) for request in script.performed if request.sequence == 1]
+    told = [
+        (request.context.attempt, request.context.why) for request in script.performed if request.context.sequence == 1
+    ]
     assert told == [("", ""), ("recheck", "unmet: url contains"), ("retry", "unmet: url contains")]

@@ -9,9 +9,10 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.runs import (
-    ActionRequest,
     AnsweredStep,
+    CommandOnStep,
     PersonVerdict,
+    Reapply,
     Resolution,
     Resume,
     ResumeRequest,
@@ -23,7 +24,7 @@ from replaywright.domain.run.runs import (
 from replaywright.domain.step.fingerprints import begun_anew, fingerprint
 from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
-from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, given, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -72,10 +73,13 @@ async def test_what_the_ledger_answers_is_not_performed_and_counts(client: Clien
         result = await handle.result()
         progress = await handle.query(BrowserTask.progress)
 
-    assert [(r.sequence, r.reapply) for r in script.performed] == [*((at, True) for at in range(9)), (9, False)]
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [
+        *((at, True) for at in range(9)),
+        (9, False),
+    ]
     assert (result.totals.steps, result.totals.from_ledger, result.totals.usage.calls) == (10, 9, 0)
     assert [line.from_ledger for line in progress.lines] == [True] * 9 + [False]
-    assert {request.lineage for request in script.performed} == {"r1"}
+    assert {request.context.run.lineage for request in script.performed} == {"r1"}
 
 
 @pytest.mark.long
@@ -86,7 +90,7 @@ async def test_it_goes_on_under_an_epoch_higher_than_any_of_the_lineage(client: 
         await (await start(client, queue, resumed(GOTO, FILL, SEND))).result()
 
     assert [request.epoch for request in script.opened] == [7]
-    assert {request.epoch for request in script.performed} == {7}
+    assert {request.context.run.epoch for request in script.performed} == {7}
 
 
 @pytest.mark.long
@@ -98,8 +102,8 @@ async def test_the_chain_goes_on_from_what_was_answered(client: Client) -> None:
     async with scripted(client, whole) as queue:
         await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
 
-    assert script.performed[-1].fingerprint == whole.performed[-1].fingerprint
-    assert script.performed[-1].act == whole.performed[-1].act != ""
+    assert script.performed[-1].context.fingerprint == whole.performed[-1].context.fingerprint
+    assert script.performed[-1].context.act == whole.performed[-1].context.act != ""
 
 
 @pytest.mark.long
@@ -122,7 +126,11 @@ async def test_after_a_commit_step_the_browser_begins_at_the_goto_that_follows(c
     async with scripted(client, script) as queue:
         await (await start(client, queue, resumed(GOTO, SEND, GOTO, FILL, SEND))).result()
 
-    assert [(r.sequence, r.reapply) for r in script.performed] == [(2, True), (3, True), (4, False)]
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [
+        (2, True),
+        (3, True),
+        (4, False),
+    ]
 
 
 @pytest.mark.long
@@ -140,8 +148,11 @@ async def test_a_step_in_doubt_is_resolved_before_anything_is_performed(client: 
 
     [verified] = script.verified
     assert verified.contradicted == "earlier_run"
-    assert verified.action.epoch == 8
-    assert [(r.sequence, r.reapply, r.epoch) for r in script.performed] == [(0, True, 9), (1, False, 9)]
+    assert verified.action.run.epoch == 8
+    assert [(r.context.sequence, isinstance(r, Reapply), r.context.run.epoch) for r in script.performed] == [
+        (0, True, 9),
+        (1, False, 9),
+    ]
 
 
 LEFT = {"session": {"session_id": "s0", "queue": "gone", "epoch": 11}, "epoch": 12}
@@ -163,9 +174,12 @@ async def test_the_browser_that_was_left_behind_is_fenced_and_its_page_decides_t
 
     [recovered], [verified] = script.recovered, script.verified
     assert (recovered.lost.session_id, recovered.epoch) == ("s0", 14)
-    assert (verified.adopted, verified.contradicted, verified.action.epoch) == (True, "", 15)
+    assert (verified.adopted, verified.contradicted, verified.action.run.epoch) == (True, "", 15)
     assert verified.doubted_session == "s0"
-    assert [(r.sequence, r.reapply) for r in script.performed] == [(0, True), (1, False)]  # in a new page
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [
+        (0, True),
+        (1, False),
+    ]  # in a new page
     assert len(script.opened) == 1
 
 
@@ -191,7 +205,7 @@ async def test_a_browser_that_was_left_behind_where_nothing_is_in_doubt_is_repla
         await (await start(client, queue, in_doubt(queue))).result()
 
     assert (len(script.recovered), len(script.opened), len(script.closed)) == (1, 1, 2)
-    assert [(r.sequence, r.reapply) for r in script.performed] == [(0, True), (1, False)]
+    assert [(r.context.sequence, isinstance(r, Reapply)) for r in script.performed] == [(0, True), (1, False)]
 
 
 @pytest.mark.long
@@ -203,20 +217,24 @@ async def test_a_step_begun_anew_has_a_fingerprint_of_its_own(client: Client) ->
         await handle.result()
 
     plain = fingerprint(
-        script.performed[-1].step,
+        script.performed[-1].context.step,
         {},
-        script.performed[-1].previous or "",
+        script.performed[-1].context.previous or "",
         StepOutcome(status=Status.DONE).digest,
     )
-    assert script.performed[-1].fingerprint == begun_anew(plain, "r1~2")
+    assert script.performed[-1].context.fingerprint == begun_anew(plain, "r1~2")
 
 
 def done_before(reason: str = DONE_BEFORE) -> Script:
     """Refuses the commit step, which the lineage has as `f-old`, until a person wants it done again."""
     script = answering(0)
 
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.step.action != "click" or request.redo == "f-old" or (reason == DOUBT_BEFORE and script.verified):
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if (
+            request.context.step.action != "click"
+            or given(request, "redo") == "f-old"
+            or (reason == DOUBT_BEFORE and script.verified)
+        ):
             return done(request)
         return StepOutcome(status=Status.REFUSED, reason=reason, effect=Effect.COMMIT, earlier="f-old")
 
@@ -237,7 +255,7 @@ async def test_what_was_done_under_another_chain_waits_for_a_person_who_takes_it
     replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert progress.answers == ("redo", "keep", "abandon")
-    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 2]
     assert [(r.verdict.verdict, r.failed) for r in script.settled] == [("keep", True)]
     assert (result.totals.steps, result.totals.from_ledger) == (3, 1)
     assert replayed.replay_failure is None
@@ -254,7 +272,11 @@ async def test_a_person_has_it_done_again(client: Client) -> None:
         result = await handle.result()
 
     assert result.succeeded
-    assert [(request.sequence, request.redo) for request in script.performed] == [(0, ""), (1, ""), (1, "f-old")]
+    assert [(request.context.sequence, given(request, "redo")) for request in script.performed] == [
+        (0, ""),
+        (1, ""),
+        (1, "f-old"),
+    ]
 
 
 @pytest.mark.long
@@ -280,7 +302,7 @@ async def test_what_was_said_on_the_command_line_is_not_asked_again(client: Clie
         result = await (await start(client, queue, resumed(GOTO, SEND, **{said: ("f-old",)}))).result()
 
     assert result.succeeded
-    assert sum(request.sequence == 1 for request in script.performed) == dispatched
+    assert sum(request.context.sequence == 1 for request in script.performed) == dispatched
     assert [(r.verdict.verdict, r.verdict.who) for r in script.settled] == [(said, "Ada")]
 
 
@@ -305,7 +327,7 @@ async def test_the_same_in_doubt_under_another_chain_is_resolved_first_as_that_s
 
     [verified] = script.verified
     assert (verified.action.fingerprint, verified.contradicted) == ("f-old", "earlier_chain")
-    assert script.performed[-1].epoch > verified.action.epoch
+    assert script.performed[-1].context.run.epoch > verified.action.run.epoch
 
 
 @pytest.mark.long
@@ -317,5 +339,5 @@ async def test_a_long_plan_asks_the_ledger_once_and_continues_as_new_from_there(
         result = await (await start(client, queue, run)).result()
 
     assert len(script.resumed) == 1
-    assert [r.sequence for r in script.performed if not r.reapply] == list(range(150, 270))
+    assert [r.context.sequence for r in script.performed if not isinstance(r, Reapply)] == list(range(150, 270))
     assert (result.totals.steps, result.totals.from_ledger) == (270, 150)

@@ -86,7 +86,7 @@ async def test_two_runs_that_a_schedule_gives_the_same_name_share_no_lineage(cli
         ids = await _ended(handle, 2)
         described = await client.get_workflow_handle(ids[0]).describe()
 
-    lineages = [request.lineage for request in script.performed]
+    lineages = [request.context.run.lineage for request in script.performed]
     assert ids == [f"{run.schedule}-2026-11-02T00:00:00Z"] * 2
     assert len(set(lineages)) == 2
     assert {beginning_of(lineage) for lineage in lineages} == {ids[0]}
@@ -99,7 +99,7 @@ async def test_a_reset_and_a_new_history_leave_a_scheduled_run_in_its_lineage(cl
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, GOTO, GOTO, schedule="acme/daily", steps_per_history=1))
         await handle.result()
-        [first] = {request.lineage for request in script.performed}
+        [first] = {request.context.run.lineage for request in script.performed}
         told = await (await client.get_workflow_handle(handle.id).describe()).memo_value("lineage")
         again = await client.workflow_service.reset_workflow_execution(
             ResetWorkflowExecutionRequest(
@@ -113,7 +113,7 @@ async def test_a_reset_and_a_new_history_leave_a_scheduled_run_in_its_lineage(cl
 
     assert told == first == f"{handle.id}@{handle.first_execution_run_id}"
     assert len(script.performed) == 6
-    assert {request.lineage for request in script.performed} == {first}
+    assert {request.context.run.lineage for request in script.performed} == {first}
 
 
 async def test_a_run_that_is_told_the_name_of_a_skill_is_one_of_its_version_of_then(client: Client) -> None:
@@ -128,12 +128,14 @@ async def test_a_run_that_is_told_the_name_of_a_skill_is_one_of_its_version_of_t
 
     assert script.looked_up == [NewestRequest(tenant="acme", name="greet")] * 2
     assert [counted.run.version for counted in script.counted] == [3, 4]
-    assert [request.values for request in script.performed if request.step.action == "fill"] == [
+    assert [request.context.values for request in script.performed if request.context.step.action == "fill"] == [
         {"who": "Bea", "when": "2026-01-31"},
         *[{"who": "Ada", "when": "2026-01-31"}] * 2,
     ]
     assert result.succeeded
-    assert {request.lineage for request in script.performed[:2]} == {f"{handle.id}@{handle.first_execution_run_id}"}
+    assert {request.context.run.lineage for request in script.performed[:2]} == {
+        f"{handle.id}@{handle.first_execution_run_id}"
+    }
     await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 

@@ -14,7 +14,7 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.runs.starting import start as start_order
 from replaywright.cli.servers.connect import Place
 from replaywright.domain.recall.recall import Recalled
-from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Proposal, RunInput, RunResult, Usage
+from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Proposal, RunInput, RunResult, Usage
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.trace.search_attributes import kinds
 from replaywright.settings import Settings
@@ -24,6 +24,7 @@ from tests.workflows.scripted import (
     Script,
     after_goto,
     done,
+    given,
     missed,
     run_from,
     run_of,
@@ -74,9 +75,9 @@ async def found(client: Client, wanted: Filter) -> set[str]:
             await asyncio.sleep(0.05)  # there is no event for it
 
 
-def healing(request: ActionRequest, _call: int) -> StepOutcome:
+def healing(request: CommandOnStep, _call: int) -> StepOutcome:
     lookup = Lookup(hit=True, tier="similarity", healed=True, score=0.9, entry_version=2)
-    return done(request, lookup=lookup) if request.sequence else done(request)
+    return done(request, lookup=lookup) if request.context.sequence else done(request)
 
 
 async def test_all_runs_of_last_week_that_healed_are_one_query(client: Client) -> None:
@@ -103,7 +104,9 @@ async def test_all_runs_of_last_week_that_healed_are_one_query(client: Client) -
 
 
 async def test_runs_that_wait_are_found_and_model_calls_are_counted(client: Client) -> None:
-    script = Script(perform=after_goto(lambda asked, _: done(asked) if asked.proposed else missed("no_entry")))
+    script = Script(
+        perform=after_goto(lambda asked, _: done(asked) if given(asked, "proposed") else missed("no_entry"))
+    )
     script.propose = lambda _: Proposal(target=BUTTON if script.proposed[1:] else None, usage=Usage(calls=2))
 
     async with scripted(client, script) as queue:

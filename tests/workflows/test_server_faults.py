@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import pytest
 from temporalio.client import Client
 
-from replaywright.domain.run.runs import ActionRequest, Resolution
+from replaywright.domain.run.runs import CommandOnStep, Resolution
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.stack.temporal import DevServer, TemporalServer
 from tests.adapters.between import Between
-from tests.workflows.scripted import Script, done, run_of, scripted, start
+from tests.workflows.scripted import Script, done, given, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -34,13 +34,13 @@ class Counted:
         self.sent: list[int] = []
         self.script = Script(perform=self._perform, verify=self._verify)
 
-    def _perform(self, request: ActionRequest, _call: int) -> StepOutcome:
-        if request.sequence >= MIDDLE:
+    def _perform(self, request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.sequence >= MIDDLE:
             self.reached.set()
-        if request.step.action != "click":
+        if request.context.step.action != "click":
             return done(request)
-        if request.sequence not in self.sent or not request.recovered:  # else the ledger has it
-            self.sent.append(request.sequence)
+        if request.context.sequence not in self.sent or not given(request, "recovered"):  # else the ledger has it
+            self.sent.append(request.context.sequence)
         return done(request, effect=Effect.COMMIT)
 
     def _verify(self, request: object) -> Resolution:

@@ -10,7 +10,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_runs import Learned, SkillUse
-from replaywright.domain.run.runs import ActionRequest, Mode, Proposal, Revision, RunInput
+from replaywright.domain.run.runs import CommandOnStep, Mode, Proposal, Revision, RunInput
 from replaywright.domain.run.skill_runs import NoteSkillRun
 from replaywright.domain.skill.skills import SkillRef, SkillRun
 from replaywright.domain.step.outcomes import StepOutcome
@@ -37,8 +37,8 @@ def run_of_greet(**fields: object) -> RunInput:
     return RunInput.model_validate({"task": GREET, **fields})
 
 
-def misses_the_hover(request: ActionRequest, _call: int) -> StepOutcome:
-    return missed("no_entry") if request.step.action == "hover" else done(request)
+def misses_the_hover(request: CommandOnStep, _call: int) -> StepOutcome:
+    return missed("no_entry") if request.context.step.action == "hover" else done(request)
 
 
 async def test_a_run_that_did_all_steps_of_a_skill_verifies_it(client: Client) -> None:
@@ -89,10 +89,10 @@ async def test_a_run_of_a_task_of_its_own_is_not_counted(client: Client) -> None
     assert script.counted == []
 
 
-def misses_the_hover_until_next(script: Script) -> Callable[[ActionRequest, int], StepOutcome]:
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        clicked = any(asked.step.action == "click" for asked in script.performed[:-1])
-        return done(request) if clicked or request.step.action != "hover" else missed("not_found")
+def misses_the_hover_until_next(script: Script) -> Callable[[CommandOnStep, int], StepOutcome]:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        clicked = any(asked.context.step.action == "click" for asked in script.performed[:-1])
+        return done(request) if clicked or request.context.step.action != "hover" else missed("not_found")
 
     return perform
 

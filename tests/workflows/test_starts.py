@@ -101,7 +101,7 @@ async def test_task_and_values_are_enough_and_defaults_are_filled_in(ours: Clien
         result = await (await begun(foreign, queue, GOOD)).result()
 
     assert result["succeeded"] is True
-    assert script.performed[-1].values == {"greeting": "Hello", "name": "Ada"}
+    assert script.performed[-1].context.values == {"greeting": "Hello", "name": "Ada"}
 
 
 async def test_a_wrong_start_fails_at_once_says_why_and_its_history_replays(ours: Client, foreign: Client) -> None:

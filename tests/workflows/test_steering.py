@@ -14,14 +14,14 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Progress, RunResult
+from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Progress, RunResult, StepContext
 from replaywright.domain.run.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
 from replaywright.domain.run.views import PlanView
 from replaywright.domain.step.checkpoints import Checkpoint, TakeCheckpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.trace.details import details_of
-from tests.workflows.scripted import Script, done, known, lost, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, given, known, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -46,19 +46,19 @@ class Held:
         self._sequence = sequence
         self.begun, self.free = asyncio.Event(), asyncio.Event()
 
-    async def __call__(self, request: ActionRequest, _call: int) -> StepOutcome:
-        if request.sequence == self._sequence:
+    async def __call__(self, request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.sequence == self._sequence:
             self.begun.set()
             await self.free.wait()
         return done(request)
 
 
-def refused_until(call: int) -> Callable[[ActionRequest, int], StepOutcome]:
+def refused_until(call: int) -> Callable[[CommandOnStep, int], StepOutcome]:
     """Steps that fail until they are tried so often; the goto is done."""
 
-    def perform(request: ActionRequest, tried: int) -> StepOutcome:
+    def perform(request: CommandOnStep, tried: int) -> StepOutcome:
         failed = StepOutcome(status=Status.REFUSED, reason="covered", effect=done(request).effect)
-        return failed if request.sequence and tried < call else done(request)
+        return failed if request.context.sequence and tried < call else done(request)
 
     return perform
 
@@ -100,14 +100,14 @@ async def test_a_run_pauses_between_two_steps_gives_its_browser_back_and_goes_on
         held.free.set()
         paused = await status(handle, "paused")
         await until(lambda: script.closed)
-        done_meanwhile = [request.sequence for request in script.performed]
+        done_meanwhile = [request.context.sequence for request in script.performed]
         await handle.execute_update(BrowserTask.go_on, ADA)
         result = await handle.result()
 
     assert said == "pauses before the next step"
     assert paused.waiting_for == "paused before step 3 by ada: the shop is being counted"
     assert done_meanwhile == [0, 1]
-    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 2]
     assert [request.state for request in script.restored] == ["as-left"]
     assert [(note.event, note.sequence, note.said.who) for note in script.steered] == [
         ("paused", 2, "ada"),
@@ -138,9 +138,9 @@ async def is_taken(handle: Handle, client: Client, update: str) -> bool:
 async def test_a_pause_asked_for_in_a_step_comes_before_a_press_with_consequences(client: Client) -> None:
     asking: list[asyncio.Task[str]] = []
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.sequence == 1:
-            handle: Handle = client.get_workflow_handle_for(BrowserTask.run, request.run_id)
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.sequence == 1:
+            handle: Handle = client.get_workflow_handle_for(BrowserTask.run, request.context.run.run_id)
             asking.append(asyncio.create_task(handle.execute_update(BrowserTask.pause, ADA, id="pause")))
             while not await is_taken(handle, client, "pause"):
                 pass
@@ -152,13 +152,13 @@ async def test_a_pause_asked_for_in_a_step_comes_before_a_press_with_consequence
         handle = await start(client, queue, run_of(GOTO, FILL, CLICK))
         await status(handle, "paused")
         said = await asking[0]
-        done_meanwhile = [request.sequence for request in script.performed]
+        done_meanwhile = [request.context.sequence for request in script.performed]
         await handle.execute_update(BrowserTask.go_on, ADA)
         result = await handle.result()
 
     assert said == "pauses before the next step"
     assert done_meanwhile == [0, 1]
-    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 2]
     assert result.succeeded
 
 
@@ -203,7 +203,7 @@ async def test_a_step_that_has_not_begun_is_left_out_and_the_result_says_so(clie
     assert "step 2 has begun; what can be left out: steps 3 to 4" in begun
     assert "step 3 (click the send button) has consequences" in silent
     assert "step 10 is not in the plan, which has 4" in far
-    assert [request.sequence for request in script.performed] == [0, 1, 3]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 3]
     assert [request.message for request in script.left_out] == ["left out by ada: sent by hand"]
     assert result.warnings == ("step 3: skipped_ahead: left out by ada: sent by hand",)
     assert (result.totals.steps, result.totals.skipped) == (3, 1)
@@ -224,7 +224,7 @@ async def test_a_paused_run_can_leave_out_the_step_that_it_is_paused_before(clie
         await handle.execute_update(BrowserTask.go_on, ADA)
         await handle.result()
 
-    assert [request.sequence for request in script.performed] == [0, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 2]
 
 
 async def test_what_is_not_possible_is_refused_with_what_is(client: Client) -> None:
@@ -273,13 +273,13 @@ async def test_a_run_that_is_aborted_ends_as_such_and_gives_everything_back(clie
     assert (result.reason, result.message) == ("aborted", "ended by ada: the shop is being counted")
     assert script.steered[-1].event == "aborted"
     assert len(script.closed) == 1
-    assert 2 not in [request.sequence for request in script.performed]
+    assert 2 not in [request.context.sequence for request in script.performed]
     assert await replays(handle)
 
 
 async def test_a_failed_step_is_done_otherwise_and_nothing_is_done_again(client: Client) -> None:
-    def perform(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.step.instruction == "the name field":
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.step.instruction == "the name field":
             return StepOutcome(status=Status.REFUSED, reason="covered", effect=Effect.IDEMPOTENT)
         return done(request)
 
@@ -301,15 +301,15 @@ async def test_a_failed_step_is_done_otherwise_and_nothing_is_done_again(client:
     assert "undeclared parameter 'who'" in wrong
     assert "nothing is changed" in same
     assert "question 2-9 is over" in over
-    tried = [request.step.instruction for request in script.performed]
+    tried = [request.context.step.instruction for request in script.performed]
     assert tried == ["", "the name field", "the name field", "the field called Name", "the send button"]
-    assert len({request.fingerprint for request in script.performed}) == 4
+    assert len({request.context.fingerprint for request in script.performed}) == 4
     [note] = script.steered
     assert note.event == "edited"
     assert note.before == FILL
     assert note.after is not None
     assert note.after["instruction"] == "the field called Name"
-    assert note.fingerprint == script.performed[1].fingerprint
+    assert note.fingerprint == script.performed[1].context.fingerprint
     assert [request.verdict.verdict for request in script.settled] == ["retry"]
     assert result.succeeded
     assert replayed.replay_failure is None
@@ -318,8 +318,8 @@ async def test_a_failed_step_is_done_otherwise_and_nothing_is_done_again(client:
 async def test_a_step_of_a_list_is_not_edited_alone(client: Client) -> None:
     each = {"action": "for_each", "item": "name", "values": ["Ada", "Bo"], "steps": [{**FILL, "value": "{{name}}"}]}
 
-    def items(request: ActionRequest, call: int) -> StepOutcome:
-        if request.step.action == "for_each":
+    def items(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.step.action == "for_each":
             return done(request, extracted={"items": ["Ada", "Bo"]})
         return refused_until(2)(request, call)
 
@@ -394,11 +394,11 @@ async def test_a_browser_that_is_lost_in_a_persons_hands_is_had_anew(client: Cli
 
     assert result.succeeded
     assert [request.state for request in script.restored] == ["after-0"]
-    assert [request.sequence for request in script.performed] == [0, 1, 1, 1]
+    assert [request.context.sequence for request in script.performed] == [0, 1, 1, 1]
 
 
-def unmet(request: ActionRequest) -> StepOutcome:
-    return StepOutcome(status=Status.UNMET, reason="not_found", fingerprint=request.fingerprint, effect=Effect.COMMIT)
+def unmet(context: StepContext) -> StepOutcome:
+    return StepOutcome(status=Status.UNMET, reason="not_found", fingerprint=context.fingerprint, effect=Effect.COMMIT)
 
 
 HAND_OVER = {
@@ -409,8 +409,8 @@ HAND_OVER = {
 
 
 async def test_a_step_for_a_person_waits_is_looked_at_and_is_never_done_again(client: Client) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if (request.sequence, call) == (2, 0):
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if (request.context.sequence, call) == (2, 0):
             raise lost()
         return done(request)
 
@@ -429,7 +429,7 @@ async def test_a_step_for_a_person_waits_is_looked_at_and_is_never_done_again(cl
     assert question.kind == "take_over"
     assert "choose the seats" in question.text
     assert question.answers == ("done", "abandon")
-    assert [request.sequence for request in script.performed] == [0, 2, 2]
+    assert [request.context.sequence for request in script.performed] == [0, 2, 2]
     assert [request.state for request in script.restored] == ["handed-back"]
     assert [(each.said.who, each.said.why) for each in script.handed_back] == [("ada", "row 7")]
     assert result.succeeded
@@ -500,13 +500,15 @@ async def test_a_step_that_no_person_does_in_time_ends_as_it_declares(
     assert [request.reason for request in script.left_out] == (["unanswered"] if succeeds else [])
 
 
-def weak(request: ActionRequest, _call: int) -> StepOutcome:
+def weak(request: CommandOnStep, _call: int) -> StepOutcome:
     """The second step has failed too often of late."""
-    if request.sequence == 1 and request.weak == "ask":
+    if request.context.sequence == 1 and given(request, "weak") == "ask":
         return StepOutcome(
             status=Status.REFUSED, reason="weak_step", message="it was done in 3 of the last 5 runs", effect=Effect.READ
         )
-    return done(request, warnings=("weak_step: it was done in 3 of the last 5 runs",) if request.sequence else ())
+    return done(
+        request, warnings=("weak_step: it was done in 3 of the last 5 runs",) if request.context.sequence else ()
+    )
 
 
 @pytest.mark.parametrize(("answer", "performed"), [("approve", [0, 1, 1, 2]), ("skip", [0, 1, 2]), ("abandon", [0, 1])])
@@ -528,7 +530,7 @@ async def test_a_step_that_fails_too_often_is_asked_about_before_it_is_begun(
 
     assert question.kind == "weak_step"
     assert "it was done in 3 of the last 5 runs" in question.text
-    assert [request.sequence for request in script.performed] == performed
+    assert [request.context.sequence for request in script.performed] == performed
 
 
 async def test_where_nobody_is_to_be_asked_a_weak_step_is_done_and_the_result_warns(client: Client) -> None:

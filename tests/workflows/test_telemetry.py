@@ -11,7 +11,7 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import ActionRequest, Proposal, Resolution, Usage
+from replaywright.domain.run.runs import CommandOnStep, Proposal, Resolution, Usage
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.telemetry import catalogue
@@ -76,7 +76,7 @@ def counted(telemetry: Telemetry, metric: catalogue.Metric, **labels: str) -> fl
     )
 
 
-def found(request: ActionRequest) -> StepOutcome:
+def found(request: CommandOnStep) -> StepOutcome:
     return done(request, lookup=FOUND, url="http://site/inbox?of=ada")
 
 
@@ -122,7 +122,7 @@ async def test_a_steps_spans_say_how_it_went(temporal_env: WorkflowEnvironment, 
         "step.outcome": "done",
         "step.effect": "idempotent",
         "lookup.tier": "role_name",
-        "step.fingerprint": script.performed[1].fingerprint[:12],
+        "step.fingerprint": script.performed[1].context.fingerprint[:12],
     }
     assert {name: attribute(step, name) for name in expected} == expected
     assert {name: attribute(click, name) for name in expected} == expected
@@ -154,7 +154,7 @@ async def test_replaying_tells_nothing_again(
 async def test_a_run_that_survives_a_loss_stays_one_trace(
     temporal_env: WorkflowEnvironment, collector: Collector
 ) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
         if call == 0:
             raise lost()
         return found(request)
@@ -211,10 +211,10 @@ async def test_whoever_starts_a_run_without_telemetry_leaves_it_a_trace_of_its_o
 async def test_what_leads_to_an_element_is_counted_by_tier_and_reason(
     temporal_env: WorkflowEnvironment, collector: Collector
 ) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 1 and call == 0:
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        if request.context.sequence == 1 and call == 0:
             return missed("ambiguous")
-        if request.sequence == 1:
+        if request.context.sequence == 1:
             return done(request, lookup=FOUND.model_copy(update={"from_model": True}))
         return done(request, lookup=FOUND.model_copy(update={"healed": True, "tier": "similarity"}))
 
@@ -257,7 +257,7 @@ async def test_a_step_of_which_nobody_knows_is_counted_and_the_run_is_one_that_f
 async def test_a_run_that_is_cancelled_is_told_as_that(temporal_env: WorkflowEnvironment, collector: Collector) -> None:
     begun = asyncio.Event()
 
-    async def performing(_request: ActionRequest, _call: int) -> StepOutcome:
+    async def performing(_request: CommandOnStep, _call: int) -> StepOutcome:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError("unreachable")

@@ -10,10 +10,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import ActionRequest, Mode, PersonVerdict, RunResult
+from replaywright.domain.run.runs import CommandOnStep, Mode, PersonVerdict, RunResult
 from replaywright.domain.run.views import PlanView, RunFailure, RunTrace
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
-from tests.workflows.scripted import Script, after_goto, done, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, after_goto, done, given, missed, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -47,9 +47,13 @@ async def summaries(handle: Handle) -> dict[str, str]:
     return found
 
 
-def replaying(request: ActionRequest, _call: int) -> StepOutcome:
+def replaying(request: CommandOnStep, _call: int) -> StepOutcome:
     """Each step tells what is recorded of the next one's element."""
-    ahead = 'button "Send"' if request.next_step is not None and request.next_step.action == "click" else ""
+    ahead = (
+        'button "Send"'
+        if given(request, "next_step") is not None and given(request, "next_step").action == "click"
+        else ""
+    )
     return done(request, lookup=Lookup(hit=True, tier="role_name", entry_version=1), ahead=ahead)
 
 
@@ -96,7 +100,9 @@ async def test_while_a_run_waits_the_plan_says_at_which_step_and_the_ui_how_to_a
 
 async def test_activities_say_what_they_do_and_how_the_element_will_be_found(client: Client) -> None:
     script = Script(
-        perform=lambda asked, call: missed("no_entry") if asked.sequence == 3 and not call else replaying(asked, call)
+        perform=lambda asked, call: (
+            missed("no_entry") if asked.context.sequence == 3 and not call else replaying(asked, call)
+        )
     )
 
     async with scripted(client, script) as queue:
@@ -123,14 +129,14 @@ async def test_a_failed_run_carries_step_reason_and_evidence_as_a_typed_detail(c
     unmet = PredicateResult(passed=False, reason="text_missing", details={"expected": "Sent"})
     evidence = {"screenshot": "a" * 64, "expectations": "b" * 64}
 
-    def perform(asked: ActionRequest, _call: int) -> StepOutcome:
+    def perform(asked: CommandOnStep, _call: int) -> StepOutcome:
         told = {
             "predicates": (unmet,),
             "artifacts": evidence,
             "url": "http://site/compose",
-            "fingerprint": asked.fingerprint,
+            "fingerprint": asked.context.fingerprint,
         }
-        return missed("not_found").model_copy(update=told) if asked.sequence else done(asked)
+        return missed("not_found").model_copy(update=told) if asked.context.sequence else done(asked)
 
     async with scripted(client, Script(perform=perform)) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, mode="replay"))
@@ -154,8 +160,8 @@ async def test_a_failed_run_carries_step_reason_and_evidence_as_a_typed_detail(c
 async def test_a_long_plan_is_answered_in_part(client: Client) -> None:
     begun = asyncio.Event()
 
-    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
-        if request.sequence == 2:
+    async def performing(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.sequence == 2:
             begun.set()
         return done(request)
 

@@ -63,7 +63,7 @@ class Consents:
             if wanted.kind in self.denials or wanted.kind in {grant.kind for grant in self.grants}:
                 return outcome
             verdict = await self._person.asked(_question(attempt, wanted))
-            await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+            await self._person.settled(attempt, SettleRequest(action=attempt.context(), verdict=verdict, failed=True))
             who = verdict.who or "a person"
             if verdict.verdict != "approve":
                 self.denials = (*self.denials, wanted.kind)

@@ -114,7 +114,7 @@ class HumanSteps:
 
     async def _asked_leave(self, attempt: Attempt, ask: Ask) -> PersonVerdict:
         verdict = await self._person.asked(ask)
-        await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        await self._person.settled(attempt, SettleRequest(action=attempt.context(), verdict=verdict, failed=True))
         if verdict.verdict != "approve":
             raise TaskFailed(NOT_APPROVED, f"{verdict.who or 'a person'} did not approve: {verdict.why}")
         return verdict

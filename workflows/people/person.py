@@ -144,7 +144,7 @@ class Person:
         await workflow.execute_activity(
             "effect.settle",
             request,
-            activity_id=attempt.activity_id(f"settle-e{request.action.epoch}"),
+            activity_id=attempt.activity_id(f"settle-e{request.action.run.epoch}"),
             summary=summary(attempt.sequence, f"{verdict.who or 'a person'} says: {verdict.verdict}"),
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.READ_LIMIT,

@@ -70,7 +70,7 @@ class TakingOver:
             try:
                 outcome = await self._browser.call(
                     "step.handed_back",
-                    HandedBackRequest(action=attempt.request(), said=said),
+                    HandedBackRequest(action=attempt.context(), said=said),
                     StepOutcome,
                     activity_id=attempt.activity_id(f"handed-back-e{self._browser.epoch}"),
                     summary=summary(attempt.sequence, f"{attempt.title} (by {said.who or 'a person'})"),

@@ -57,14 +57,14 @@ async def kept(browser: Browser, request: FinishRequest) -> Finished:
 async def stopped(browser: Browser, request: StopRequest) -> Stopped:
     """Have the gate of a commit step closed, by whatever worker can; what is known of the step."""
     asked = request.action
-    activity_id = f"{asked.sequence + 1:04d}-stop-e{asked.epoch}"
+    activity_id = f"{asked.sequence + 1:04d}-stop-e{asked.run.epoch}"
     said = summary(asked.sequence, "nothing more of it may leave; what has left?")
     try:
         return await browser.on_its_host(
             "effect.stop",
             request,
             Stopped,
-            session=asked.session,
+            session=asked.run.session,
             activity_id=activity_id,
             summary=said,
             limit=policies.READ_LIMIT,

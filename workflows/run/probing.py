@@ -86,7 +86,7 @@ class Probing:
             limit = timedelta(milliseconds=total_limit_ms(proposed.probe.as_reconcile()))
             await self._browser.call(
                 "effect.try_probe",
-                TryProbeRequest(action=attempt.request(), content_key=outcome.content_key, probe=proposed.probe),
+                TryProbeRequest(action=attempt.context(), content_key=outcome.content_key, probe=proposed.probe),
                 TriedProbe,
                 activity_id=attempt.activity_id("try-probe"),
                 summary=summary(attempt.sequence, f"does the probe show it? {attempt.title}"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, TypedDict
 
 from temporalio import workflow
 
@@ -11,16 +11,19 @@ from workflows.session.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill, parameters_in
-    from replaywright.domain.page.targets import Target
     from replaywright.domain.predicate.predicates import Predicate
     from replaywright.domain.run.runs import (
         AWAIT,
-        ActionRequest,
+        Await,
         Mode,
+        Perform,
         Proposal,
+        Reapply,
+        Recheck,
         RunInput,
+        RunScope,
         SealedCode,
-        Usage,
+        StepContext,
         step_title,
     )
     from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -37,15 +40,27 @@ NOT_DONE_AGAIN = (Approve, Extract, ForEach)
 """Steps that leave nothing in a page: to bring a new browser to where the run is, they are left out."""
 
 
+class _Input(TypedDict):
+    """Fields of `InputCommand`."""
+
+    context: StepContext
+    proposal: Proposal | None
+    consent: Consent | None
+    code: SealedCode | None
+    spent: tuple[str, ...]
+    late_ms: int
+    recovered: bool
+
+
 class Attempt:
     """A step with its fingerprint; knows how often it was tried and why."""
 
-    begun: ActionRequest | None = None
-    """What was asked when it was last performed; None before."""
+    begun: RunScope | None = None
+    """Session and epoch in which it was last performed; None before."""
     is_elsewhere = False
-    """Whether the page is not the one to be expected; see `ActionRequest.is_elsewhere`."""
+    """Whether the page is not the one to be expected; see `StepContext.is_elsewhere`."""
     signs_in = False
-    """Whether it belongs to the task's own signing in; see `ActionRequest.signs_in`."""
+    """Whether it belongs to the task's own signing in; see `StepContext.signs_in`."""
 
     settled: int = 0
     """Epoch up to which all attempts are settled: none of them is in doubt."""
@@ -72,13 +87,11 @@ class Attempt:
         self._lineage = lineage
         self._next_step = next_step
         self._previous = previous
-        self._proposed: Target | None = None
-        self._usage = Usage()
+        self._proposal: Proposal | None = None
         self._recovered = False
         self._waited = False
         self._suffix = ""
         self._tries = 0
-        self._overruled = ""
         self._kind = self._why = ""
         self.looked_again = False
         """Whether it was looked once more if what is expected came true late."""
@@ -131,11 +144,11 @@ class Attempt:
             self._why = why_of(after)
             self.tried = (*self.tried, self._why)
         if proposal is not None:
-            self._proposed, self._usage, self._overruled = proposal.target, proposal.usage, proposal.overruled
+            self._proposal = proposal
 
     def anew(self, kind: str, after: StepOutcome) -> None:
         """Prepare an attempt that begins from the beginning: nothing that was proposed before is taken over."""
-        self._proposed, self._usage, self._overruled, self._recovered = None, Usage(), "", False
+        self._proposal, self._recovered = None, False
         self.looked_again = False
         self.again(kind, after)
 
@@ -154,62 +167,72 @@ class Attempt:
         override = self.override and f"override-{self.override}-"
         return f"{self.sequence + 1:04d}-{override}{self.mark[:12]}{self._suffix}{purpose and '-' + purpose}"
 
-    def request(self, *, reapply: bool = False) -> ActionRequest:
-        """What is asked of the activity now."""
-        return ActionRequest(
-            run_id=workflow.info().workflow_id,
-            lineage=self._lineage,
-            tenant=self._run.tenant,
-            task=self._run.task.task,
-            session=self._browser.ref,
+    def context(self) -> StepContext:
+        """Return the step, and the attempt that is made at it now."""
+        return StepContext(
+            run=RunScope(
+                run_id=workflow.info().workflow_id,
+                lineage=self._lineage,
+                tenant=self._run.tenant,
+                task=self._run.task.task,
+                session=self._browser.ref,
+                epoch=self._browser.epoch,
+                mode=self._run.mode,
+                heal=self._run.heal,
+                site=begun_at(self._run),
+                policy=self._run.task.policy,
+                used=self._browser.meter.used,
+                pictures=self._run.pictures,
+                newest_checkpoint=self.earlier,
+            ),
             sequence=self.sequence,
             step=self.step,
             values=self.values,
             fingerprint=self.mark,
-            epoch=self._browser.epoch,
-            mode=self._run.mode,
-            heal=self._run.heal,
-            proposed=self._proposed,
-            usage=self._usage,
-            next_step=None if reapply else self._next_step,
-            verify=() if reapply else self.verify,
-            recovered=self._recovered,
-            waited=self._waited,
-            disproved=self.disproved,
-            reapply=reapply,
-            checkpoint=self.checkpoint,
-            earlier=self.earlier,
+            act=self.act,
+            previous=self._previous,
             override=self.override.rpartition("-")[0],
-            spent=self.spent,
-            overruled=self._overruled,
+            item=self._item,
             attempt=self._kind,
             why=self._why,
-            previous=self._previous,
-            act=self.act,
-            redo=self.redo,
-            weak=self.weak,
-            code=self.code,
-            item=self._item,
-            site=begun_at(self._run),
-            policy=self._run.task.policy,
-            late_ms=self.late_ms,
-            used=self._browser.meter.used,
-            pictures=self._run.pictures,
-            consent=self._consent,
+            checkpoint=self.checkpoint,
             is_elsewhere=self.is_elsewhere,
             signs_in=self.signs_in,
+        )
+
+    def _perform(self) -> Perform:
+        return Perform(
+            **self._input(),
+            next_step=self._next_step,
+            verify=self.verify,
+            weak=self.weak,
+            redo=self.redo,
+            waited=self._waited,
+            disproved=self.disproved,
+        )
+
+    def _input(self) -> _Input:
+        """Return the fields of every command that may give input."""
+        return _Input(
+            context=self.context(),
+            proposal=self._proposal,
+            consent=self._consent,
+            code=self.code,
+            spent=self.spent,
+            late_ms=self.late_ms,
+            recovered=self._recovered,
         )
 
     @property
     def _consent(self) -> Consent | None:
         """What stands behind the step, if a model chose it or its element."""
-        chosen = self.consent is not None and (self.consent.is_planned or self._proposed is not None)
+        chosen = self.consent is not None and (self.consent.is_planned or self._proposal is not None)
         return self.consent if chosen else None
 
     @property
     def overruled(self) -> str:
         """How a preference rule changed the model's pick."""
-        return self._overruled
+        return "" if self._proposal is None else self._proposal.overruled
 
     async def perform(self) -> StepOutcome:
         """Perform the step once; for a commit step, that means one dispatch at most.
@@ -219,8 +242,9 @@ class Attempt:
         """
         rule = self.override and f"override {self.override}: "
         said = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
-        self.begun, self.came_to = self.request(), None
-        self.came_to = outcome = await self._call(self.activity_id(), self.begun, said)
+        command = self._perform()
+        self.begun, self.came_to = command.context.run, None
+        self.came_to = outcome = await self._call(self.activity_id(), command, said)
         self._browser.meter.note(outcome)
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
@@ -238,10 +262,9 @@ class Attempt:
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""
         self.looked_again = True
-        asked = {"recheck": unmet, "attempt": "recheck", "why": why_of(unmet)}
-        request = self.request().model_copy(update=asked)
+        context = self.context().model_copy(update={"attempt": "recheck", "why": why_of(unmet)})
         said = summary(self.sequence, self.title, "looking again", f"after: {why_of(unmet)}")
-        return await self._call(self.activity_id("recheck1"), request, said)
+        return await self._call(self.activity_id("recheck1"), Recheck(context=context, unmet=unmet), said)
 
     @property
     def late_ms(self) -> int:
@@ -254,11 +277,11 @@ class Attempt:
         Raises:
             ActivityError: the worker or the browser was lost.
         """
-        request = self.request().model_copy(update={"awaited": ended, "attempt": "await"})
+        context = self.context().model_copy(update={"attempt": "await"})
         awaiting_ms = 2 * self.step.timeout_ms + self.late_ms
         return await self._browser.call(
             AWAIT,
-            request,
+            Await(context=context, ended=ended),
             StepOutcome,
             activity_id=self.activity_id("await"),
             summary=summary(self.sequence, self.title, self.waits_for),
@@ -275,24 +298,24 @@ class Attempt:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}{self._suffix}"
         said = summary(self.sequence, self.title, "again, to bring the page to where it was")
-        return await self._call(activity_id, self.request(reapply=True), said)
+        return await self._call(activity_id, Reapply(**self._input()), said)
 
     def _found_by(self) -> str:
         """How the step's element will be found, as far as that is known before."""
         if not names_element(self.step):
             return ""
-        if self._proposed is not None:
-            return f"{element_summary(self._proposed)}, named by the model"
+        if self._proposal is not None and self._proposal.target is not None:
+            return f"{element_summary(self._proposal.target)}, named by the model"
         if getattr(self.step, "target", None) is not None:
             return "as declared"
         if self._run.mode is Mode.LEARN:
             return "to be learned"
         return f"replays {self.ahead}" if self.ahead else ""
 
-    async def _call(self, activity_id: str, request: ActionRequest, said: str) -> StepOutcome:
+    async def _call(self, activity_id: str, command: Perform | Reapply | Recheck, said: str) -> StepOutcome:
         outcome = await self._browser.call(
             f"browser.{self.step.action}",
-            request,
+            command,
             StepOutcome,
             activity_id=activity_id,
             summary=said,

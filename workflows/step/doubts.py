@@ -25,11 +25,11 @@ with workflow.unsafe.imports_passed_through():
         NOT_ON_SITE,
         NOTHING_LEFT,
         UNDISPATCHED,
-        ActionRequest,
         PersonVerdict,
         Resolution,
         ResolveRequest,
         SettleRequest,
+        StepContext,
     )
     from replaywright.domain.step.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
     from replaywright.domain.task.actions import Effect
@@ -217,12 +217,12 @@ class Doubts:
         self.show()
         self.browser.raise_epoch()
         resolution = await self._told(attempt, doubt)
-        fenced = attempt.request()
+        fenced = attempt.context()
         attempt.after_loss()
         if resolution.verdict == "undecidable":
             resolution = await self._undecidable(attempt, fenced, resolution.reason)
         if resolution.verdict == "not_done":
-            attempt.settled = fenced.epoch
+            attempt.settled = fenced.run.epoch
         if resolution.verdict == "not_done" and resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
             await self.leave()
         return resolution
@@ -276,7 +276,7 @@ class Doubts:
 
     def _request(self, attempt: Attempt, doubt: Doubt) -> ResolveRequest:
         return ResolveRequest(
-            action=attempt.request(),
+            action=attempt.context(),
             adopted=self._is_in_its_browser(doubt),
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
@@ -290,7 +290,7 @@ class Doubts:
             settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,
         )
 
-    async def _undecidable(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
+    async def _undecidable(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
         """What the task says of a step of which nothing tells whether it took effect."""
         wanted = attempt.step.on_unknown or "ask"
         if wanted == "ask":
@@ -306,7 +306,7 @@ class Doubts:
             return Resolution(verdict="not_done", reason=RETRIED)
         return Resolution(verdict="done", reason=ASSUMED, outcome=_done(attempt, ASSUMED, f"{said}: assumed done"))
 
-    async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
+    async def _ask_person(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
         verdict = await self.person.asked(
             Ask(
                 kind=QuestionKind.DOUBT,

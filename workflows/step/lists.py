@@ -83,7 +83,7 @@ class Lists:
         waits = max((one.within_ms or 0 for one in attempt.step.when), default=0)
         return await self._browser.call(
             "step.decide",
-            attempt.request(),
+            attempt.context(),
             Decision,
             activity_id=attempt.activity_id(f"{purpose}-e{self._browser.epoch}"),
             summary=summary(attempt.sequence, f"is it to be done? {attempt.title}"),
@@ -95,7 +95,7 @@ class Lists:
         """Record that a step counts as done without being performed; no browser is needed for that."""
         outcome: StepOutcome = await workflow.execute_activity(
             "step.leave_out",
-            LeaveOutRequest(action=attempt.request(), reason=reason, message=message),
+            LeaveOutRequest(action=attempt.context(), reason=reason, message=message),
             result_type=StepOutcome,
             activity_id=attempt.activity_id("left"),
             summary=summary(attempt.sequence, f"left out: {attempt.title}"),

@@ -47,7 +47,7 @@ class WeakSteps:
             "answers": ("approve", *skip, "abandon"),
         }
         verdict = await self._person.asked(Ask.model_validate(ask))
-        await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        await self._person.settled(attempt, SettleRequest(action=attempt.context(), verdict=verdict, failed=True))
         said = f"{verdict.who or 'a person'}: {verdict.why}".removesuffix(": ")
         if verdict.verdict == "approve":
             attempt.weak = "warn"

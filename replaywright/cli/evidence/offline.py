@@ -34,7 +34,7 @@ from activities.step.judging import Judge
 from replaywright.domain.common.text import unmarked
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.proof.proof import effect_seen
-from replaywright.domain.run.runs import ActionRequest, step_title
+from replaywright.domain.run.runs import CommandOnStep, Perform, Reapply, StepCommand, StepContext, step_title
 from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import action_of
@@ -185,28 +185,34 @@ def _on_calls(recorded: Sequence[ActivityCall], today: Sequence[_Asked], *, ende
 
 def _other_activity(then: ActivityCall, now: _Asked) -> str:
     what = f"recorded: {_named(then)} ({then.activity_id}); today: {_named(now)} ({now.activity_id})"
-    asked = _request(then)
-    if asked and isinstance(now.given, ActionRequest) and asked.fingerprint != now.given.fingerprint:
+    asked = _context(then)
+    if asked and isinstance(now.given, CommandOnStep) and asked.fingerprint != now.given.context.fingerprint:
         same = then.activity_type == now.activity_type
         return f"another {'fingerprint' if same else 'activity'}: {what}"
     return f"another activity: {what}"
 
 
 def _named(call: ActivityCall | _Asked) -> str:
-    request = call.given if isinstance(call, _Asked) else _request(call)
-    if not isinstance(request, ActionRequest):
+    asked: object = _context(call) if isinstance(call, ActivityCall) else call.given
+    asked = asked.context if isinstance(asked, CommandOnStep) else asked
+    if not isinstance(asked, StepContext):
         return call.activity_type
-    return f"{call.activity_type} {step_title(request.step)!r}"
+    return f"{call.activity_type} {step_title(asked.step)!r}"
 
 
-def _request(call: ActivityCall) -> ActionRequest | None:
-    """Parse the request of a browser activity; None for other activities, or if it cannot be parsed."""
+def _command(call: ActivityCall) -> CommandOnStep | None:
+    """Read the command of a browser activity; None for another one, or when it cannot be read."""
     if not call.activity_type.startswith("browser."):
         return None
     try:
-        return ActionRequest.model_validate(call.given)
+        return StepCommand.model_validate(call.given).root
     except ValidationError:
         return None
+
+
+def _context(call: ActivityCall) -> StepContext | None:
+    command = _command(call)
+    return None if command is None else command.context
 
 
 def _on_end(recorded: ExecutionEnd | None, today: tuple[How, Any] | None) -> Iterator[Difference]:
@@ -274,21 +280,22 @@ def _short(value: Any) -> str:
 
 
 def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
-    """Compare the judgement of a step's evidence by the current rules with the recorded one."""
-    request = _request(call)
-    if request is None or call.answer is None:
+    """Say whether the rules of today judge the evidence of a step as those did that recorded it."""
+    asked = _context(call)
+    if asked is None or call.answer is None:
         return
     try:
         outcome = StepOutcome.model_validate(call.answer)
     except ValidationError:
         yield Difference(call.activity_id, f"{_named(call)}: its recorded outcome cannot be read any more")
         return
-    for change in filter(None, (_other_status(request, outcome), _other_effect(request, outcome))):
-        yield Difference(call.activity_id, f"{_named(call)}: {change}")
+    said = [said for said in (_other_status(asked, outcome), _other_effect(asked, outcome)) if said]
+    for what in said:
+        yield Difference(call.activity_id, f"{_named(call)}: {what}")
 
 
-def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
-    """Compare the status by what is recorded: verdicts, evidence and proof."""
+def _other_status(asked: StepContext, outcome: StepOutcome) -> str:
+    """Only what can be judged by what is kept: verdicts, evidence and proof."""
     judged = outcome.status is Status.DONE or outcome.reason in (UNPROVEN, SERVER_ERROR)
     if not judged or outcome.from_ledger or outcome.reason in ("person", "resolved"):
         return ""
@@ -300,8 +307,8 @@ def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
         evidence=outcome.evidence,
         url=outcome.url,
     )
-    known = request.step.effect is not None and not outcome.effect.repeatable
-    judge = Judge(filled_step(request.step, request.values), (), known or outcome.reason == UNPROVEN)
+    known = asked.step.effect is not None and not outcome.effect.repeatable
+    judge = Judge(filled_step(asked.step, asked.values), (), known or outcome.reason == UNPROVEN)
     fault = judge.fault(report)
     if outcome.status is Status.DONE and fault is not None:
         return f"another outcome: recorded done; today: {fault[0]} ({fault[1]})"
@@ -310,21 +317,21 @@ def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
     return ""
 
 
-def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
-    """Find a step that changed something and was recorded as repeatable."""
-    sent = effect_seen(request.step, outcome.evidence) is Effect.COMMIT
+def _other_effect(asked: StepContext, outcome: StepOutcome) -> str:
+    """A step that changed something, and that was taken for one that may be repeated."""
+    sent = effect_seen(asked.step, outcome.evidence) is Effect.COMMIT
     if outcome.status is not Status.DONE or outcome.from_ledger or not sent:
         return ""
-    today = effect_of(action_of(request.step), request.step.effect, Effect.COMMIT)
+    today = effect_of(action_of(asked.step), asked.step.effect, Effect.COMMIT)
     if outcome.effect.repeatable and not today.repeatable:
         return f"another effect: recorded {outcome.effect}; today: {today}, which is never repeated"
     return ""
 
 
 def _on_policy(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
-    """Compare the policy's current decision on a step with the recorded one."""
-    request = _request(call)
-    if request is None or call.answer is None:
+    """Say whether the policy of today lets a step be performed that was, or that a rule blocked."""
+    command = _command(call)
+    if not isinstance(command, Perform | Reapply) or call.answer is None:
         return
     try:
         outcome = StepOutcome.model_validate(call.answer)
@@ -332,7 +339,7 @@ def _on_policy(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
         return
     if outcome.from_ledger or outcome.reason in LEFT_OUT:
         return
-    refusal = policing.on_request(request)
+    refusal = policing.on_command(command)
     if refusal is not None and outcome.status is not Status.BLOCKED:
         what = f"recorded {outcome.status}; today blocked by {refusal.message}"
         yield Difference(call.activity_id, f"{_named(call)}: {what}")

@@ -24,7 +24,7 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Place, place, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import OPEN_STATES, ActionRequest, Resume, RunInput, step_title
+from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand, step_title
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import effect_of
@@ -304,8 +304,9 @@ async def _require_whole(store: RedisStepStore, scope: dict[str, str], histories
         for call in calls_of(history.events):
             if not call.activity_type.startswith("browser.") or call.answer is None or call.given is None:
                 continue
-            asked, outcome = ActionRequest.model_validate(call.given), StepOutcome.model_validate(call.answer)
-            if outcome.status is not Status.DONE or outcome.effect.repeatable or asked.reapply or asked.override:
+            command, outcome = StepCommand.model_validate(call.given).root, StepOutcome.model_validate(call.answer)
+            asked, is_own = command.context, not (isinstance(command, Reapply) or command.context.override)
+            if outcome.status is not Status.DONE or outcome.effect.repeatable or not is_own:
                 continue
             known = await store.look_up(**scope, run_id="", fingerprint=asked.fingerprint, content_key="")
             if not known.state:

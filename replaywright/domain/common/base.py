@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 
@@ -34,7 +34,7 @@ def build_schemas() -> None:
     A command needs few of them and starts a second sooner without. A worker builds all before the first run: Temporal's
     converter would otherwise build a workflow's input schema for each workflow.
     """
-    for base in (Record, Authored):
+    for base in (Record, Authored, RootModel):
         for model in _derived(base):
             model.model_rebuild()
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, RootModel
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
@@ -40,7 +40,7 @@ SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"  # noqa: S105 - a variable's prefix, no s
 
 
 class Mode(StrEnum):
-    """What a run may use."""
+    """Sources that a run may use for elements."""
 
     AUTO = "auto"
     """The cache, then a heal, then the model."""
@@ -51,7 +51,7 @@ class Mode(StrEnum):
 
 
 class Heal(StrEnum):
-    """What may be done when a page changed and an element can be found again without a model."""
+    """Use of elements that are found again, without a model, on a page that changed."""
 
     OFF = "off"
     PROPOSE = "propose"
@@ -60,14 +60,14 @@ class Heal(StrEnum):
 
 
 class Usage(Record):
-    """What model calls cost."""
+    """Cost of model calls."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     model: str = ""
     cost_usd: float = 0.0
-    """Of the calls whose price is known."""
+    """Cost of the calls whose price is known."""
     priced: int = 0
     """Calls whose price is known."""
     prompts: int = 0
@@ -92,118 +92,182 @@ class Usage(Record):
 
 
 class SealedCode(Record):
-    """What a person gave for a step, sealed with the key of the question."""
+    """Code that a person gave for a step, sealed with the key of the question."""
 
     question: str
     """Id of the question, under which the key is kept."""
     sealed: str
 
 
-class ActionRequest(Record):
-    """Input of `perform_action`."""
+class RunScope(Record):
+    """The run that a step belongs to, the browser that it is done in, and the rules that it is done under."""
 
     run_id: str
     lineage: str
     tenant: str
     task: str
     session: SessionRef
+    epoch: int
+    """Of the session and of this attempt at the step."""
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+    site: str = ""
+    """Address that the task begins at: a code that a person gives may be entered there. Empty: nowhere."""
+    policy: Wishes | None = None
+    """Limits that the task sets itself. The operator's policy is the worker's own."""
+    used: Used = Used()
+    """Use so far of all that a policy limits."""
+    pictures: Pictures = Pictures.FAILURES
+    """Steps of which pictures are kept."""
+    newest_checkpoint: str = ""
+    """Digest of the newest checkpoint: for a process that has taken none yet."""
+
+
+class StepContext(Record):
+    """One step of a run, and the attempt that is made at it."""
+
+    run: RunScope
     sequence: int
     step: Step
     values: dict[str, str] = Field(default_factory=dict)
     """Values of the task's parameters."""
     fingerprint: str
-    epoch: int
-    """Of the session and of this attempt at the step."""
-    mode: Mode = Mode.AUTO
-    heal: Heal = Heal.AUTO
-    proposed: Target | None = None
-    """The element that the model chose; None to use the cache."""
+    act: str = ""
+    """Key of the step's action, in any place: see `acts_of` in `replaywright.domain.step.fingerprints`. Empty for a
+    step of a rule."""
+    previous: str | None = None
+    """Fingerprint of the step before, "" for the first; for the trace."""
+    override: str = ""
+    """Override rule that this step belongs to: its element is always looked for as the rule describes it."""
+    item: str = ""
+    """Item of a list that it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+    attempt: str = ""
+    """Kind of the attempt, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
+    why: str = ""
+    """Result of the attempt before; for the trace."""
+    checkpoint: bool = False
+    """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
+    is_elsewhere: bool = False
+    """The page is another one than the step before leads to by its address, or led to when it was recorded."""
+    signs_in: bool = False
+    """The step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
+
+    @property
+    def record(self) -> dict[str, str]:
+        """Address of the step's record in the ledger."""
+        return {"tenant": self.run.tenant, "lineage": self.run.lineage, "fingerprint": self.fingerprint}
+
+
+class Proposal(Record):
+    """An element that a model chose for a step."""
+
+    target: Target | None = None
+    """None when the model says that no element fits."""
+    element_id: str = ""
     usage: Usage = Usage()
-    """What the proposal cost; for the trace."""
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
+    overruled: str = ""
+    """Change of the model's pick by a preference rule: `rule NAME: the model picked X, the rule chose Y`."""
+
+
+class CommandOnStep(Record):
+    """A command on one step of a run."""
+
+    context: StepContext
+
+
+class InputCommand(CommandOnStep):
+    """A command that may give input to the page."""
+
+    proposal: Proposal | None = None
+    """The element that the model chose; None to use the cache."""
+    consent: Consent | None = None
+    """Grants behind a press that a model chose and no author declared. None where nobody has to grant it."""
+    code: SealedCode | None = None
+    """Text that a person gave for the step; None where a captcha was solved in the browser."""
+    spent: tuple[str, ...] = ()
+    """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
+    late_ms: int = 0
+    """Time after its input in which a step with consequences may send its request."""
+    recovered: bool = False
+    """An earlier attempt may have begun: the ledger must be asked afresh."""
+
+    @property
+    def proposed(self) -> Target | None:
+        """The element that the model chose."""
+        return None if self.proposal is None else self.proposal.target
+
+
+class Perform(InputCommand):
+    """Perform a step that the ledger does not answer, verify it and record it."""
+
+    kind: Literal["perform"] = "perform"
     next_step: Step | None = None
     """The step after this one: its cache entry is fetched along with the recording of this one."""
     verify: tuple[Predicate, ...] = ()
-    """Of the last step: the run's final predicates, to be looked at as soon as it is done."""
-    recovered: bool = False
-    """An earlier attempt may have begun: the ledger must be asked afresh."""
+    """Final predicates of the run, with its last step: they are checked as soon as it is done."""
+    weak: Literal["ask", "warn"] = "warn"
+    """A step that failed too often of late: refuse to begin, or do it and warn."""
+    redo: str = ""
+    """Fingerprint under which the lineage did the same before; a person wants it done again."""
     waited: bool = False
     """A try under this epoch came back without having dispatched, for want of the store: an open intent of this epoch
     is its own, taken by the store after the try had given up."""
     disproved: bool = False
     """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
-    reapply: bool = False
-    """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
-    checkpoint: bool = False
-    """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
-    earlier: str = ""
-    """Digest of the newest checkpoint: for a process that has taken none yet."""
-    override: str = ""
-    """The override rule that this step belongs to: its element is always looked for as the rule describes it."""
-    spent: tuple[str, ...] = ()
-    """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
-    overruled: str = ""
-    """How a preference rule changed the model's pick; for the trace."""
-    attempt: str = ""
-    """Which kind of attempt this is, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
-    why: str = ""
-    """What the attempt before it came to; for the trace."""
-    late_ms: int = 0
-    """How long after its input the request of a step with consequences is waited for."""
-    awaited: StepOutcome | None = None
-    """The outcome of the attempt before: wait for the request of the step, and do nothing else."""
-    recheck: StepOutcome | None = None
-    """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
-    previous: str | None = None
-    """The fingerprint of the step before, "" for the first; for the trace."""
-    act: str = ""
-    """What the step does, wherever it stands: see `acts_of` in `replaywright.domain.step.fingerprints`. Empty for a
-    step of a rule."""
-    redo: str = ""
-    """The fingerprint under which the lineage did the same before; a person wants it done again."""
-    code: SealedCode | None = None
-    """Of a step whose text a person gave; None where a captcha was solved in the browser."""
-    weak: Literal["ask", "warn"] = "warn"
-    """If it failed too often of late: do not begin, or do it and say so."""
-    item: str = ""
-    """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
-    site: str = ""
-    """The address that the task begins at: a code that a person gives may be entered there. Empty: nowhere."""
-    policy: Wishes | None = None
-    """What the task asks for and limits itself to. The operator's policy is the worker's own."""
-    used: Used = Used()
-    """What the run has done by now of all that a policy limits."""
-    pictures: Pictures = Pictures.FAILURES
-    """Of which steps pictures are kept."""
-    consent: Consent | None = None
-    """Of a press that a model chose and no author declared: what stands behind it. None where nobody has to."""
-    is_elsewhere: bool = False
-    """Whether the page is another one than the step before leads to by its address, or led to when it was recorded."""
-    signs_in: bool = False
-    """Whether the step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
+
+
+class Reapply(InputCommand):
+    """Do a step again that was done before, to bring a page forward: the ledger is neither asked nor written."""
+
+    kind: Literal["reapply"] = "reapply"
+
+
+class Recheck(CommandOnStep):
+    """Check again an expectation that did not hold; give no input."""
+
+    kind: Literal["recheck"] = "recheck"
+    unmet: StepOutcome
+    """Outcome of the attempt before."""
+
+
+class Await(CommandOnStep):
+    """Wait for the request of a step with consequences that has acted; give no input."""
+
+    kind: Literal["await"] = "await"
+    ended: StepOutcome
+    """Outcome of the attempt before."""
+
+
+class StepCommand(RootModel[Annotated[Perform | Reapply | Recheck | Await, Field(discriminator="kind")]]):
+    """Input of `browser.<action>` and of `effect.await`."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class HandedBackRequest(Record):
     """Input of `step.handed_back`: a person says that they have done the step."""
 
-    action: ActionRequest
+    action: StepContext
     said: Said
 
 
 class LeaveOutRequest(Record):
     """Input of `step.leave_out`: the step counts as done without being performed."""
 
-    action: ActionRequest
+    action: StepContext
     reason: str
     """One of `outcomes.LEFT_OUT`."""
     message: str = ""
 
 
 class Decision(Record):
-    """What `step.decide` answers: whether the step is to be performed."""
+    """Result of `step.decide`."""
 
     performs: bool
     outcome: StepOutcome | None = None
-    """Of a step that is not: recorded as done, with the reason `when`."""
+    """Outcome of a step that is not performed: recorded as done, with the reason `when`."""
 
 
 class ProposeRequest(Record):
@@ -219,7 +283,7 @@ class ProposeRequest(Record):
     missed: Lookup = Lookup()
     tenant: str = "default"
     trusted: TrustedContext = TrustedContext()
-    """What the element is compared with."""
+    """Texts that the element is compared with."""
 
 
 class ReviseRequest(Record):
@@ -235,36 +299,36 @@ class ReviseRequest(Record):
     task: Task
     values: dict[str, str] = Field(default_factory=dict)
     plan: tuple[Step, ...]
-    """As of now, with the steps that were done and that remain; lists are not written out."""
+    """The present plan, with the steps that were done and that remain; lists are not written out."""
     commits: tuple[int, ...] = ()
     """Indexes of the steps done that must not be done again."""
     failed: str
-    """Why the step failed."""
+    """Reason for which the step failed."""
     tried: tuple[str, ...] = ()
-    """What was tried to repair it, oldest first."""
+    """Repairs that were tried, oldest first."""
     answers: tuple[UserAnswer, ...] = ()
-    """What the user has said to the planner's questions."""
+    """The user's answers to the planner's questions."""
     snapshot: str
     """Digest in the artifact store."""
     picture: str = ""
     """Digest of the snapshot's picture with numbered marks; empty when there is none."""
     picture_missing: str = ""
-    """Why one that was wanted is not there."""
+    """Reason for which a wanted picture is missing."""
 
 
 class Revision(Record):
-    """What the planner answered."""
+    """Answer of the planner."""
 
     steps: tuple[Step, ...] = ()
     """They replace the plan from the failed step on; empty when it gave up."""
     complete: bool = True
-    """Whether the goal is reached after these steps; else the planner is asked again then. Of goals only."""
+    """The goal is reached after these steps; else the planner is asked again then. For goals only."""
     verify: tuple[Predicate, ...] = ()
-    """What the planner says must hold at the end, templates. Of goals only."""
+    """Predicates that must hold at the end by the planner, as templates. For goals only."""
     gave_up: str = ""
-    """Why there is no plan."""
+    """Reason for which there is no plan."""
     question: str = ""
-    """What the planner wants to know of the user before it makes one; then there are no steps."""
+    """Question that the user has to answer first; then there are no steps."""
     usage: Usage = Usage()
     stand_in: bool = False
     """The answer came from the stand-in, not from a model."""
@@ -287,25 +351,25 @@ class ProposeProbeRequest(Record):
 
 
 class ProposedProbe(Record):
-    """What the planner answered, as far as code lets it pass."""
+    """Answer of the planner, as far as code lets it pass."""
 
     probe: SiteProbe | None = None
     refused: str = ""
-    """Why there is none."""
+    """Reason for which there is none."""
     usage: Usage = Usage()
 
 
 class TryProbeRequest(Record):
     """Input of `try_probe`: keep a probe with the step's recording if it proves itself."""
 
-    action: ActionRequest
+    action: StepContext
     """The step as it was done, with the session and epoch of now."""
     content_key: str
     probe: SiteProbe
 
 
 class TriedProbe(Record):
-    """Whether a probe was kept, and why not."""
+    """Result of `try_probe`."""
 
     kept: bool
     reason: str = ""
@@ -314,10 +378,10 @@ class TriedProbe(Record):
 class ResolveRequest(Record):
     """Input of `resolve_step`: decide a commit step in doubt by reading only."""
 
-    action: ActionRequest
-    """As it was sent, with the session and epoch of now: the attempt in doubt is fenced first."""
+    action: StepContext
+    """The step, with the present session and epoch: the attempt in doubt is fenced first."""
     adopted: bool
-    """Whether the session is the live page of that attempt. A rebuilt page proves nothing."""
+    """The session has the live page of that attempt. A rebuilt page proves nothing."""
     contradicted: str = ""
     """Evidence against which the page proves nothing either, such as `server_error`."""
     doubted: int = 0
@@ -325,42 +389,42 @@ class ResolveRequest(Record):
     lost: bool = False
     """That attempt was lost on its way, and may not have got as far as its intent."""
     began_at: str = ""
-    """Where the step began, redacted: its recording may have a probe that a model proposed."""
+    """Address at which the step began, redacted: its recording may have a probe that a model proposed."""
     witness: str = ""
-    """Of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`. Empty: none."""
+    """Witness of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`."""
     doubted_session: str = ""
     """The session of the attempt in doubt; empty where it is not known."""
     settled: int = 0
     """Epoch up to which all attempts are settled: an intent of one of them, to which Redis fell back, says nothing."""
     answered: bool = False
-    """Whether the site has answered all that the attempt was seen to send: nothing is in flight."""
+    """The site has answered all that the attempt was seen to send: nothing is in flight."""
     is_patient: bool = False
-    """What is in flight may still be waited for: then absence decides nothing, and nobody is asked yet."""
+    """Requests in flight may still be waited for: absence decides nothing, and nobody is asked yet."""
     settle_ms: int = 0
-    """How long after the old writer was stopped the site shows all that it has been sent: it is not asked before."""
+    """Time after the old writer was stopped until the site shows all that it has been sent."""
     settled_ms: int = 0
-    """How much of that had passed when this was asked for."""
+    """Part of that time that has passed already."""
 
 
 class StopRequest(Record):
     """Input of `effect.stop`: nothing more of a commit step may leave the browser."""
 
-    action: ActionRequest
+    action: StepContext
     """The step, with the session and epoch of now."""
     session_id: str
     """The browser of the attempt."""
     begun: int
     """Epoch of the attempt."""
     witness: str = ""
-    """Of the step before; see `StepOutcome.witness`."""
+    """Witness of the step before; see `StepOutcome.witness`."""
 
 
 class Stopped(Record):
-    """What is known of a commit step that was stopped."""
+    """State of a commit step that was stopped."""
 
     state: CommitState
     left_at: datetime | None = None
-    """When its request was let go, as far as the black box knows."""
+    """Time at which its request was let go, as far as the black box knows."""
     is_armed: bool = True
     """False: the attempt had not come to its gate, so it had certainly given no input."""
 
@@ -371,7 +435,7 @@ class LearnedPress(Record):
     sequence: int
     fingerprint: str
     content_key: str
-    """Of its recording."""
+    """Key of its recording."""
 
 
 class ListenRequest(Record):
@@ -384,7 +448,7 @@ class ListenRequest(Record):
     epoch: int
     presses: tuple[LearnedPress, ...]
     late_ms: int
-    """How long after the latest of them its page is listened to, while it is there."""
+    """Time after the latest of them in which its page is listened to, while it is there."""
 
 
 class LateRequest(Record):
@@ -396,7 +460,7 @@ class LateRequest(Record):
     sent_at: float
     """Seconds since 1970."""
     delay_ms: int
-    """How long after the input it left."""
+    """Time from the input to the request."""
 
     def __str__(self) -> str:
         said = f"{self.request}, {self.delay_ms / 1000:.1f} s after its input"
@@ -404,22 +468,9 @@ class LateRequest(Record):
 
 
 class Listened(Record):
-    """What came of listening."""
+    """Result of `effect.listen`."""
 
     late: tuple[LateRequest, ...] = ()
-
-
-class Proposal(Record):
-    """The model's choice."""
-
-    target: Target | None = None
-    """None when the model says that no element fits."""
-    element_id: str = ""
-    usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
-    overruled: str = ""
-    """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
 
 
 AWAIT = "effect.await"
@@ -439,14 +490,14 @@ UNDISPATCHED = frozenset({NO_INTENT, NOTHING_LEFT})
 
 
 class Resolution(Record):
-    """What is known of a commit step in doubt."""
+    """Result of `effect.verify`: the state of a commit step in doubt."""
 
     verdict: Literal["done", "not_done", "undecidable", "in_flight"]
     """in_flight: something left that the site has not answered, and it does not show the step: it is asked again."""
     reason: str = ""
     outcome: StepOutcome | None = None
     left_at: float = 0.0
-    """When what is in flight left, in seconds since 1970; 0 where nobody knows."""
+    """Departure of what is in flight, in seconds since 1970; 0 where nobody knows."""
 
 
 class PersonVerdict(Record):
@@ -471,7 +522,7 @@ class PersonVerdict(Record):
 class SettleRequest(Record):
     """Input of `settle_step`: write down what a person decided."""
 
-    action: ActionRequest
+    action: StepContext
     verdict: PersonVerdict
     failed: bool = False
     """Nothing is in doubt: the step failed, and the run waited because its task says `on_failure: ask`."""
@@ -489,13 +540,13 @@ class FinishRequest(Record):
     verify: tuple[Predicate, ...] = ()
     """With the parameters' values filled in."""
     seen: tuple[PredicateResult, ...] | None = None
-    """What the last step found of them when all held; None: they are to be looked at."""
+    """Verdicts at the last step if all held; None: they have to be checked."""
     policy: Wishes | None = None
     """What the task asks for and limits itself to."""
     used: Used | None = None
-    """What the run has done of all that a policy limits; None of a run of an older worker."""
+    """Use so far of all that a policy limits."""
     content_keys: tuple[str, ...] = ()
-    """Of all steps performed: candidates written under these by this run become active."""
+    """Content keys of all steps performed: candidates written under these by this run become active."""
 
 
 class Finished(Record):
@@ -512,7 +563,7 @@ class Finished(Record):
 
     @property
     def verified(self) -> bool:
-        """Whether every final predicate held."""
+        """True if every final predicate held."""
         return not any(result.fails for result in self.predicates)
 
 
@@ -542,13 +593,13 @@ class Totals(Record):
     overruled: int = 0
     """Picks of the model that a preference rule changed."""
     plans: int = 0
-    """How often the rest of the plan was revised."""
+    """Revisions of the rest of the plan."""
     usage: Usage = Usage()
     """Calls of models, and their tokens."""
 
 
 class RunState(Record):
-    """Where a run is: what continue-as-new carries."""
+    """Position of a run: what continue-as-new carries."""
 
     position: int = 0
     """Index of the next step."""
@@ -556,7 +607,7 @@ class RunState(Record):
     previous_outcome: str = ""
     epoch: int = 1
     witness: str = ""
-    """Of the step before; see `StepOutcome.witness`."""
+    """Witness of the step before; see `StepOutcome.witness`."""
     session: SessionRef | None = None
     last_commit: int = -1
     """Index of the last step performed that must not be repeated; -1 when there is none."""
@@ -567,9 +618,9 @@ class RunState(Record):
     due: tuple[Due, ...] = ()
     """Override rules to perform before the next step."""
     override_counts: dict[str, int] = Field(default_factory=dict)
-    """How often each override rule was performed, by its name."""
+    """Times that each override rule was performed, by its name."""
     override_spent: tuple[str, ...] = ()
-    """Those that were performed as often as they may be."""
+    """Override rules that were performed as often as they may be."""
     plan: tuple[Step, ...] = ()
     """The plan, once it was revised, its lists not written out; empty while it is the task's own."""
     loops: tuple[Loop, ...] = ()
@@ -585,9 +636,9 @@ class RunState(Record):
     commits: tuple[int, ...] = ()
     """Indexes of the steps done that must not be repeated."""
     commit_lines: tuple[CommitLine, ...] = ()
-    """What the run says of those that it has done itself."""
+    """Lines on the commits that the run has done itself."""
     resumed: bool = False
-    """What the ledger answers was taken from it: a run that goes on after another does that once."""
+    """The ledger's answers were taken over: a run that goes on after another does that once."""
     checkpoints: tuple[Checkpoint, ...] = ()
     """The newest, oldest first."""
     page_from: int = 0
@@ -595,31 +646,31 @@ class RunState(Record):
     warnings: tuple[str, ...] = ()
     """Of the result to come."""
     goal: GoalState | None = None
-    """Of a run that began from a goal, once it is decided how it goes on."""
+    """State of a run that began from a goal, once it is decided how it goes on."""
     mended: Mended = Mended()
-    """Of a skill that is run by its name."""
+    """Repairs of a skill that is run by its name."""
     passed_over: tuple[PassedOver, ...] = ()
-    """Of a run from a goal that is not decided yet: skills that it had recalled, and that did not fit."""
+    """Skills that an undecided run from a goal recalled, and that did not fit."""
     signed_in: bool | None = None
-    """Of such a run: whether the site takes it for signed in; None when nobody knows."""
+    """The site takes such a run for signed in; None when nobody knows."""
     questions: int = 0
-    """How many questions it has asked."""
+    """Number of questions asked."""
     answers: tuple[UserAnswer, ...] = ()
-    """What the user has said to a planner."""
+    """The user's answers to a planner."""
     approved: str = ""
-    """What the next step that can never be undone does, if a person has approved of it."""
+    """Act of the next step that can never be undone, if a person has approved of it."""
     used: Used = Used()
-    """What was done by now of all that a policy limits; its seconds are told by `begun`."""
+    """Use so far of all that a policy limits; its seconds follow from `begun`."""
     grants: tuple[Grant, ...] = ()
-    """What persons have granted in this run."""
+    """Grants by people in this run."""
     denials: tuple[RequestKind, ...] = ()
-    """What they have not."""
+    """Requests that they have denied."""
     learned_presses: tuple[LearnedPress, ...] = ()
-    """Those whose late requests the run listens for at its end."""
+    """Presses whose late requests the run listens for at its end."""
     steering: Steering = Steering()
-    """What people have asked of it meanwhile."""
+    """Requests of people to the run."""
     begun: float = 0.0
-    """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
+    """Start of the run, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
 
 class Resume(Record):
@@ -628,7 +679,7 @@ class Resume(Record):
     of: str
     """The run that it goes on after."""
     who: str = ""
-    """Who decided what follows."""
+    """Person who decided what follows."""
     answered: int = 0
     """Steps that the ledger answered when this was planned; that it answers fewer is a loss, and nothing is done."""
     restarts: dict[int, str] = Field(default_factory=dict)
@@ -640,11 +691,11 @@ class Resume(Record):
 
 
 OPEN_STATES = frozenset({"INTENT", "DISPATCHED", "RESOLVING", "ESCALATED", "ABANDONED"})
-"""Of the ledger: a commit step that may or may not have taken effect."""
+"""States in the ledger of a commit step that may or may not have taken effect."""
 
 
 class AnsweredStep(Record):
-    """What the ledger knows of one step that was done, as far as a run needs it."""
+    """One step that was done, as the ledger has it."""
 
     fingerprint: str
     outcome: StepOutcome
@@ -658,26 +709,26 @@ class ResumeRequest(Record):
     tenant: str
     task: str
     plan: tuple[Step, ...]
-    """As written; which items its lists have is in the ledger."""
+    """The plan as written; the items of its lists are in the ledger."""
     values: dict[str, str] = Field(default_factory=dict)
     resume: Resume
 
 
 class Resumption(Record):
-    """What the ledger says to a plan."""
+    """State of a plan's steps in the ledger."""
 
     answered: tuple[AnsweredStep, ...] = ()
     """The steps from the first on that were done."""
     fingerprint: str = ""
-    """Of the first step that was not; empty when all were done."""
+    """Fingerprint of the first step that was not; empty when all were done."""
     state: str = ""
-    """What the ledger has of that one; see `replaywright.ports.Known`."""
+    """State of that step in the ledger; see `replaywright.ports.Known`."""
     epoch: int = 1
     """Higher than any of the lineage."""
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether nobody knows yet if the first step that is not answered took effect."""
+        """True while nobody knows if the first step that is not answered took effect."""
         return self.state in OPEN_STATES
 
 
@@ -859,7 +910,7 @@ class RunResult(Record):
 
     @property
     def healed(self) -> bool:
-        """Whether any element was found only by healing."""
+        """True if an element was found only by healing."""
         return self.totals.heals > 0
 
 

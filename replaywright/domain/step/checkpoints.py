@@ -1,4 +1,4 @@
-"""What is kept of a browser on the way, so that a lost one can be rebuilt: where it was, and what its sites stored."""
+"""Checkpoints, from which a lost browser is rebuilt: its address, and what its sites stored."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from replaywright.domain.session.sessions import SessionRef, Wear
 CHECKPOINTS_KEPT = 5
 """The newest ones that a run knows; older ones are given up."""
 NOT_RESTORED = "session storage, what scripts hold in memory, pages that were reached by POST, and further tabs"
-"""What no checkpoint brings back."""
+"""State that no checkpoint brings back."""
 
 
 class Checkpoint(Record):
@@ -27,28 +27,28 @@ class Checkpoint(Record):
     state: str
     """Digest of the `PageState` in the artifact store."""
     held: tuple[int, ...] = ()
-    """Which expectations of the step before have to hold again, by their index."""
+    """Indexes of the expectations of the step before that have to hold again."""
     ms: float = 0.0
-    """How long it took to take it."""
+    """Time that it took to take it."""
     wear: Wear = Wear()
-    """Of the browser when it was taken."""
+    """Age and size of the browser when it was taken."""
     partial: bool = False
-    """Whether the browser has more that is known not to come back with it: further tabs, or what cannot be read."""
+    """The browser has more that does not come back with it: further tabs, or what cannot be read."""
 
 
 class PageState(Record):
     """A browser at rest, as the artifact store keeps it. It holds live credentials."""
 
     url: str
-    """Of the current tab, as it is: it may hold what a site put there."""
+    """Address of the current tab, as it is: it may hold what a site put there."""
     storage: dict[str, Any] = Field(default_factory=dict)
     """Cookies, and local storage and IndexedDB by origin, in Playwright's form of a storage state."""
     scroll: tuple[float, float] = (0.0, 0.0)
     """CSS pixels of the top document."""
     tabs: int = 1
-    """How many tabs were open; only the current one can be brought back."""
+    """Number of open tabs; only the current one can be brought back."""
     left_out: tuple[str, ...] = ()
-    """What was too large, or could not be read."""
+    """Parts that were too large, or could not be read."""
     outline: str = ""
     """Digest of the page's `Outline` in the artifact store, without secrets."""
 
@@ -93,15 +93,15 @@ class CheckCheckpoint(Record):
 
 
 class Restored(Record):
-    """Whether a checkpoint holds."""
+    """Result of restoring or checking a checkpoint."""
 
     held: bool
     why: str = ""
-    """Why it does not."""
+    """Reason if it does not hold."""
 
 
 def worn(checkpoint: Checkpoint, *, after_s: float, above_mb: int) -> str:
-    """Why a browser is to be exchanged, if this checkpoint brings all of it back; else empty. A limit of 0: never."""
+    """Return why to exchange a browser, if this checkpoint brings all of it back; else "". A limit of 0: never."""
     if checkpoint.partial:
         return ""
     old = after_s and checkpoint.wear.age_s >= after_s
@@ -126,6 +126,6 @@ def standing(expect: Sequence[Predicate], results: Sequence[PredicateResult], *,
 
 
 def same_page(left: str, right: str) -> bool:
-    """Whether two URLs lead to the same page: by origin and path."""
+    """Tell if two URLs lead to the same page: by origin and path."""
     a, b = urlsplit(left), urlsplit(right)
     return (a.scheme, a.netloc, a.path) == (b.scheme, b.netloc, b.path)

@@ -60,7 +60,7 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_outcome: str) -> str:
-    """The step's idempotency key within its lineage.
+    """Return the step's idempotency key within its lineage.
 
     Parameter values are in; secrets only by name; effect and time-outs are out. `previous` is the fingerprint of
     the step before ("" for the first), `previous_outcome` the digest of its outcome. Of a `for_each` it is what the
@@ -84,7 +84,7 @@ def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_o
 
 
 def acts_of(plan: Sequence[Step], values: Mapping[str, str]) -> tuple[str, ...]:
-    """What each step of the plan does, wherever it stands: the key under which a lineage knows that it did it before.
+    """Return the act of each step: the key under which a lineage knows that it did the same before, in any place.
 
     The action, the target as written, the arguments with the parameters' values, and which occurrence of these in the
     plan it is. Unlike a fingerprint it does not depend on the steps before.
@@ -129,7 +129,7 @@ def site_scope(url: str) -> str:
 
 
 def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
-    """The key of the action cache: what the step means on this page, whatever the values, model or position.
+    """Return the key of the action cache: the step's meaning on this page, whatever the values, model or position.
 
     What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
     """
@@ -149,21 +149,21 @@ def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> s
 
 
 def naming_parameters(step: Step) -> frozenset[str]:
-    """Parameters in what says which element is meant: the instruction and the declared target."""
+    """Return the parameters that name the element: in the instruction and the declared target."""
     target = getattr(step, "target", None)
     declared = () if target is None else texts_of(target.model_dump(exclude_none=True))
     return frozenset().union(parameters_in(step.instruction), *(parameters_in(text) for text in declared))
 
 
 def entered_parameters(step: Step) -> frozenset[str]:
-    """Parameters in what is entered, and not in what says where: their values name no element."""
+    """Return the parameters that are only entered: their values name no element."""
     entered = arguments_of(step)
     given = (text for key in ENTERED & entered.keys() for text in texts_of(entered[key]))
     return frozenset().union(*(parameters_in(text) for text in given)) - naming_parameters(step)
 
 
 def instruction_parameters(step: Step) -> frozenset[str]:
-    """Parameters that the step's own texts name: only these may occur in its recorded target."""
+    """Return the parameters in the step's own texts: only these may occur in its recorded target."""
     return frozenset().union(
         *(parameters_in(text) for text in texts_of(step.model_dump(mode="json", exclude={"reconcile", "steps"})))
     )

@@ -1,4 +1,4 @@
-"""What came out of a step."""
+"""Outcome of a step, and its evidence."""
 
 from enum import StrEnum
 from typing import Any, Literal
@@ -16,24 +16,24 @@ from replaywright.domain.task.actions import Cause, Effect
 
 
 class Lookup(Record):
-    """How the element was found, or why not."""
+    """How an element was found, or why it was not."""
 
     hit: bool = False
-    """Whether exactly one element was found that may be acted on."""
+    """Exactly one element was found that may be acted on."""
     tier: str = ""
     """xpath, xpath_variant, attributes, role_name, hash, similarity; `query` for a declared target."""
     healed: bool = False
     """Found without a model although its recorded description changed."""
     score: float = 0.0
-    """How much it is like what was recorded, 0 to 1."""
+    """Similarity to what was recorded, 0 to 1."""
     runner_up: float = 0.0
     """Score of the second best candidate; 0 when there is none."""
     reason: str = ""
     """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, low_margin, heal_off."""
     evidence: tuple[str, ...] = ()
-    """What a hit rests on, such as `same name`, `data-testid`, `row`, `place 0.94`."""
+    """Evidence for a hit, such as `same name`, `data-testid`, `row`, `place 0.94`."""
     candidates: int = 0
-    """How many elements came into question."""
+    """Number of candidates."""
     entry_version: int = 0
     """Version of the recording; 0 when there was none."""
     from_model: bool = False
@@ -53,20 +53,20 @@ class UnsafeRequest(Record):
     keeper saw it: a worker of the page sent it, or the page as it was left; `served` when the page's own service worker
     answered it, so that its status is not the site's word."""
     broken: bool = False
-    """Whether the connection broke: it may have got there or not."""
+    """The connection broke: the request may have arrived or not."""
     fields: tuple[str, ...] = ()
     """Names of what it sends, never the values: see `press_grants.field_names`."""
     sent_at: float = 0.0
     """Unix seconds; 0 where nobody knows."""
     equal_sent_at: float = 0.0
-    """When the step sent the same before: method, address and body; 0 where it did not."""
+    """Time at which the step sent the same before (method, address and body); 0 where it did not."""
 
 
 class DownloadedFile(Record):
     """A file that the browser was given, and what became of it."""
 
     name: str
-    """As the site suggested it, made harmless."""
+    """Name that the site suggested, made harmless."""
     size: int = 0
     """Bytes."""
     sha256: str = ""
@@ -79,20 +79,20 @@ class DownloadedFile(Record):
     url: str = ""
     """Origin and path; no query."""
     rule: str = ""
-    """Of a file that was blocked: the rule."""
+    """Rule that blocked the file."""
     earlier: bool = False
     """It was begun before this step, by the page itself or by an attempt that was lost."""
 
 
 class Departure(Record):
-    """What the keeper's gate let out of the browser while a commit step acted."""
+    """Traffic that the keeper's gate let out of the browser while a commit step acted."""
 
     bytes_up: int = 0
-    """Of requests that may change something, of tunnels, and of a declared commit's every request."""
+    """Bytes of requests that may change something, of tunnels, and of a declared commit's every request."""
     held_at: float | None = None
-    """When the first byte came to the gate, in seconds since 1970; None when none did."""
+    """Arrival of the first byte at the gate, in seconds since 1970; None when none came."""
     permitted_at: float | None = None
-    """When the ledger had let it go."""
+    """Time at which the ledger had let it go."""
     refused: int = 0
     """Requests that were turned away."""
     cut: bool = False
@@ -100,7 +100,7 @@ class Departure(Record):
 
 
 class Evidence(Record):
-    """What the browser did while and after the step acted."""
+    """Actions of the browser while and after the step acted."""
 
     causes: tuple[Cause, ...] = ()
     requests: tuple[UnsafeRequest, ...] = ()
@@ -109,15 +109,15 @@ class Evidence(Record):
     downloads: tuple[str, ...] = ()
     """Names of the files that the step began to download."""
     files: tuple[DownloadedFile, ...] = ()
-    """What became of them, and of files that came between this step and the one before."""
+    """Their fate, and that of files that came between this step and the one before."""
     tabs: tuple[str, ...] = ()
     """Tabs that came and went, such as `opened http://host/path` and `closed http://host/path`."""
     blocked: tuple[str, ...] = ()
-    """What the browser refused the page, in its own words: popups, dialogs and downloads of sandboxed frames."""
+    """Things that the browser refused the page, in its own words: popups, dialogs and downloads of sandboxed frames."""
     departure: Departure | None = None
-    """Of a commit step: what left the browser; None where no gate was armed."""
+    """Traffic of a commit step that left the browser; None where no gate was armed."""
     input_landed: bool | None = None
-    """Whether the page saw the input arrive at the element; None when it could not be known."""
+    """The page saw the input arrive at the element; None when that cannot be known."""
 
     @property
     def observed_effect(self) -> Effect:
@@ -148,7 +148,7 @@ DONE_BEFORE = "done_before"
 DOUBT_BEFORE = "doubt_before"
 """The same, but nobody knows yet whether it took effect."""
 INTEGRITY = "integrity"
-"""What the warning of a step begins with whose recording was not what was signed, and was not used."""
+"""Prefix of the warning that a recording was not what was signed, and was not used."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
 BLOCKED = "blocked"
@@ -173,10 +173,10 @@ ARTIFACT_KINDS: dict[str, str] = {
     "network": ".txt",
     "model": ".json",
 }
-"""What is kept of a failed step, the most telling first, with the ending of a file that holds it."""
+"""Evidence of a failed step, the most telling first, with file name endings."""
 MARKED, MARKED_SNAPSHOT = "marked", "marked-snapshot"
 PLANNER_KINDS: dict[str, str] = {MARKED: ".png", MARKED_SNAPSHOT: ".json"}
-"""The same of what is kept beside that for a planner that takes pictures: a picture, and the snapshot it belongs to."""
+"""Further evidence for a planner that takes pictures: a picture, and the snapshot it belongs to."""
 KEPT_KINDS = {**ARTIFACT_KINDS, **PLANNER_KINDS}
 
 
@@ -197,7 +197,7 @@ class Status(StrEnum):
 
 
 class Proof(StrEnum):
-    """What shows that a step which sets something off did its work."""
+    """Proof that a step which sets something off did its work."""
 
     BECAME_TRUE = "became_true"
     """A predicate holds that did not hold before."""
@@ -212,7 +212,7 @@ class Proof(StrEnum):
 
 
 class Costs(Record):
-    """Where the time of a step went, and how often it crossed a boundary."""
+    """Time spent on a step, and boundary crossings."""
 
     evaluations: int = 0
     redis_round_trips: int = 0
@@ -233,7 +233,7 @@ class StepOutcome(Record):
     reason: str = ""
     message: str = ""
     rule: str = ""
-    """Of a step that was blocked: the rule, such as `policy 'back-office': actions.deny`."""
+    """Rule that blocked the step, such as `policy 'back-office': actions.deny`."""
     fingerprint: str = ""
     content_key: str = ""
     effect: Effect = Effect.READ
@@ -246,30 +246,30 @@ class StepOutcome(Record):
     """Digest of the snapshot in the artifact store, on a miss or failure. Of a commit step that was learned, that of
     the page that it led to; it is told to the workflow, not recorded in the ledger."""
     artifacts: dict[str, str] = Field(default_factory=dict)
-    """Of a step that failed, what the artifact store holds of it: digests by kind, see `ARTIFACT_KINDS`."""
+    """Evidence of a failed step in the artifact store: digests by kind, see `ARTIFACT_KINDS`."""
     artifacts_missing: dict[str, str] = Field(default_factory=dict)
-    """Why others are not there, by kind."""
+    """Reasons for missing ones, by kind."""
     already_done: bool = False
     """The wanted state was there; nothing was touched."""
     proof: Proof | None = None
-    """What shows that the step did its work; None where its element or its result shows it."""
+    """Proof that the step did its work; None where its element or its result shows it."""
     warnings: tuple[str, ...] = ()
-    """What does not make it fail: `unproven`, or a predicate that is not required and does not hold."""
+    """Faults that do not make it fail: `unproven`, or a predicate that is not required and does not hold."""
     from_ledger: bool = False
     """The step had been performed by an earlier attempt; this is its recorded outcome."""
     costs: Costs = Costs()
     told_by: str = ""
-    """Who told that a step with consequences took effect: a `Witness`, or `page` where that is enough."""
+    """Witness of the effect of a step with consequences: a `Witness`, or `page` where that is enough."""
     left: bool = False
     """Its pages were left, as nobody told of the step; told to the workflow, not recorded in the ledger."""
     earlier: str = ""
-    """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
+    """Fingerprint under which the lineage has the same act, with `done_before` and `doubt_before`."""
     box: Box | None = None
-    """Where the element was that it acted on, in the page; None where no picture of it is wanted."""
+    """Box of the element that it acted on, in the page; None where no picture of it is wanted."""
     consequence: Consequence | None = None
-    """With `ungranted`: the request that was thrown away."""
+    """Request that was thrown away, with `ungranted`."""
     granted: tuple[Grant, ...] = ()
-    """What a press that a model chose was let send, and on whose word."""
+    """Requests that a press chosen by a model was let send, and on whose word."""
     due: tuple[Due, ...] = ()
     """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
 
@@ -280,7 +280,7 @@ class StepOutcome(Record):
     """What is recorded of the next step's element, in few words: for people; told to the workflow, not recorded in the
     ledger. Empty where nothing is, or where it is not known."""
     moved: bool = False
-    """Whether another document is shown since; told to the workflow, not recorded in the ledger."""
+    """Another document is shown since. For the workflow, not recorded in the ledger."""
     verification: tuple[PredicateResult, ...] | None = None
     """Of the last step, when all of the run's final predicates held right after it; told to the workflow, not recorded
     in the ledger. None where they have yet to be looked at."""
@@ -289,5 +289,5 @@ class StepOutcome(Record):
 
     @property
     def digest(self) -> str:
-        """What of the outcome later steps depend on: enters the next fingerprint."""
+        """Digest of what later steps depend on: enters the next fingerprint."""
         return digest({"status": self.status.value, "extracted": self.extracted})

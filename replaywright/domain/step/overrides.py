@@ -24,7 +24,7 @@ STEPS_LIMIT = 5
 STEP_TIMEOUT_MS = 3_000
 """Budget of a rule's step that names none: what it acts on was there when the rule was found due."""
 RUN_LIMIT = 20
-"""How often rules are performed in one run, all of them together."""
+"""Rules performed in one run at most, all together."""
 
 _SITE = re.compile(r"[\w*.-]+(:\d+)?")
 _BY_PEOPLE = ("approve", "verification_code", "solve_captcha", "take_over")
@@ -137,7 +137,7 @@ class OverrideRule(Authored):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What it does, as steps that may be repeated and are given up soon."""
+        """Its steps, repeatable and with short time-outs."""
         return tuple(_repeatable(step) for step in self.do)
 
 
@@ -164,12 +164,12 @@ class Due(Record):
 
     @classmethod
     def of(cls, rule: OverrideRule) -> "Due":
-        """What of `rule` is performed."""
+        """Return the part of `rule` that the workflow needs."""
         return cls(name=rule.name, steps=rule.steps, at_most=rule.at_most)
 
 
 def parse_rules(data: Any, source: str) -> tuple[OverrideRule, ...]:
-    """The rules in `data` (parsed YAML or JSON): a mapping with `rules`.
+    """Read the rules in `data` (parsed YAML or JSON): a mapping with `rules`.
 
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
@@ -186,7 +186,7 @@ def host_of(url: str) -> str:
 
 
 def is_for(rule: OverrideRule, host: str) -> bool:
-    """Whether the rule is for `host`, given with or without a port: a pattern without one is for every port."""
+    """Tell if the rule is for `host`, given with or without a port: a pattern without one is for every port."""
     if rule.site is None:
         return True
     pattern = rule.site.lower()
@@ -194,18 +194,18 @@ def is_for(rule: OverrideRule, host: str) -> bool:
 
 
 def merged(*sources: Iterable[OverrideRule]) -> tuple[OverrideRule, ...]:
-    """The rules of all sources; of two with one name, that of the later source."""
+    """Merge the rules of all sources; of two with one name, the later source's counts."""
     by_name = {rule.name: rule for source in sources for rule in source}
     return tuple(by_name.values())
 
 
 def rules_for(rules: Iterable[OverrideRule], host: str) -> tuple[OverrideRule, ...]:
-    """Those that are for `host` and not switched off."""
+    """Return the rules that are for `host` and not switched off."""
     return tuple(rule for rule in rules if rule.at_most and is_for(rule, host))
 
 
 def due_in(rules: Sequence[OverrideRule], context: AssertionContext) -> tuple[OverrideRule, ...]:
-    """Those whose `when` holds."""
+    """Return the rules whose `when` holds."""
     return tuple(rule for rule in rules if rule.when is not None and evaluate(rule.when, context).passed)
 
 

@@ -71,7 +71,7 @@ class Consequence(Record):
     """The row, the label and the headings beside it."""
 
     def lines(self) -> tuple[str, ...]:
-        """What a person is shown; everything but the request is the page's word."""
+        """Return the lines that a person is shown; everything but the request is the page's word."""
         told = (
             ("control", self.control or "the page itself"),
             ("in", self.place),
@@ -82,14 +82,14 @@ class Consequence(Record):
 
 
 class Consent(Record):
-    """What stands behind a press that a model chose, before anything of it was seen."""
+    """Basis for a press that a model chose, before anything of it was seen."""
 
     words: tuple[str, ...] = ()
     """The author's own: the goal without its values, and the instruction of an author's step."""
     site: str = ""
     """The address that the task begins at: words grant nothing beyond its site."""
     granted: tuple[Grant, ...] = ()
-    """What persons have granted in this run."""
+    """Grants by people in this run."""
     is_planned: bool = False
     """A model has chosen the step itself, not only its element."""
 
@@ -119,7 +119,7 @@ def held_consequence(kind: RequestKind, target: Target | None) -> Consequence:
 
 
 def are_named(target: Target | None, words: Iterable[str]) -> bool:
-    """Say if the whole name of a control stands in the author's words, as words of their own.
+    """Tell if the whole name of a control stands in the author's words, as words of their own.
 
     Writing is compared, not meaning: without regard to case, width, punctuation and what does not show. A letter that
     only looks like another one is another letter.

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from replaywright.domain.common.base import first_fault
-from replaywright.domain.run.runs import ActionRequest, Decision, LeaveOutRequest
+from replaywright.domain.run.runs import Decision, LeaveOutRequest, Reapply, StepCommand, StepContext
 from replaywright.domain.secrets.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -311,12 +311,12 @@ def _on_witness(
             digests.setdefault(line.metadata.fingerprint, set()).add(line.output.digest)
     last = header.lines + 1
     asked: set[str] = set()
-    for request, outcome in chain.from_iterable(_performed(history) for history in histories):
-        asked.add(request.fingerprint)
-        if outcome is None or outcome.status is not Status.DONE or outcome.from_ledger or request.reapply:
+    for context, outcome in chain.from_iterable(_performed(history) for history in histories):
+        asked.add(context.fingerprint)
+        if outcome is None or outcome.status is not Status.DONE or outcome.from_ledger:
             continue
-        recorded = digests.get(request.fingerprint)
-        step = f"step {request.sequence + 1} ({request.fingerprint[:12]})"
+        recorded = digests.get(context.fingerprint)
+        step = f"step {context.sequence + 1} ({context.fingerprint[:12]})"
         if recorded is None:
             yield AuditFinding(last, f"missing: the history tells that {step} was done, and no line does")
         elif outcome.digest not in recorded:
@@ -328,23 +328,25 @@ def _on_witness(
                 yield AuditFinding(number, "inserted: the run's history tells nothing of this step")
 
 
-def _performed(history: History) -> Iterator[tuple[ActionRequest, StepOutcome | None]]:
+def _performed(history: History) -> Iterator[tuple[StepContext, StepOutcome | None]]:
+    """Yield the steps that the history tells of, with their outcomes; not those that were done once more."""
     for call in calls_of(history.events):
         if call.given is None:
             continue
         if call.activity_type.startswith("browser."):
-            request = _read(ActionRequest.model_validate, call.given)
-            if request is not None:
-                yield request, _read(StepOutcome.model_validate, call.answer)
+            command = _read(StepCommand.model_validate, call.given)
+            if command is not None:
+                is_reapplied = isinstance(command.root, Reapply)
+                yield command.root.context, None if is_reapplied else _read(StepOutcome.model_validate, call.answer)
         elif call.activity_type == "step.leave_out":
             left = _read(LeaveOutRequest.model_validate, call.given)
             if left is not None:
                 yield left.action, _read(StepOutcome.model_validate, call.answer)
         elif call.activity_type == "step.decide":
-            request = _read(ActionRequest.model_validate, call.given)
+            context = _read(StepContext.model_validate, call.given)
             decision = _read(Decision.model_validate, call.answer)
-            if request is not None and decision is not None and decision.outcome is not None:
-                yield request, decision.outcome
+            if context is not None and decision is not None and decision.outcome is not None:
+                yield context, decision.outcome
 
 
 def _is_sealed(call: ActivityCall) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from replaywright.domain.run.runs import ActionRequest, Resumption, RunInput, RunState
+from replaywright.domain.run.runs import Reapply, Resumption, RunInput, RunState, StepCommand
 from replaywright.domain.session.sessions import SessionOpened, SessionRef
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -27,7 +27,8 @@ def left_behind(histories: Sequence[History], before: RunInput, answered: Sequen
     epochs = [1]
     for call in calls:
         given = _mapping(call.given)
-        epochs += [of["epoch"] for of in (given, _mapping(given.get("action"))) if isinstance(of.get("epoch"), int)]
+        context = _mapping(given.get("context") or given.get("action")) or given
+        epochs += [of["epoch"] for of in (given, _mapping(context.get("run"))) if isinstance(of.get("epoch"), int)]
         if call.activity_type in {"session.open", "session.recover"} and call.answer is not None:
             _remove(live, given.get("lost"))
             opened = SessionOpened.model_validate(call.answer).session
@@ -54,8 +55,9 @@ def _checkpoints(
             marks |= {at: one.fingerprint for at, one in enumerate(found.answered)}
             page_of[len(found.answered)] = page_from
         elif call.activity_type.startswith("browser."):
-            asked, outcome = ActionRequest.model_validate(call.given), StepOutcome.model_validate(call.answer)
-            if asked.reapply or asked.override or outcome.status is not Status.DONE:
+            command, outcome = StepCommand.model_validate(call.given).root, StepOutcome.model_validate(call.answer)
+            asked = command.context
+            if isinstance(command, Reapply) or asked.override or outcome.status is not Status.DONE:
                 continue
             _keep(taken, outcome.checkpoint, asked.sequence, page_from)
             if outcome.moved or not outcome.effect.repeatable:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.session.sessions import Attachments
+from activities.session.attachments import Attachments
 from replaywright.domain.proof.proof import is_same_site
 from replaywright.domain.proof.witness import SENDINGS_KEPT, is_telling, sendings
 from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest

@@ -8,9 +8,9 @@ import asyncio
 import logging
 from typing import Any
 
-from activities.session.sessions import BLANK, Attachment
+from activities.session.attachments import BLANK, Attachment
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.run.runs import ActionRequest, Mode
+from replaywright.domain.run.runs import CommandOnStep, Mode, Reapply, Recheck, StepContext
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.steps import names_element
 from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable, ValueTooLarge
@@ -30,22 +30,23 @@ class StepPictures:
         self._artifacts = artifacts
         self._secrets = secrets
 
-    async def before(self, request: ActionRequest, held: Attachment) -> None:
-        """Of the page that a run, or a browser that was found again, begins with: no step here led to it."""
-        if request.pictures is not Pictures.STEPS or held.is_pictured or request.recheck is not None:
+    async def before(self, command: CommandOnStep, held: Attachment) -> None:
+        """Take one of the page that a run, or an adopted browser, begins with: no step here led to it."""
+        context = command.context
+        if context.run.pictures is not Pictures.STEPS or held.is_pictured or isinstance(command, Recheck):
             return
         held.is_pictured = True
         if held.browser.url not in BLANK:
-            await self._take(request, held, request.sequence - 1)
+            await self._take(context, held, context.sequence - 1)
 
-    def after(self, request: ActionRequest, held: Attachment, outcome: StepOutcome) -> None:
+    def after(self, command: CommandOnStep, held: Attachment, outcome: StepOutcome) -> None:
         """Begin to take one of the page that the step led to, if one is wanted; returns at once."""
-        if not is_wanted(request, outcome):
+        if not is_wanted(command, outcome):
             return
         held.is_pictured = True
-        held.picturing = asyncio.create_task(self._take(request, held, request.sequence))
+        held.picturing = asyncio.create_task(self._take(command.context, held, command.context.sequence))
 
-    async def _take(self, request: ActionRequest, held: Attachment, sequence: int) -> None:
+    async def _take(self, context: StepContext, held: Attachment, sequence: int) -> None:
         if held.checkpointing is not None:  # it reads the page: nothing may be hidden in it meanwhile
             await asyncio.wait({held.checkpointing.reading})
         try:
@@ -55,12 +56,12 @@ class StepPictures:
             return
         except TimeoutError:
             shown = Shown(missing=f"the page did not answer in {LIMIT_S:g} s")
-        keeping = asyncio.create_task(self._keep(request, sequence, shown))
+        keeping = asyncio.create_task(self._keep(context, sequence, shown))
         held.keeping.add(keeping)
         keeping.add_done_callback(held.keeping.discard)
 
-    async def _keep(self, request: ActionRequest, sequence: int, shown: Shown) -> None:
-        line: dict[str, Any] = {"kind": "picture", "runId": request.run_id, "sequence": sequence}
+    async def _keep(self, context: StepContext, sequence: int, shown: Shown) -> None:
+        line: dict[str, Any] = {"kind": "picture", "runId": context.run.run_id, "sequence": sequence}
         if shown.view is not None:
             line["view"] = shown.view.model_dump()
         try:
@@ -71,23 +72,29 @@ class StepPictures:
         except ArtifactsUnavailable as exc:
             line["missing"] = str(exc)[:200]
         if "missing" in line:
-            _log.warning("there is no picture after step %d of %s: %s", sequence + 1, request.run_id, line["missing"])
+            _log.warning(
+                "there is no picture after step %d of %s: %s", sequence + 1, context.run.run_id, line["missing"]
+            )
         try:
-            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+            await self._store.append_trace(tenant=context.run.tenant, lineage=context.run.lineage, line=line)
         except (StoreUnavailable, ValueTooLarge) as exc:
-            _log.warning("the picture after step %d of %s is not in the trace: %s", sequence + 1, request.run_id, exc)
+            _log.warning(
+                "the picture after step %d of %s is not in the trace: %s", sequence + 1, context.run.run_id, exc
+            )
 
 
-def is_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
-    """Whether there is to be a picture of the page that this step led to. One that failed leaves its own evidence."""
-    if outcome.status is not Status.DONE or outcome.from_ledger or request.reapply or request.override:
+def is_wanted(command: CommandOnStep, outcome: StepOutcome) -> bool:
+    """Tell if there is to be a picture of the page that this step led to. One that failed leaves its own evidence."""
+    context = command.context
+    is_told = outcome.from_ledger or isinstance(command, Reapply) or context.override
+    if outcome.status is not Status.DONE or is_told:
         return False
-    match request.pictures:
+    match context.run.pictures:
         case Pictures.STEPS:
             return True
         case Pictures.AUTO:
             lookup = outcome.lookup
-            is_unknown = names_element(request.step) and not lookup.entry_version
-            return request.mode is Mode.LEARN or is_unknown or lookup.healed or lookup.from_model
+            is_unknown = names_element(context.step) and not lookup.entry_version
+            return context.run.mode is Mode.LEARN or is_unknown or lookup.healed or lookup.from_model
         case _:
             return False

@@ -1,0 +1,132 @@
+"""Acting in the browser: on what was recorded or proposed, else on what the task itself declares."""
+
+import asyncio
+import time
+from dataclasses import replace
+
+from activities.step.credentials import Entered
+from activities.step.step_gate import StepGate
+from activities.step.underway import StepUnderway, ms_since
+from replaywright.domain.locating.filling import filled_target
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.page.targets import Target
+from replaywright.domain.predicate.predicates import named_parameters
+from replaywright.domain.proof.deriving import filled_expectations
+from replaywright.domain.run.runs import Heal, Perform
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.fingerprints import digest, naming_parameters
+from replaywright.domain.task.steps import Goto
+from replaywright.ports import Report, Work
+
+
+class Ungranted(Exception):
+    """A request was thrown away that nobody had granted."""
+
+
+class Acting:
+    """Finds the element of a step and acts on it, once."""
+
+    def __init__(self, at: StepUnderway, gate: StepGate) -> None:
+        self._at = at
+        self._gate = gate
+
+    async def report(self) -> Report:
+        """Act on what was recorded; if that is not certain, on what the task itself declares, which needs no model.
+
+        Only if it declares what the element is called, or if it is called nothing: an identifier alone may be that of
+        something else by now, which a name, a label or a row that was recorded would have told. What is found so is as
+        much of a heal as any other: the page is not what was recorded.
+
+        Raises:
+            Ungranted: a request was thrown away that nobody had granted.
+        """
+        at, tools = self._at, self._at.tools
+        if isinstance(at.step, Goto):
+            at.held.network.check(at.step.url)
+        rules = await tools.rules_for(at.context, at.browser.url, at.command.spent)
+        entered = await tools.credentials.entered(at.context)
+        work = await tools.credentials.coded(at.command, replace(self._work(entered), overrides=rules))
+        begun = time.perf_counter()
+        report = await self._performed(work)
+        replayed = work.target is not None and not at.is_proposed
+        left_ms = work.timeout_ms - int(ms_since(begun))
+        if report.lookup.hit or not (replayed and work.heal) or left_ms <= 0:
+            return report
+        declared = at.declared
+        if declared is None or work.target is None or not (declared.says_what_it_is or _is_nameless(work.target)):
+            return report
+        again = replace(work, target=None, query=declared, causes=None, timeout_ms=left_ms)
+        second = await self._performed(again)
+        if not second.lookup.hit:
+            return report
+        return replace(
+            second,
+            lookup=second.lookup.model_copy(update={"healed": True}),
+            evaluations=report.evaluations + second.evaluations,
+            locating_ms=report.locating_ms + second.locating_ms,
+        )
+
+    async def _performed(self, work: Work) -> Report:
+        """Perform in the browser; broken off as soon as a request was thrown away that nobody had granted."""
+        performing = asyncio.create_task(self._at.browser.perform(work, self._gate.before_dispatch()))
+        refused = asyncio.create_task(self._gate.ungranted.wait())
+        try:
+            await asyncio.wait({performing, refused}, return_when=asyncio.FIRST_COMPLETED)
+            if not performing.done():
+                raise Ungranted
+            return await performing
+        finally:
+            refused.cancel()
+            performing.cancel()
+            await asyncio.gather(performing, refused, return_exceptions=True)  # raised above, or moot
+
+    def _work(self, entered: Entered) -> Work:
+        at, context, entry = self._at, self._at.context, self._at.entry
+        proposed = at.command.proposed
+        at.derived = () if entry is None or proposed else filled_expectations(entry.derived, context.values)
+        recorded = None if entry is None or not self._serves(entry) else entry.target
+        target = proposed or (None if recorded is None else filled_target(recorded, context.values))
+        return Work(
+            step=at.step,
+            text=entered.text,
+            fingerprint=context.fingerprint,
+            sensitive=bool(entered.secrets or entered.dialog_secrets),
+            secrets=entered.secrets,
+            dialog_text=entered.dialog_text,
+            dialog_secrets=entered.dialog_secrets,
+            target=target,
+            query=at.declared if target is None else None,
+            entry_version=0 if entry is None else entry.version,
+            expect=(*at.step.expect, *at.derived),
+            learning=entry is None or proposed is not None,
+            causes=None if entry is None or proposed is not None else entry.causes,
+            heal=context.run.heal is not Heal.OFF,
+            skip_if_holds=self._may_be_done(),
+            timeout_ms=at.step.timeout_ms,
+            is_pictured=context.run.pictures is not Pictures.FAILURES,
+            guard=at.tools.policing.of(context.run.policy).guard(context.run.used),
+        )
+
+    def _may_be_done(self) -> bool:
+        """Tell if an expectation of a commit step that holds beforehand shows that just this was done already.
+
+        Only one that names a parameter can: "Sent" may be yesterday's.
+        """
+        step, command = self._at.context.step, self._at.command
+        if not self._at.is_known_commit or step.always or not isinstance(command, Perform) or command.disproved:
+            return False
+        return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)
+
+    def _serves(self, entry: ActionCacheEntry) -> bool:
+        """Tell if the recording is of the element that today's values name.
+
+        An element that the task declares by its parameters is looked for as declared: nothing could say it better.
+        """
+        context = self._at.context
+        if self._at.declared is not None and naming_parameters(context.step):
+            return False
+        return all(digest(context.values.get(name, "")) == value for name, value in entry.bound.items())
+
+
+def _is_nameless(recorded: Target) -> bool:
+    return not (recorded.name or recorded.label or recorded.row)

@@ -1,0 +1,144 @@
+"""A step under way: the collaborators that it needs, and what is known of it by now."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activities.policing import Policing
+from activities.session.attachments import Attachment
+from activities.step.credentials import Credentials
+from activities.step.failures import FailureEvidence
+from activities.step.judging import Judge
+from activities.step.ledger import StepLedger
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.proof import effect_seen
+from replaywright.domain.proof.witness import Sending
+from replaywright.domain.run.runs import Perform, Reapply, StepContext
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.weak_steps import StepRate, rate_of
+from replaywright.domain.step.fingerprints import content_key, site_scope
+from replaywright.domain.step.outcomes import Departure
+from replaywright.domain.step.overrides import OverrideRule, host_of
+from replaywright.domain.task.actions import Effect, effect_of, stronger
+from replaywright.domain.task.steps import SolveCaptcha, VerificationCode, action_of, entering
+from replaywright.ports import Artifacts, BrowserSession, Overrides, Report, Secrets
+
+
+@dataclass(frozen=True)
+class StepTools:
+    """Collaborators that all steps of a worker share."""
+
+    ledger: StepLedger
+    credentials: Credentials
+    artifacts: Artifacts
+    failures: FailureEvidence
+    policing: Policing
+    overrides: Overrides | None = None
+    """None: there are no rules."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of this worker."""
+        return self.credentials.secrets
+
+    async def rules_for(self, context: StepContext, url: str, spent: Sequence[str]) -> tuple[OverrideRule, ...]:
+        """Return the rules that may be due on the page at `url`: none for a step that is itself of a rule."""
+        if self.overrides is None or context.override or "*" in spent:
+            return ()
+        rules = await self.overrides.rules(context.run.tenant, host_of(url))
+        return tuple(rule for rule in rules if rule.when is not None and rule.name not in spent)
+
+
+class StepUnderway:
+    """One step under way."""
+
+    def __init__(self, tools: StepTools, command: Perform | Reapply, held: Attachment) -> None:
+        self.tools = tools
+        self.command = command
+        self.held = held
+        self.use(command.context)
+        written = command.context.step
+        if isinstance(written, VerificationCode | SolveCaptcha):
+            written = entering(written, has_text=command.code is not None)
+        self.step = filled_step(written, command.context.values)
+        self.key = content_key(self.context.run.tenant, held.browser.url, self.context.step)
+        self.left_at = self.url = held.browser.url
+        self.site = tools.secrets.redact(site_scope(held.browser.url))
+        self.began_s = time.monotonic()
+        self.entry: ActionCacheEntry | None = None
+        self.refused = ""
+        """Why a recording is not used: it is not what was signed."""
+        self.effect = Effect.COMMIT
+        self.derived: tuple[Predicate, ...] = ()
+        """Expectations beside the step's own, filled in."""
+        self.departure: Departure | None = None
+        self.trips = 0
+        self.redis_s = 0.0
+
+    def use(self, context: StepContext) -> None:
+        """Go on for this attempt; its time begins now."""
+        self.context = context
+        self.started = time.perf_counter()
+
+    @property
+    def browser(self) -> BrowserSession:
+        """The browser that the step is done in."""
+        return self.held.browser
+
+    @property
+    def is_reapplied(self) -> bool:
+        """Whether the ledger has no part in it."""
+        return isinstance(self.command, Reapply)
+
+    @property
+    def is_proposed(self) -> bool:
+        """Whether a model chose the element."""
+        return self.command.proposed is not None
+
+    @property
+    def declared(self) -> ElementQuery | None:
+        """The element as the task declares it."""
+        target: ElementQuery | None = getattr(self.step, "target", None)
+        return target
+
+    @property
+    def sends(self) -> tuple[Sending, ...]:
+        """Requests that the step sent when it was recorded."""
+        return () if self.entry is None else self.entry.sends
+
+    @property
+    def rate(self) -> StepRate:
+        """Recent successes and failures of the step."""
+        return rate_of("" if self.entry is None else self.entry.recent)
+
+    @property
+    def is_known_commit(self) -> bool:
+        """Whether it has consequences by what was declared or recorded, not only because nobody knows."""
+        recorded = None if self.entry is None else self.entry.effect
+        known = self.context.step.effect is not None or recorded is not None
+        return known and not self.effect.repeatable
+
+    def judge(self) -> Judge:
+        """Return the judge of what comes of it."""
+        return Judge(self.step, self.derived, self.is_known_commit, self.url)
+
+    def declared_effect(self, seen: Effect | None) -> Effect:
+        """Return the effect by what the task declares, and by what was `seen`."""
+        return effect_of(action_of(self.step), self.context.step.effect, seen)
+
+    def learned_effect(self, report: Report) -> Effect:
+        """Return the effect by all that is known now: what was declared, recorded and seen."""
+        recorded = None if self.entry is None else self.entry.effect
+        return self.declared_effect(stronger(effect_seen(self.step, report.evidence), recorded or Effect.READ))
+
+    def spend(self, begun: float, trips: int = 1) -> None:
+        """Count round trips to the store that began at this time."""
+        self.redis_s += time.perf_counter() - begun
+        self.trips += trips
+
+
+def ms_since(begun: float) -> float:
+    """Return the milliseconds since `begun`, by the performance counter."""
+    return round((time.perf_counter() - begun) * 1000, 2)
