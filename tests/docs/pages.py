@@ -14,7 +14,7 @@ from replaywright.cli.command import Exit
 from replaywright.cli.commands import app
 from replaywright.settings import OWNER_VARIABLE, PREFIX, READY_FILE_VARIABLE, REASONS, Settings
 from tests.docs.markdown import anchor
-from tests.docs.run_pages import browser_task, metrics, search_attributes
+from tests.docs.run_pages import browser_task, metrics, repairs, search_attributes
 from tests.docs.tables import default_of, first_paragraph, page, sentences, table, types_of
 from tests.docs.task_pages import task_fields
 
@@ -164,6 +164,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/reference/task-fields.md": task_fields,
     "docs/internals/workflow.md": browser_task,
     "docs/internals/errors.md": error_types,
+    "docs/reference/repairs.md": repairs,
     "docs/reference/metrics.md": metrics,
     "docs/reference/search-attributes.md": search_attributes,
 }

@@ -24,6 +24,8 @@ from replaywright.settings import Settings
 from replaywright.telemetry.catalogue import METRICS, OTHER, SPANS, Counted, Label
 from tests.docs.tables import fields_table, first_paragraph, page, sentences, table
 from workflows.policies import browser_queue, host_queue, model_queue
+from workflows.repair.base import Next, Scope
+from workflows.repair.order import REPAIRS
 from workflows.task import BrowserTask
 
 _RUN_LINKS: Final = {
@@ -123,6 +125,35 @@ def _activities() -> list[tuple[str, str]]:
         (names, first_paragraph(ActionActivities.perform_action)),
         *sorted((f"`{name}`", found[name]) for name in found),
     ]
+
+
+def repairs() -> str:
+    """Every repair of a step, in the order in which they are considered."""
+    scopes = "\n".join(f"- **{scope.name.lower()}**: considered {scope.value}." for scope in Scope)
+    return page(
+        "The order of repairs",
+        "A step that came to nothing is repaired; [repairs](../internals/repairs.md) says what they do. After each "
+        "attempt the workflow considers them in this order, and makes the first that applies.",
+        table(
+            ("repair", "scope", "at most", "does", "when"),
+            (
+                (
+                    f"`{repair.kind}`",
+                    repair.scope.name.lower(),
+                    str(repair.rounds) if repair.scope is Scope.STEP else "",
+                    first_paragraph(repair),
+                    repair.when,
+                )
+                for repair in REPAIRS
+            ),
+        ),
+        "A scope says when a repair is considered:",
+        scopes,
+        "A repair leads to an outcome, with which the next one is considered, or to one of these: "
+        + "; ".join(f"*{each.name.lower()}*: {each.value}" for each in Next)
+        + ". A repair of the scope *step* that led to another attempt closes those before it, until the step begins "
+        "again; *at most* counts these attempts.",
+    )
 
 
 def metrics() -> str:

@@ -211,9 +211,9 @@ WORKFLOW = (
     Mutant(
         "ledger keyed by execution",
         "the ledger belongs to the lineage, which outlives an execution",
-        "BrowserTask.__init__",
-        "        self._lineage = run.lineage or self._first_lineage(run)",
-        "        self._lineage = workflow.info().run_id",
+        "lineage_of",
+        "    return run.lineage or own",
+        "    return info.run_id",
         (_COMMITS + "test_the_lineage_is_that_of_the_run_in_every_execution_of_it",),
     ),
     Mutant(
@@ -227,17 +227,17 @@ WORKFLOW = (
     Mutant(
         "verified before the end",
         "only the last step may say that the run has come to what it was to end with",
-        "BrowserTask._advance",
-        "        if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:",
-        "        if not self._goals.is_unfinished:",
+        "AttemptFactory.next",
+        "        if context.position + 1 == len(context.plan) and not context.is_unfinished:",
+        "        if not context.is_unfinished:",
         (_FINISHING + "test_the_last_step_is_asked_for_the_final_predicates_and_they_are_not_looked_at_again",),
     ),
     Mutant(
         "done in a browser that is gone",
         "a step that was recorded in another browser is done in the one that is there",
-        "BrowserTask._tried",
-        "        if attempt.was_elsewhere(outcome):",
-        "        if attempt.looked_again:",
+        "Reapply.applies",
+        "        return attempt.was_elsewhere(outcome)",
+        "        return attempt.looked_again",
         (
             _RECOVERY + "test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the_new_one",
             _RECOVERY + "test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_done",

@@ -15,8 +15,8 @@ from replaywright.domain.task.policy import Policy
 from replaywright.domain.trace.histories import calls_of, end_of
 from replaywright.domain.trace.trace_file import History
 from tests.replay.test_histories import HISTORIES
+from workflows.plan.planning import Planning
 from workflows.step.attempts import Attempt
-from workflows.task import BrowserTask
 
 
 def history(name: str, change: Callable[[dict[str, Any]], None] | None = None) -> History:
@@ -82,7 +82,7 @@ async def test_a_step_that_was_blocked_and_would_not_be_today_is_told() -> None:
 
 
 async def test_another_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BrowserTask, "_may_ask", lambda *_arguments: False)
+    monkeypatch.setattr(Planning, "may_name", lambda *_arguments: False)
 
     difference = await told(history("healed-with-fallback"))
 
@@ -92,13 +92,13 @@ async def test_another_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 async def test_another_question_to_the_same_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Attempt.context
+    asked = Attempt.step_context
 
     def other(attempt: Attempt) -> StepContext:
         context = asked(attempt)
         return context.model_copy(update={"run": context.run.model_copy(update={"heal": Heal.OFF})})
 
-    monkeypatch.setattr(Attempt, "context", other)
+    monkeypatch.setattr(Attempt, "step_context", other)
 
     difference = await told(history("replayed"))
 
@@ -107,7 +107,7 @@ async def test_another_question_to_the_same_activity_is_told(monkeypatch: pytest
 
 
 async def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workflows.task.counted", lambda _totals, _outcome: Totals(steps=99))
+    monkeypatch.setattr("workflows.repair.order.counted", lambda _totals, _outcome: Totals(steps=99))
 
     difference = await told(history("replayed"))
 

@@ -1,6 +1,5 @@
 """Waiting for people, who may want the browser meanwhile: it is lent to them, and taken back before the run goes on."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -8,13 +7,13 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 from workflows import policies
-from workflows.run.board import Board
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
-from workflows.session.recovery import Place, Recovery
+from workflows.session.recovery import Recovery
 from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.run.runs import PersonVerdict
     from replaywright.domain.run.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
     from replaywright.domain.trace.details import event_summary
 
@@ -22,27 +21,14 @@ with workflow.unsafe.imports_passed_through():
 class Lending:
     """One person at a time drives the browser of a run that waits."""
 
-    def __init__(
-        self,
-        run: RunInput,
-        browser: Browser,
-        recovery: Recovery,
-        board: Board,
-        *,
-        lineage: str,
-        show: Callable[[], None],
-    ) -> None:
-        self._run = run
-        self._lineage = lineage
+    def __init__(self, context: RunContext, browser: Browser, recovery: Recovery) -> None:
+        self._context = context
+        self._board = context.board
         self._browser = browser
         self._recovery = recovery
-        self._board = board
-        self._show = show
         self._wanted: TakeOverRequest | None = None
         self._waits = False
         self._refused = ""
-        self.count = run.state.steering.lent
-        """How often the browser was lent."""
         self.lent: Lent | None = None
         """Where the person finds it; None while it is not lent."""
         self.handed_back: HandedBack | None = None
@@ -73,7 +59,7 @@ class Lending:
 
     # --------------------------------------------------------------------------------------- what is done
 
-    async def wait(self, is_over: Callable[[], bool], place: Place) -> None:
+    async def wait(self, is_over: Callable[[], bool]) -> None:
         """Wait until it is over. Meanwhile the browser is lent to whoever asks, else given back after a while."""
         self._waits, self.handed_back, self.was_lost = True, None, False
 
@@ -81,35 +67,39 @@ class Lending:
             return is_over() or self._board.stops
 
         try:
-            await self._recovery.wait(lambda: ends() or self._wanted is not None, place)
+            await self._recovery.wait(lambda: ends() or self._wanted is not None)
             while not ends():
-                await self._lent_until(ends, place)
+                await self._lent_until(ends)
                 if not ends():
-                    await self._recovery.wait(lambda: ends() or self._wanted is not None, place)
-            if self._board.stops:  # and what was under way has swallowed the request
-                raise asyncio.CancelledError
+                    await self._recovery.wait(lambda: ends() or self._wanted is not None)
+            self._board.check_stops()
         finally:
             self._waits, self._wanted, self.lent = False, None, None
 
-    async def awake(self, place: Place) -> None:
-        """Take a new browser if the old one was given back, and bring it to the page as it was left."""
-        await self._recovery.reopened(place)
+    async def wake(self, verdict: PersonVerdict) -> None:
+        """Take a new browser if the old one was given back, and bring it to where the run goes on."""
+        await self._recovery.wake(verdict)
 
-    async def _lent_until(self, is_over: Callable[[], bool], place: Place) -> None:
+    async def awake(self) -> None:
+        """Take a new browser if the old one was given back, and bring it to the page as it was left."""
+        await self._recovery.reopened()
+
+    async def _lent_until(self, is_over: Callable[[], bool]) -> None:
         """Lend the browser until it is over, or its time is."""
         asked = self._wanted
         if asked is None:
             return
         said, before = Said(who=asked.who, why=asked.why), self._board.doing
-        self.count += 1
-        name = f"{workflow.info().workflow_id}/{self.count}"
-        self.lent = await self._lend(name, asked, place)
+        steering = self._context.state.steering
+        self._context.change(steering=steering.model_copy(update={"lent": steering.lent + 1}))
+        name = f"{self._context.run_id}/{self._context.state.steering.lent}"
+        self.lent = await self._lend(name, asked)
         self._wanted = None
         if self.lent is None:
             return
         self._board.doing = f"{asked.who or 'a person'} drives the browser"
         self._board.note_text(f"the browser was lent to {said}")
-        self._show()
+        self._context.show()
         try:
             await workflow.wait_condition(
                 is_over, timeout=timedelta(seconds=asked.lasts_s), timeout_summary="then the browser is taken back"
@@ -120,13 +110,13 @@ class Lending:
         self._board.doing = before
         if is_over():
             self._board.status = "running"  # there is nothing more to be answered
-        await self._taken_back(name, said, place)
-        self._show()
+        await self._taken_back(name, said)
+        self._context.show()
 
-    async def _lend(self, name: str, asked: TakeOverRequest, place: Place) -> Lent | None:
+    async def _lend(self, name: str, asked: TakeOverRequest) -> Lent | None:
         """Where the person finds the browser; None when it cannot be had, which is told."""
         try:
-            await self._recovery.reopened(place)
+            await self._recovery.reopened()
             for _ in range(policies.LOSSES_PER_STEP):
                 try:
                     return await self._browser.call(
@@ -138,7 +128,7 @@ class Lending:
                             lasts_s=asked.lasts_s,
                         ),
                         Lent,
-                        activity_id=f"lend-{self.count}-e{self._browser.epoch}",
+                        activity_id=f"lend-{self._context.state.steering.lent}-e{self._browser.epoch}",
                         summary=event_summary(f"{asked.who or 'a person'} takes the browser over"),
                         limit=policies.OPEN_LIMIT,
                         retry_policy=policies.RESTORING,
@@ -146,7 +136,7 @@ class Lending:
                 except ActivityError as error:
                     if not policies.is_loss(error):
                         raise
-                    await self._recovery.recover(place)
+                    await self._recovery.recover()
             self._refused = "the browser was lost again and again"
         except TaskFailed as failure:
             self._refused = str(failure)
@@ -157,24 +147,22 @@ class Lending:
             self._refused = policies.said(error)
         return None
 
-    async def _taken_back(self, name: str, said: Said, place: Place) -> None:
+    async def _taken_back(self, name: str, said: Said) -> None:
         """Close the address, and learn what left the browser. Where it was lost, nothing is known."""
         for _ in range(policies.LOSSES_PER_STEP):
             try:
                 self.handed_back = await self._browser.call(
                     "session.take_back",
                     TakeBack(
-                        run_id=workflow.info().workflow_id,
-                        lineage=self._lineage,
-                        tenant=self._run.tenant,
+                        **self._context.scope,
                         session=self._browser.ref,
                         epoch=self._browser.epoch,
                         lending=name,
-                        sequence=place.position,
+                        sequence=self._context.position,
                         said=said,
                     ),
                     HandedBack,
-                    activity_id=f"take-back-{self.count}-e{self._browser.epoch}",
+                    activity_id=f"take-back-{self._context.state.steering.lent}-e{self._browser.epoch}",
                     summary=event_summary(f"{said.who or 'a person'} hands the browser back"),
                     limit=policies.OPEN_LIMIT,
                     retry_policy=policies.RESTORING,

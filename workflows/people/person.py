@@ -5,22 +5,21 @@ while. What ends the waiting is an answer, or the question's deadline, as the qu
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, Protocol
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
-from workflows.plan.planning import Planning
-from workflows.run.board import Board
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.step.attempts import Attempt
 from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict, RunInput, SettleRequest
+    from replaywright.domain.run.runs import PersonVerdict, SettleRequest
     from replaywright.domain.task.questions import (
         DEADLINE,
         UNANSWERED,
@@ -46,32 +45,34 @@ REMINDERS_AT_MOST = 200
 """Of one question: each is in the run's history, which has an end."""
 
 
+class Waiting(Protocol):
+    """Waits for a person, which may give the browser back, and gets one for what follows."""
+
+    async def wait(self, is_over: Callable[[], bool]) -> None:
+        """Wait until it is over."""
+
+    async def wake(self, verdict: PersonVerdict) -> None:
+        """Have a browser for what follows on this answer."""
+
+
 class Person:
     """Waits for answers; there is one question at a time."""
 
-    def __init__(
-        self,
-        run: RunInput,
-        browser: Browser,
-        board: Board,
-        planning: Planning,
-        show: Callable[[], None],
-        *,
-        wait: Callable[[Callable[[], bool]], Awaitable[None]],
-        wake: Callable[[PersonVerdict], Awaitable[None]],
-    ) -> None:
-        """`wait` waits until there is an answer, which may give the browser back; `wake` takes one for what follows."""
-        self._run = run
+    waiting: Waiting
+    """Set once there is a browser to give back: see `Parts`."""
+
+    def __init__(self, context: RunContext, browser: Browser) -> None:
+        self._context = context
+        self._run = context.run
         self._browser = browser
-        self._wait = wait
-        self._wake = wake
-        self._board = board
-        self._planning = planning
-        self._show = show
+        self._board = context.board
         self._verdict: PersonVerdict | None = None
         self._is_over = False
-        self.asked_so_far = run.state.questions
-        """How many questions the run has asked."""
+
+    @property
+    def asked_so_far(self) -> int:
+        """Number of questions that the run has asked."""
+        return self._context.state.questions
 
     async def asked(self, ask: Ask, *, stays_awake: bool = False) -> PersonVerdict:
         """A person's answer, however long it takes; the answer `skip` where the question is left at its deadline.
@@ -82,7 +83,7 @@ class Person:
             TaskFailed: the deadline passed, and the question declares that the run fails then.
         """
         since = workflow.now()
-        self.asked_so_far += 1
+        self._context.change(questions=self.asked_so_far + 1)
         seen = await self._looked()
         ask = self._with_patience(ask)
         question = as_question(ask, number=self.asked_so_far, now=workflow.now(), seen=seen)
@@ -90,25 +91,24 @@ class Person:
             question = question.model_copy(update={"key": await self._key(question)})
         self._verdict, self._is_over = None, False
         self._board.ask(question)
-        self._show()
+        self._context.show()
         workflow.upsert_memo({WAITS: question})
         clock = asyncio.create_task(self._kept_in_mind(question))
         try:
-            wait = workflow.wait_condition if stays_awake else self._wait
+            wait = workflow.wait_condition if stays_awake else self.waiting.wait
             await wait(lambda: self._verdict is not None or self._is_over or self._board.stops)
-            if self._board.stops:
-                raise asyncio.CancelledError
+            self._board.check_stops()
         finally:
             clock.cancel()
         verdict = self._given(question) or await self._timed_out()
         self._board.go_on()
         workflow.upsert_memo({WAITS: ""})
-        self._show()
+        self._context.show()
         if verdict.who == DEADLINE and question.on_timeout == "fail":
             raise TaskFailed(UNANSWERED, f"{question.text}: {verdict.why}")
         if not stays_awake:
-            await self._wake(verdict)
-        self._planning.leave_out((workflow.now() - since).total_seconds())
+            await self.waiting.wake(verdict)
+        self._context.budget.leave_out((workflow.now() - since).total_seconds())
         return verdict
 
     def _given(self, question: Question) -> PersonVerdict | None:
@@ -175,7 +175,7 @@ class Person:
                 return
             await workflow.sleep(_until(due, now), summary=f"until the next reminder of question {question.id}")
             reminded = self._board.remind()
-            self._show()
+            self._context.show()
             workflow.logger.warning("question %s waits since %s", question.id, question.since.isoformat())
             await self._notify("reminder", reminded)
 

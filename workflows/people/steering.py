@@ -5,7 +5,6 @@ and a history from before them replays.
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 from temporalio import workflow
@@ -13,13 +12,10 @@ from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
 from workflows.people.lending import Lending
-from workflows.plan.planning import Planning
-from workflows.run.board import Board
-from workflows.session.recovery import Place
-from workflows.step.lists import Lists
+from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import RunInput, step_title
+    from replaywright.domain.run.runs import step_title
     from replaywright.domain.run.steering import EditStep, NoteSteering, Said, Skip, SkipStep, Steering
     from replaywright.domain.task.actions import effect_of
     from replaywright.domain.task.editing import as_written, edited_step
@@ -35,25 +31,10 @@ SKIPS_KEPT = 50
 class Steered:
     """What people want of one run, and whether it can be had."""
 
-    def __init__(
-        self,
-        run: RunInput,
-        board: Board,
-        planning: Planning,
-        lists: Lists,
-        *,
-        lending: Lending,
-        lineage: str,
-        show: Callable[[], None],
-    ) -> None:
-        self._run = run
-        self._lineage = lineage
-        self._board = board
-        self._planning = planning
-        self._lists = lists
+    def __init__(self, context: RunContext, lending: Lending) -> None:
+        self._context = context
+        self._board = context.board
         self._lending = lending
-        self._show = show
-        self._asked = run.state.steering
         self._main: asyncio.Task[object] | None = None
         self._at: int | None = None
         """Index of the step that has not begun yet, while the run is between two."""
@@ -69,9 +50,8 @@ class Steered:
         """How the step that failed is to be done instead."""
 
     @property
-    def state(self) -> Steering:
-        """What continue-as-new carries."""
-        return self._asked.model_copy(update={"lent": self._lending.count})
+    def _asked(self) -> Steering:
+        return self._context.state.steering
 
     @property
     def edited(self) -> tuple[int, ...]:
@@ -80,7 +60,7 @@ class Steered:
 
     def written(self, sequence: int) -> dict[str, Any]:
         """The step at this index as a task file has it; empty if there is none."""
-        plan = self._lists.course.plan
+        plan = self._context.course.plan
         return as_written(plan[sequence]) if 0 <= sequence < len(plan) else {}
 
     def begin(self) -> None:
@@ -100,10 +80,11 @@ class Steered:
         if self._asked.paused is None:
             raise ValueError(f"continue: the run is not paused; possible: {self._possible()}")
 
-    def check_skip(self, asked: SkipStep, position: int) -> None:
+    def check_skip(self, asked: SkipStep) -> None:
         """Raise `ValueError` unless the step can still be left out."""
         self.check_open("skip")
-        plan, number = self._lists.course.plan, asked.sequence + 1
+        plan, number = self._context.course.plan, asked.sequence + 1
+        position = self._context.position
         first = position if self._at == position else position + 1
         if asked.sequence < first or asked.sequence >= len(plan):
             how = "has begun" if asked.sequence < first else f"is not in the plan, which has {len(plan)}"
@@ -120,7 +101,7 @@ class Steered:
     def check_edit(self, asked: EditStep) -> None:
         """Raise `ValueError` unless the step has failed, the run asks about it, and this could be done instead."""
         self.check_open("edit")
-        question, course = self._board.question, self._lists.course
+        question, course = self._board.question, self._context.course
         if question is None or question.kind is not QuestionKind.FAILED:
             raise ValueError(f"edit: no step of this run waits because it failed; possible: {self._possible()}")
         if asked.question and asked.question != question.id:
@@ -133,7 +114,7 @@ class Steered:
                 "the run, mend the task, and resume it"
             )
         try:
-            edited_step(self._run.task, course.plan[asked.sequence], asked.step)
+            edited_step(self._context.run.task, course.plan[asked.sequence], asked.step)
         except InputInvalid as exc:
             raise ValueError(f"edit: {exc}") from exc
 
@@ -153,12 +134,12 @@ class Steered:
 
     def skip(self, asked: SkipStep) -> None:
         """Leave a step out, if it still reads the same when its turn comes."""
-        step = self._lists.course.plan[asked.sequence]
+        step = self._context.course.plan[asked.sequence]
         one = Skip(sequence=asked.sequence, title=step_title(step), said=str(asked), commits=_commits(step))
         others = tuple(known for known in self._asked.skips if known.sequence != asked.sequence)
         self._change(skips=(*others, one))
         self._board.note_text(f"step {asked.sequence + 1} will be left out: {asked}")
-        self._show()
+        self._context.show()
 
     def abort(self, said: Said) -> None:
         """End the run: what is under way is cancelled, the browser is given back."""
@@ -175,7 +156,7 @@ class Steered:
             await workflow.sleep(policies.ABORT_AGAIN, summary="then the run is ended, whatever it is doing")
 
     def _change(self, **fields: object) -> None:
-        self._asked = self._asked.model_copy(update=fields)
+        self._context.change(steering=self._asked.model_copy(update=fields))
 
     def _possible(self) -> str:
         """What can be asked of the run now."""
@@ -187,21 +168,21 @@ class Steered:
 
     # --------------------------------------------------------------------------------------- what is done
 
-    async def paused(self, place: Place) -> None:
+    async def paused(self) -> None:
         """Wait while the run is paused. As for a person, the browser is given back after a while."""
         if self._asked.paused is None or self.aborted is not None:
             return
-        since, said, self._at = workflow.now(), self._asked.paused, place.position
-        await self.note("paused", said, place.position)
-        self._board.pause(f"paused before step {place.position + 1} by {said}")
-        self._show()
-        await self._lending.wait(lambda: self._asked.paused is None, place)
-        await self._lending.awake(place)
+        since, said, self._at = workflow.now(), self._asked.paused, self._context.position
+        await self.note("paused", said, self._context.position)
+        self._board.pause(f"paused before step {self._context.position + 1} by {said}")
+        self._context.show()
+        await self._lending.wait(lambda: self._asked.paused is None)
+        await self._lending.awake()
         self._board.go_on()
-        self._show()
+        self._context.show()
         self._at = None
-        await self.note("continued", said, place.position)
-        self._planning.leave_out((workflow.now() - since).total_seconds())
+        await self.note("continued", said, self._context.position)
+        self._context.budget.leave_out((workflow.now() - since).total_seconds())
 
     def skip_at(self, position: int) -> Skip | None:
         """Whether the step is to be left out. One that reads otherwise by now is not, and that is told."""
@@ -209,7 +190,7 @@ class Steered:
         if found is None:
             return None
         self._change(skips=tuple(skip for skip in self._asked.skips if skip.sequence != position))
-        if step_title(self._lists.course.plan[position]) != found.title:
+        if step_title(self._context.course.plan[position]) != found.title:
             self._board.note_text(f"step {position + 1} is not left out: the plan has changed, it was {found.title!r}")
             return None
         return found
@@ -219,10 +200,10 @@ class Steered:
         edit, self.edit = self.edit, None
         if edit is None or edit.sequence != position:
             return False
-        course = self._lists.course
+        course = self._context.course
         old, rest = course.plan[position], course.rolled[course.written(position) + 1 :]
-        step = edited_step(self._run.task, old, edit.step)
-        self._lists.revised(position, (step, *rest))
+        step = edited_step(self._context.run.task, old, edit.step)
+        self._context.revise((step, *rest))
         self._change(edited=(*self._asked.edited, position))
         self._board.note_text(f"step {position + 1} is now {step_title(step)!r}, by {edit}")
         said = Said(who=edit.who, why=edit.why)
@@ -234,11 +215,10 @@ class Steered:
         """Add a line to the trace. That it cannot be written is no reason to fail."""
         self._noted += 1
         given = {"sequence": position, "event": event, "said": said, **more}
-        scope = {"run_id": workflow.info().workflow_id, "lineage": self._lineage, "tenant": self._run.tenant}
         try:
             await workflow.execute_activity(
                 "run.steered",
-                NoteSteering.model_validate({**scope, **given}),
+                NoteSteering.model_validate({**self._context.scope, **given}),
                 activity_id=f"steered-{self._noted}-{event}",
                 summary=event_summary(f"{event} by {said}"),
                 task_queue=policies.browser_queue(workflow.info().task_queue),

@@ -1,6 +1,5 @@
 """Steps that a person does in the browser: asked for, waited for, and looked at before the run goes on."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from temporalio import workflow
@@ -10,6 +9,7 @@ from workflows import policies
 from workflows.people.lending import Lending
 from workflows.people.person import Person
 from workflows.session.browser import Browser
+from workflows.session.recovery import Recovery
 from workflows.step.attempts import Attempt
 from workflows.step.failures import TaskFailed
 from workflows.step.lists import Lists
@@ -29,20 +29,12 @@ LOST = "; the browser was lost before it was handed back: what was done in it ha
 class TakingOver:
     """Has a person do a step."""
 
-    def __init__(
-        self,
-        browser: Browser,
-        lists: Lists,
-        person: Person,
-        lending: Lending,
-        recover: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`recover` gets the live browser back, or a new one that is brought to where the run is."""
+    def __init__(self, browser: Browser, lists: Lists, person: Person, lending: Lending, recovery: Recovery) -> None:
         self._browser = browser
         self._lists = lists
         self._person = person
         self._lending = lending
-        self._recover = recover
+        self._recovery = recovery
 
     async def over(self, attempt: Attempt) -> StepOutcome:
         """Wait until the person hands the browser back; what has come of it by then.
@@ -70,7 +62,7 @@ class TakingOver:
             try:
                 outcome = await self._browser.call(
                     "step.handed_back",
-                    HandedBackRequest(action=attempt.context(), said=said),
+                    HandedBackRequest(action=attempt.step_context(), said=said),
                     StepOutcome,
                     activity_id=attempt.activity_id(f"handed-back-e{self._browser.epoch}"),
                     summary=summary(attempt.sequence, f"{attempt.title} (by {said.who or 'a person'})"),
@@ -80,7 +72,7 @@ class TakingOver:
             except ActivityError as error:
                 if not policies.is_loss(error):
                     raise
-                await self._recover()
+                await self._recovery.recover()
                 if not self._browser.adopted:
                     return None
                 continue

@@ -1,6 +1,6 @@
 """Runs that begin from a goal: recalled or learned, planned part by part, and written down at the end."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Literal, TypeVar
 
@@ -11,8 +11,9 @@ from workflows import policies
 from workflows.people.person import Person
 from workflows.plan.fitting import fit_of, missed, passing_over
 from workflows.plan.planning import Planning, seen_of
-from workflows.run.board import Board
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
+from workflows.session.recovery import Recovery
 from workflows.step.attempts import Attempt, why_of
 from workflows.step.failures import TaskBlocked, TaskFailed
 
@@ -38,15 +39,13 @@ with workflow.unsafe.imports_passed_through():
         SkillUse,
         claim_key,
     )
-    from replaywright.domain.plan.loops import Course
-    from replaywright.domain.predicate.predicates import Predicate
     from replaywright.domain.recall.patterns import pattern_of
     from replaywright.domain.recall.recall import Recalled, RecallRequest
     from replaywright.domain.run.approvals import is_confirmed, recalled_question
-    from replaywright.domain.run.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
+    from replaywright.domain.run.runs import Mode, Revision, RunInput, RunResult, Usage
     from replaywright.domain.run.skill_runs import NoteSkillRun, change_of
     from replaywright.domain.run.spending import BUDGET_SPENT
-    from replaywright.domain.skill.fitting import Fit, RecalledFor
+    from replaywright.domain.skill.fitting import RecalledFor
     from replaywright.domain.skill.skills import SkillContext, SkillRef, SkillRun
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.steps import Goto, Step
@@ -66,42 +65,27 @@ _SAID = 500
 class Goals:
     """What a run from a goal knows and decides; of a run of a task's own steps, nothing."""
 
-    def __init__(
-        self, run: RunInput, lineage: str, browser: Browser, planning: Planning, *, board: Board, person: Person
-    ) -> None:
-        self._run = run
+    def __init__(self, context: RunContext, browser: Browser, person: Person, recovery: Recovery) -> None:
+        self._context = context
+        self._run = context.run
         self._person = person
-        self._lineage = lineage
         self._browser = browser
-        self._planning = planning
-        self._board = board
-        self._run_id = workflow.info().workflow_id
+        self._recovery = recovery
+        self._board = context.board
+        self._run_id = context.run_id
         self._usage = Usage()
         """Of what was asked before it was decided how the run goes on."""
         self._is_rejected = False
         """A person said that the skill which was chosen is not the one that is meant."""
-        self.state, self.mended = run.state.goal, run.state.mended
-        for note in self.state.notes if self.state is not None else ():
-            board.note_text(note)
 
     @property
     def is_undecided(self) -> bool:
         """Whether it is to be decided how this run goes on."""
-        return self.state is None and not self._run.task.steps
-
-    @property
-    def is_one(self) -> bool:
-        """Whether the run began from a goal."""
-        return self.state is not None
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Whether the planner has yet to say how the plan goes on."""
-        return self.state is not None and self.state.learning
+        return not self._context.is_goal and not self._run.task.steps
 
     # ------------------------------------------------------------------------------------ the beginning
 
-    async def decided(self, show: Callable[[str], None]) -> RunInput:
+    async def decided(self) -> RunInput:
         """The same run, as one of the skill that was recalled, or as one that learns.
 
         Raises:
@@ -115,7 +99,7 @@ class Goals:
         recalled: RunInput | None = None
         may_recall = not run.fresh and run.mode is not Mode.LEARN and len(notes) < _RECALLS
         if may_recall:
-            show("recalling")
+            self._context.show("recalling")
             recalled = await self._recalled(goal, notes, may_ask=run.mode is not Mode.REPLAY)
         if recalled is not None:
             return recalled
@@ -123,7 +107,7 @@ class Goals:
         if run.mode is Mode.REPLAY:
             raise TaskFailed("not_recalled", f"{'; '.join(notes)}; in mode replay nothing is learned")
         key = claim_key(fill(task.url, run.values), goal)
-        await self._claimed(key, show, notes)
+        await self._claimed(key, notes)
         if may_recall:
             # Again: another run may have learned it since, from a sentence that differs in values only, and have given
             # its claim up. A model has answered already.
@@ -131,14 +115,14 @@ class Goals:
             if recalled is not None:
                 await self._released(key)
                 return recalled
-        show("asking the labeller")
+        self._context.show("asking the labeller")
         return await self._to_learn(goal, key, notes)
 
     async def _recalled(self, goal: str, notes: list[str], *, may_ask: bool) -> RunInput | None:
         run = self._run
         request = RecallRequest(
             run_id=self._run_id,
-            lineage=self._lineage,
+            lineage=self._context.lineage,
             tenant=run.tenant,
             url=fill(run.task.url, run.values),
             goal=goal,
@@ -199,7 +183,7 @@ class Goals:
         await self._remembering("skill.judge", judged, type(None), "rejected", "a person rejected the recall")
         return f"{verdict.who or 'a person'} says that it is not meant: {verdict.why}".removesuffix(": ")
 
-    async def _claimed(self, key: str, show: Callable[[str], None], notes: list[str]) -> None:
+    async def _claimed(self, key: str, notes: list[str]) -> None:
         """Wait until nobody else learns the same."""
         request = ClaimRequest(run_id=self._run_id, tenant=self._run.tenant, key=key)
         waits = self._run.wait_for_others and not self._run.fresh
@@ -212,7 +196,7 @@ class Goals:
                 break
             if not waited:
                 notes.append(f"waited for {holder}, which learned the same")
-            show(f"waits for {holder}, which learns the same")
+            self._context.show(f"waits for {holder}, which learns the same")
             await workflow.sleep(timedelta(seconds=LOOK_S), summary="then it is looked whether it has been learned")
             waited += LOOK_S
 
@@ -224,7 +208,7 @@ class Goals:
                 "model.label",
                 LabelRequest(
                     run_id=self._run_id,
-                    lineage=self._lineage,
+                    lineage=self._context.lineage,
                     tenant=run.tenant,
                     goal=goal,
                     secrets=task.secrets,
@@ -261,37 +245,36 @@ class Goals:
     def _as(self, task: Task, values: dict[str, str], goal: GoalState) -> RunInput:
         state = self._run.state
         totals = state.totals.model_copy(update={"usage": state.totals.usage.plus(self._usage)})
-        told = {"goal": goal, "totals": totals, "begun": self._planning.begun, "passed_over": ()}
+        told = {"goal": goal, "totals": totals, "begun": self._context.budget.begun, "passed_over": ()}
         told["questions"] = self._person.asked_so_far
         wishes = self._run.task.policy
         if wishes is not None:  # who starts a run sets its limits, whatever the skill's task says
             task = task.model_copy(update={"policy": wishes})
-        changes = {"task": task, "values": values, "lineage": self._lineage, "state": state.model_copy(update=told)}
+        changes = {
+            "task": task,
+            "values": values,
+            "lineage": self._context.lineage,
+            "state": state.model_copy(update=told),
+        }
         return self._run.model_copy(update=changes)
 
     # --------------------------------------------------------------------------------------- the plan
 
-    async def next_part(
-        self,
-        course: Course,
-        commits: tuple[int, ...],
-        usage: Usage,
-        read: Callable[[Callable[[], Awaitable[Looked]]], Awaitable[Looked]],
-    ) -> Revision:
-        """How the plan goes on from the page as it is; `read` repeats what was lost with the browser.
+    async def next_part(self) -> Revision:
+        """Have the planner go on from the page as it is.
 
         Raises:
             TaskFailed: the planner gave up, may not be asked any more, or has no end.
             ActivityError: it cannot be asked.
         """
-        state = self._known
+        state, course, budget = self._known, self._context.course, self._context.budget
         position = len(course.plan)
         if state.rounds >= ROUNDS or course.written(position) >= STEPS:
             raise TaskFailed("endless_plan", self._endless(course.written(position)))
-        if limit := self._planning.spent(usage):
+        if limit := budget.spent(self._context.state.totals.usage):
             raise TaskBlocked(limit.rule, limit.said) if limit.rule else TaskFailed(BUDGET_SPENT, limit.said)
         self._board.doing = "asking the planner"
-        looked = await read(
+        looked = await self._recovery.read(
             lambda: self._browser.call(
                 "session.look",
                 LookRequest(
@@ -307,9 +290,9 @@ class Goals:
             )
         )
         if position == 1 and not state.rounds:
-            self._change(context=SkillContext(signed_in=looked.signed_in, start=looked.place))
+            self._context.change_goal(context=SkillContext(signed_in=looked.signed_in, start=looked.place))
         revision = await self._planned(
-            self._request(course, position, commits, looked.snapshot).model_copy(
+            self._request(position, looked.snapshot).model_copy(
                 update={"dom": looked.dom, "picture": looked.picture, "picture_missing": looked.picture_missing}
             ),
             f"{position + 1:04d}-plan{state.rounds + 1}",
@@ -319,15 +302,13 @@ class Goals:
             raise TaskFailed("planner_gave_up", f"the planner gave up: {revision.gave_up}"[:_SAID])
         return revision
 
-    async def revise(
-        self, attempt: Attempt, outcome: StepOutcome, course: Course, commits: tuple[int, ...]
-    ) -> Revision:
-        """How to go on from a step that failed; that the planner cannot be asked is an answer too."""
+    async def revise(self, attempt: Attempt, outcome: StepOutcome) -> Revision:
+        """Have the planner go on from a step that failed. A planner that cannot be asked counts as one that gave up."""
         state = self._known
         if state.rounds >= ROUNDS:
             return Revision(gave_up=self._endless(attempt.sequence))
         seen = seen_of(outcome)
-        request = self._request(course, attempt.sequence, commits, seen["snapshot"]).model_copy(
+        request = self._request(attempt.sequence, seen["snapshot"]).model_copy(
             update={
                 **seen,
                 "failed": why_of(outcome),
@@ -346,11 +327,11 @@ class Goals:
                 raise
             return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
         if revision.steps:
-            self._planning.revised_from = (*self._planning.revised_from, attempt.sequence)
+            self._context.change(revised_from=(*self._context.state.revised_from, attempt.sequence))
         return revision
 
     async def _planned(self, request: PlanRequest, activity_id: str, summary: str) -> Revision:
-        self._change(rounds=self._known.rounds + 1)
+        self._context.change_goal(rounds=self._known.rounds + 1)
         revision: Revision = await workflow.execute_activity(
             "model.plan",
             request,
@@ -364,50 +345,40 @@ class Goals:
             retry_policy=policies.MODEL,
         )
         if not revision.gave_up:
-            self._change(learning=not revision.complete, verify=revision.verify or self._known.verify)
+            self._context.change_goal(learning=not revision.complete, verify=revision.verify or self._known.verify)
         return revision
 
-    def _request(self, course: Course, position: int, commits: tuple[int, ...], snapshot: str) -> PlanRequest:
+    def _request(self, position: int, snapshot: str) -> PlanRequest:
+        course, state = self._context.course, self._context.state
         return PlanRequest(
             run_id=self._run_id,
-            lineage=self._lineage,
+            lineage=self._context.lineage,
             tenant=self._run.tenant,
             task=self._run.task.model_copy(update={"steps": ()}),
             values=self._run.values,
             plan=course.rolled,
             position=course.written(position),
-            commits=course.commits_written(commits),
-            answers=self._planning.answers,
+            commits=course.commits_written(state.commits),
+            answers=state.answers,
             snapshot=snapshot,
         )
 
-    def allowed(self, attempt: Attempt, proposal: Proposal) -> Proposal:
-        """The model's choice, of which the first is what a recall looks for."""
-        state, target = self.state, proposal.target
-        if state is None or target is None:
-            return proposal
-        if attempt.sequence == 1 and (self._run.skill is None or state.failed):
-            self._change(first=target)  # of the start page, which the first step of all has opened
-        return proposal
-
     # ---------------------------------------------------------------------- a recalled skill's beginning
 
-    async def unfit(
-        self, attempt: Attempt, read: Callable[[Callable[[], Awaitable[Fit]]], Awaitable[Fit]]
-    ) -> StepOutcome | None:
-        """Why a recalled skill is not to be begun on the start page that is open; None for everything else.
+    async def unfit(self, attempt: Attempt) -> StepOutcome | None:
+        """Return the outcome of a recalled skill that does not fit the start page that is open; None otherwise.
 
         Looked at once, after the first step of all, which opens that page. One whose start page has changed counts as
         missed. Elsewhere the run ends here, and goes on from the page as one that has not recalled this skill.
         """
-        state, skill = self.state, self._run.skill
+        state, skill = self._context.state.goal, self._run.skill
         if state is None or skill is None or state.begins is None or attempt.sequence != 1:
             return None
-        self._change(begins=None)
+        self._context.change_goal(begins=None)
         begins, task = state.begins, self._run.task
         if not (begins.precondition or begins.context.signed_in is not None):
             return None
-        fit = await read(lambda: fit_of(self._browser, begins, task, self._run.values))
+        fit = await self._recovery.read(lambda: fit_of(self._browser, begins, task, self._run.values))
         if not fit.reason:
             return None
         self._board.note_text(f"skill {skill.name}, version {skill.version}, is not begun: {fit.message}")
@@ -415,24 +386,27 @@ class Goals:
         await self._remembering("skill.judge", request, type(None), "refused", f"recall: {fit.reason}")
         if not fit.own_page:
             await workflow.wait_condition(workflow.all_handlers_finished)
-            workflow.continue_as_new(passing_over(self._run, self._lineage, self._browser, begins, fit))
+            workflow.continue_as_new(passing_over(self._run, self._context.lineage, self._browser, begins, fit))
         return missed(fit)
 
     # ------------------------------------------------------------------------------- how it went
 
-    async def note_failure(self, attempt: Attempt, outcome: StepOutcome, course: Course) -> None:
-        """The recalled skill does not do any more: nobody shall be given it before it was mended."""
-        state, skill = self.state, self._run.skill
-        known = self.mended if state is None else state
-        if skill is None or known.failed or not self._planning.is_of_the_page(outcome):
-            return
+    def is_broken(self, outcome: StepOutcome) -> bool:
+        """Return whether this failure of a step is the first that breaks the run's skill."""
+        known = self._context.state.goal or self._context.state.mended
+        return self._run.skill is not None and not known.failed and Planning.is_of_the_page(outcome)
+
+    async def quarantine(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """Quarantine the run's skill: no run recalls it before it is repaired."""
+        state, skill = self._context.state.goal, self._run.skill
+        assert skill is not None, "only of a run of a skill"
         change = change_of(outcome.reason or outcome.status)
         said = f"{change}: step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"[:_SAID]
         if state is None:  # run by its name: counted at the end
-            self.mended = self.mended.model_copy(update={"failed": said})
+            self._context.change(mended=self._context.state.mended.model_copy(update={"failed": said}))
             return
-        self._change(failed=said)
-        own = course.place_of(attempt.sequence) - (not isinstance(self._run.task.steps[0], Goto))
+        self._context.change_goal(failed=said)
+        own = self._context.course.place_of(attempt.sequence) - (not isinstance(self._run.task.steps[0], Goto))
         counted = SkillRun(
             run_id=self._run_id,
             version=skill.version,
@@ -448,14 +422,15 @@ class Goals:
 
     def note_person(self) -> None:
         """A person did a part of it: what was done is not what the steps say."""
-        self.mended = self.mended.model_copy(update={"helped": True})
-        if self.state is not None:
-            self._change(helped=True)
+        self._context.change(mended=self._context.state.mended.model_copy(update={"helped": True}))
+        if self._context.is_goal:
+            self._context.change_goal(helped=True)
 
-    async def ended(self, result: RunResult, plan: tuple[Step, ...]) -> RunResult:
+    async def ended(self, result: RunResult) -> RunResult:
         """The result, with the skill of the run, written down if it was learned. Fails nothing."""
-        is_named = self.state is None and self._run.skill is not None
-        if self.state is None and not (is_named and self._run.relearns):
+        is_goal, plan = self._context.is_goal, self._context.course.rolled
+        is_named = not is_goal and self._run.skill is not None
+        if not is_goal and not (is_named and self._run.relearns):
             return result
         try:
             if is_named:
@@ -487,20 +462,25 @@ class Goals:
         Raises:
             ActivityError: the knowledge base cannot be told; the claim ends by itself.
         """
-        if self.state is not None and self.state.claim:
-            await self._released(self.state.claim)
+        goal = self._context.state.goal
+        if goal is not None and goal.claim:
+            await self._released(goal.claim)
 
     async def _released(self, key: str) -> None:
         request = ClaimRequest(run_id=self._run_id, tenant=self._run.tenant, key=key)
-        await self._remembering("skill.release", request, type(None), "release", "learns it no more")
+        await self._remembering("skill.release", request, type(None), "release", "release the learning claim")
 
     async def _mended(self, result: RunResult, plan: tuple[Step, ...]) -> SkillUse | None:
         """The next version of a skill that was run by its name, where the planner had to revise it."""
-        run, revised_from = self._run, self._planning.revised_from
+        run, revised_from = self._run, self._context.state.revised_from
         if run.skill is None or not (result.succeeded and revised_from):
             return None
-        if not run.task.verify or self.mended.helped:
-            why = "a person did a part of it" if self.mended.helped else "the skill has no final verification"
+        if not run.task.verify or self._context.state.mended.helped:
+            why = (
+                "a person did a part of it"
+                if self._context.state.mended.helped
+                else "the skill has no final verification"
+            )
             self._board.note_text(f"no new version was learned: {why}")
             return None
         own = plan if isinstance(run.task.steps[0], Goto) or not run.task.url else plan[1:]
@@ -514,7 +494,7 @@ class Goals:
                 sentence=fill(run.task.goal, run.values),
                 replaces=run.skill,
                 keeps_start=min(revised_from) > 1,
-                reason=self.mended.failed,
+                reason=self._context.state.mended.failed,
             )
         )
         return learned.skill
@@ -527,7 +507,7 @@ class Goals:
 
     async def _learned(self, result: RunResult, plan: tuple[Step, ...]) -> SkillUse | None:
         state = self._known
-        verify, skill = self.verify, self._run.skill
+        verify, skill = self._context.verify, self._run.skill
         kept = None if skill is None else SkillUse(name=skill.name, version=skill.version, how="recalled")
         why = ""
         if not result.succeeded or (skill is not None and not state.failed):
@@ -551,27 +531,19 @@ class Goals:
                 sentence=state.sentence,
                 first=state.first,
                 replaces=skill,
-                keeps_start=min(self._planning.revised_from, default=0) > 1,
+                keeps_start=min(self._context.state.revised_from, default=0) > 1,
                 reason=state.failed,
                 context=state.context,
             )
         )
         return learned.skill or kept
 
-    @property
-    def verify(self) -> tuple[Predicate, ...]:
-        """What must hold at the end, templates: the task's own, else what the planner says."""
-        return self._run.task.verify or (self.state.verify if self.state is not None else ())
-
     # ----------------------------------------------------------------------------------------- the rest
 
     @property
     def _known(self) -> GoalState:
-        assert self.state is not None, "only of a run from a goal"
-        return self.state
-
-    def _change(self, **fields: object) -> None:
-        self.state = self._known.model_copy(update=fields)
+        assert self._context.state.goal is not None, "only of a run from a goal"
+        return self._context.state.goal
 
     def _endless(self, position: int) -> str:
         return (

@@ -1,9 +1,10 @@
-"""What a run may still spend on models, and asking the planner for a revised rest of the plan."""
+"""Questions to the models about the steps of a plan."""
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, CancelledError
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 from workflows import policies
+from workflows.run.context import RunContext
 from workflows.step.attempts import Attempt, why_of
 from workflows.step.rulings import WITHOUT_PAGE
 
@@ -11,76 +12,64 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill
     from replaywright.domain.common.urls import origin_of
     from replaywright.domain.page.snapshot_text import quoted
-    from replaywright.domain.plan.loops import Course
     from replaywright.domain.plan.model_limits import trusted_context
     from replaywright.domain.plan.trusted_context import TrustedContext
-    from replaywright.domain.policy.effective import Caps
+    from replaywright.domain.proof.signed_out import SIGNED_OUT
     from replaywright.domain.run.runs import (
         Mode,
-        Progress,
         Proposal,
         ProposeRequest,
         ReviseRequest,
         Revision,
-        RunInput,
-        Usage,
     )
-    from replaywright.domain.run.spending import Spent, plans_spent, spent
     from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
-    from replaywright.domain.task.budgets import RunLimits
-    from replaywright.domain.task.steps import Goto
-    from replaywright.domain.trace.details import spent_so_far, summary
+    from replaywright.domain.task.steps import Goto, Step, names_element
+    from replaywright.domain.trace.details import summary
 
 
 class Planning:
-    """The budget of one run, and the revisions of its plan."""
+    """Questions of one run to the models about its steps: the executor names an element, the planner revises."""
 
-    def __init__(self, run: RunInput, lineage: str) -> None:
-        self._run = run
-        self._lineage = lineage
-        self._limits = run.budget or RunLimits.of(
-            run.task.budget, steps=len(run.task.steps), planner=run.state.goal is not None
-        )
-        self._caps = Caps()
-        self.revised_from = run.state.revised_from
-        """For each revision, the index of the step that it began at."""
-        self.answers = run.state.answers
-        """What the user has said to the planner's questions."""
-        self.begun = run.state.begun or workflow.now().timestamp()
-        """When the run began, in seconds since 1970, moved on by the time that it waited for a person or a browser."""
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
     @property
     def answered(self) -> str:
-        """What tells a question that is asked again, after the user has said something, from the one before."""
-        return f"-answer{len(self.answers)}" if self.answers else ""
+        """Suffix that tells a question asked again, after the user has answered, from the one before."""
+        answers = self._context.state.answers
+        return f"-answer{len(answers)}" if answers else ""
 
-    def leave_out(self, seconds: float) -> None:
-        """So long the run has waited, which is no time of its own."""
-        self.begun += seconds
+    def may_name(self, step: Step, outcome: StepOutcome) -> bool:
+        """Return whether the model may be asked for the element of a step with this outcome."""
+        if outcome.reason == SIGNED_OUT or self._context.run.mode is Mode.REPLAY:
+            return False
+        if not (names_element(step) and step.instruction and outcome.snapshot):
+            return False
+        unmet = outcome.status is Status.UNMET and outcome.effect.repeatable and not outcome.lookup.from_model
+        return outcome.status is Status.MISSED or unmet
 
-    def elapsed(self) -> float:
-        """Seconds that the run has taken of its own."""
-        return workflow.now().timestamp() - self.begun
-
-    def cap(self, caps: Caps) -> None:
-        """From now on the run may spend no more than this, whatever it was started with."""
-        self._caps, self._limits = caps, caps.over(self._limits)
-
-    def spent(self, usage: Usage) -> Spent | None:
-        """Which limit of the run is reached; None while a model may be asked."""
-        return spent(self._limits, usage, self.elapsed(), self._caps)
-
-    def told(self, progress: Progress) -> list[str]:
-        """What the run has spent, each with its limit."""
-        return spent_so_far(progress, self._limits, self.elapsed())
-
-    def no_more_plans(self, usage: Usage) -> Spent | None:
-        """Why the planner may not be asked any more; None while it may."""
-        return self.spent(usage) or plans_spent(self._limits, len(self.revised_from))
+    async def names(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        """Have the model name the element of a step that was done before, and whose recording is not there."""
+        context = self._context
+        if not self.may_name(attempt.step, outcome) or context.budget.spent(context.state.totals.usage):
+            return False
+        try:
+            proposal = await self.propose(attempt, outcome)
+        except ActivityError as error:
+            if not isinstance(error.cause, ApplicationError):
+                raise
+            return False
+        if proposal.target is not None:
+            attempt.retry("model", outcome, proposal=proposal)
+        return proposal.target is not None
 
     def is_for_the_planner(self, outcome: StepOutcome) -> bool:
         """Whether another plan may help: it is known what became of the step, and how the page looks."""
-        if self._run.mode is Mode.REPLAY or not self._run.task.goal or not self._limits.plans:
+        if (
+            self._context.run.mode is Mode.REPLAY
+            or not self._context.run.task.goal
+            or not self._context.budget.has_plans
+        ):
             return False
         return self.is_of_the_page(outcome) and bool(snapshot_of(outcome))
 
@@ -91,22 +80,22 @@ class Planning:
         return failed and outcome.reason not in WITHOUT_PAGE
 
     async def propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
-        """Which element of the page the model takes for the step's.
+        """Have the model name the step's element on the page.
 
         Raises:
             ActivityError: the model cannot be asked, or gives no usable answer.
         """
+        context = self._context
+        context.show(f"{attempt.title}: asking the model")
         proposal: Proposal = await workflow.execute_activity(
             "model.propose_target",
             ProposeRequest(
-                run_id=workflow.info().workflow_id,
-                lineage=self._lineage,
+                **self._context.scope,
                 sequence=attempt.sequence,
                 instruction=self._instruction(attempt),
                 action=attempt.step.action,
                 snapshot=outcome.snapshot,
                 missed=outcome.lookup,
-                tenant=self._run.tenant,
                 trusted=self._trusted(attempt),
             ),
             result_type=Proposal,
@@ -118,17 +107,22 @@ class Planning:
             heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.MODEL,
         )
+        goal = context.state.goal
+        is_first = goal is not None and attempt.sequence == 1 and (context.run.skill is None or goal.failed)
+        if is_first and proposal.target is not None:  # of the start page, which the first step has opened
+            context.change_goal(first=proposal.target)
+        context.count_usage(proposal.usage)
         return proposal
 
     def _instruction(self, attempt: Attempt) -> str:
         """The step's, with its values; those that were read from a page, such as the cells of a row, in quotes."""
-        own = self._run.values
+        own = self._context.run.values
         values = {name: value if name in own else quoted(value) for name, value in attempt.values.items()}
         return fill(attempt.step.instruction, values)
 
     def _trusted(self, attempt: Attempt) -> TrustedContext:
         """What the element that a model chooses for the step is compared with."""
-        run = self._run
+        run = self._context.run
         starts = (run.task.url, *(step.url for step in run.task.steps[:1] if isinstance(step, Goto)))
         return trusted_context(
             attempt.step,
@@ -137,33 +131,30 @@ class Planning:
             origins=filter(None, (origin_of(fill(url, run.values)) for url in starts)),
         )
 
-    async def revise(
-        self, attempt: Attempt, outcome: StepOutcome, course: Course, commits: tuple[int, ...]
-    ) -> Revision:
-        """The planner's answer. That it cannot be had is an answer too: the step's own failure is what counts.
+    async def revise(self, attempt: Attempt, outcome: StepOutcome) -> Revision:
+        """Have the planner revise the rest of the plan. A planner that cannot be asked counts as one that gave up.
 
         The step is none of a list's: for one of these there is no other plan.
         """
+        state, course = self._context.state, self._context.course
         try:
             revision: Revision = await workflow.execute_activity(
                 "model.revise_plan",
                 ReviseRequest(
-                    run_id=workflow.info().workflow_id,
-                    lineage=self._lineage,
-                    tenant=self._run.tenant,
+                    **self._context.scope,
                     sequence=course.written(attempt.sequence),
                     position=attempt.sequence if course.loops else None,
-                    task=self._run.task,
-                    values=self._run.values,
+                    task=self._context.run.task,
+                    values=self._context.run.values,
                     plan=course.rolled,
-                    commits=course.commits_written(commits),
+                    commits=course.commits_written(state.commits),
                     failed=why_of(outcome),
                     tried=(*attempt.tried, why_of(outcome)),
-                    answers=self.answers,
+                    answers=state.answers,
                     **seen_of(outcome),
                 ),
                 result_type=Revision,
-                activity_id=attempt.activity_id(f"plan{len(self.revised_from) + 1}{self.answered}"),
+                activity_id=attempt.activity_id(f"plan{len(state.revised_from) + 1}{self.answered}"),
                 summary=summary(attempt.sequence, f"how to go on? ({why_of(outcome)})"),
                 task_queue=policies.model_queue(workflow.info().task_queue),
                 start_to_close_timeout=policies.PLAN_LIMIT,
@@ -176,7 +167,7 @@ class Planning:
                 raise
             return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
         if revision.steps:
-            self.revised_from = (*self.revised_from, attempt.sequence)
+            self._context.change(revised_from=(*self._context.state.revised_from, attempt.sequence))
         return revision
 
 

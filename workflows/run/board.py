@@ -1,10 +1,9 @@
 """What people see of a run while it is under way."""
 
+import asyncio
 import shlex
 
 from temporalio import workflow
-
-from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.loops import Course
@@ -20,7 +19,7 @@ with workflow.unsafe.imports_passed_through():
         TraceLine,
     )
     from replaywright.domain.session.sessions import Recycling
-    from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
+    from replaywright.domain.step.outcomes import Status
     from replaywright.domain.task.questions import Question
     from replaywright.domain.trace.details import how
 
@@ -66,6 +65,11 @@ class Board:
         """
         return self._aborted or workflow.cancellation_reason() is not None
 
+    def check_stops(self) -> None:
+        """Raise `CancelledError` if the run is to end: what was under way may have swallowed the request."""
+        if self.stops:
+            raise asyncio.CancelledError
+
     def ask(self, question: Question) -> None:
         """The run waits for a person."""
         self.question, self.status = question, "waiting"
@@ -91,58 +95,32 @@ class Board:
         self.go_on()
         self.status, self.doing, self.ending = status, "", ending
 
-    def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
-        """Add the line of a step."""
-        self._add(
-            TraceLine(
-                sequence=attempt.sequence,
-                title=attempt.title,
-                status=outcome.status,
-                lookup=outcome.lookup,
-                from_ledger=outcome.from_ledger,
-                already_done=outcome.already_done,
-                warnings=outcome.warnings,
-                message=outcome.message,
-                artifacts=outcome.artifacts,
-                left_out=outcome.reason if outcome.reason in LEFT_OUT else "",
-                rule=outcome.rule,
-                override=attempt.override.rpartition("-")[0],
-                overruled=attempt.overruled,
-                fingerprint=attempt.mark,
-                reason=outcome.reason,
-                effect=outcome.effect,
-                url=outcome.url,
-                tried=attempt.tried,
-                predicates=tuple(each for each in outcome.predicates if each.fails),
-                milliseconds=outcome.costs.total_ms,
-            )
-        )
-
-    def _add(self, line: TraceLine) -> None:
+    def add(self, line: TraceLine) -> None:
+        """Add a line."""
         self._added += 1
         self._lines.append(line.model_copy(update={"number": self._added, "at": workflow.now()}))
         del self._lines[:-LINES_KEPT]
 
-    def note_plan(self, attempt: Attempt, revision: Revision) -> None:
+    def note_plan(self, sequence: int, revision: Revision) -> None:
         """Add the line of a revision of the plan, or of none."""
         by = " (stand-in, no language model)" if revision.stand_in else ""
         count = len(revision.steps)
         title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
         status = Status.DONE if count else Status.MISSED
-        line = TraceLine(sequence=attempt.sequence, title=title, status=status, message=revision.gave_up, kind="plan")
-        self._add(line)
+        line = TraceLine(sequence=sequence, title=title, status=status, message=revision.gave_up, kind="plan")
+        self.add(line)
 
     def note_browser(self, told: Recycling) -> None:
         """Add the line of a browser that was exchanged for a new one, or was to be."""
         title = f"the browser was {'kept' if told.kept else 'exchanged for a new one'}, as {told.why}"
         status = Status.MISSED if told.kept else Status.DONE
         line = TraceLine(sequence=told.sequence, title=title, status=status, message=told.kept, kind="browser")
-        self._add(line)
+        self.add(line)
 
     def note_text(self, text: str) -> None:
         """Add a line that belongs to no step."""
         line = TraceLine(sequence=0, title=text, status=Status.DONE, kind="note")
-        self._add(line)
+        self.add(line)
 
     def progress(self, *, step: int, steps: int, revised_from: tuple[int, ...], totals: Totals) -> Progress:
         """Where the run is."""

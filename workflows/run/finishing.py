@@ -1,6 +1,6 @@
 """The end of a run: the final verification and what is kept for later runs, or the step that it was broken off in."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 
 from temporalio import workflow
@@ -8,6 +8,7 @@ from temporalio.exceptions import ActivityError
 
 from workflows import policies
 from workflows.session.browser import Browser
+from workflows.session.recovery import Recovery
 from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
@@ -16,16 +17,14 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.trace.details import summary
 
-_Reading = Callable[[Callable[[], Awaitable[Finished]]], Awaitable[Finished]]
 
-
-async def verified(browser: Browser, request: Callable[[], FinishRequest], read: _Reading) -> Finished:
-    """Have the page looked at, in a new browser if need be, which `read` sees to.
+async def verified(browser: Browser, request: Callable[[], FinishRequest], recovery: Recovery) -> Finished:
+    """Verify the final page, in a new browser if need be, which `recovery` sees to.
 
     Raises:
         ActivityError: the policy ends the run, or it cannot be looked at.
     """
-    return await read(lambda: _by_its_worker(browser, request(), "final verification"))
+    return await recovery.read(lambda: _by_its_worker(browser, request(), "final verification"))
 
 
 async def kept(browser: Browser, request: FinishRequest) -> Finished:

@@ -6,6 +6,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.step.attempts import Attempt
 
@@ -15,7 +16,6 @@ with workflow.unsafe.imports_passed_through():
         Mode,
         ProposedProbe,
         ProposeProbeRequest,
-        RunInput,
         TriedProbe,
         TryProbeRequest,
         Usage,
@@ -30,10 +30,10 @@ PROBES = 3
 class Probing:
     """The commit steps that a run has learned."""
 
-    def __init__(self, browser: Browser, run: RunInput, lineage: str) -> None:
+    def __init__(self, context: RunContext, browser: Browser) -> None:
+        self._context = context
         self._browser = browser
-        self._run = run
-        self._lineage = lineage
+        self._run = context.run
         self._learned: list[tuple[Attempt, StepOutcome]] = []
 
     def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
@@ -64,13 +64,11 @@ class Probing:
         proposed: ProposedProbe = await workflow.execute_activity(
             "model.propose_probe",
             ProposeProbeRequest(
-                run_id=workflow.info().workflow_id,
-                lineage=self._lineage,
-                tenant=self._run.tenant,
+                **self._context.scope,
                 sequence=attempt.sequence,
                 goal=self._run.task.goal,
                 title=attempt.title,
-                values=attempt.values,
+                values=dict(attempt.values),
                 snapshot=outcome.snapshot,
             ),
             result_type=ProposedProbe,
@@ -86,7 +84,7 @@ class Probing:
             limit = timedelta(milliseconds=total_limit_ms(proposed.probe.as_reconcile()))
             await self._browser.call(
                 "effect.try_probe",
-                TryProbeRequest(action=attempt.context(), content_key=outcome.content_key, probe=proposed.probe),
+                TryProbeRequest(action=attempt.step_context(), content_key=outcome.content_key, probe=proposed.probe),
                 TriedProbe,
                 activity_id=attempt.activity_id("try-probe"),
                 summary=summary(attempt.sequence, f"does the probe show it? {attempt.title}"),

@@ -119,7 +119,7 @@ def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Part) -> St
         how=_how(outcome),
         tier="" if outcome is None else outcome.lookup.tier,
         reason="" if outcome is None else outcome.reason,
-        fingerprint=attempt.mark[:12],
+        fingerprint=attempt.fingerprint[:12],
     )
 
 

@@ -19,7 +19,6 @@ class SteeringUpdates:
     _steering: Steered
     _lending: Lending
     _person: Person
-    _position: int
 
     @workflow.query
     def step_written(self, sequence: int) -> dict[str, Any]:
@@ -60,7 +59,7 @@ class SteeringUpdates:
 
     @skip_step.validator
     def _check_skip_step(self, asked: SkipStep) -> None:
-        self._steering.check_skip(asked, self._position)
+        self._steering.check_skip(asked)
 
     @workflow.update
     async def edit_step(self, asked: EditStep) -> None:

@@ -1,6 +1,5 @@
 """The workflow's side of a browser session: where it is, how it is found again, what runs on it."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
@@ -9,11 +8,12 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
 from workflows import policies
-from workflows.run.meter import Meter
+from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
-    from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
+    from replaywright.domain.policy.policy_hosts import wanted
+    from replaywright.domain.session.network_policy import RefusedHost, most_refused
     from replaywright.domain.session.sessions import (
         CloseSession,
         OpenSession,
@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
         SessionRef,
     )
     from replaywright.domain.step.checkpoints import Checkpoint
+    from replaywright.domain.step.outcomes import StepOutcome
 
 _Result = TypeVar("_Result")
 
@@ -31,46 +32,21 @@ _Result = TypeVar("_Result")
 class Browser:
     """One run's browser across worker losses: every loss raises the epoch, so that what was before is fenced."""
 
-    def __init__(
-        self,
-        *,
-        run_id: str,
-        lineage: str,
-        tenant: str,
-        base_queue: str,
-        show: Callable[[str], None],
-        waited: Callable[[float], None],
-        network: NetworkPolicy,
-    ) -> None:
-        """`show` tells what is done; `waited` is told how many seconds the run has waited for a place.
-
-        Every browser that is opened gets the policy `network`.
-        """
-        self._show = show
-        self._waited = waited
-        self._run_id = run_id
-        self._lineage = lineage
-        self._tenant = tenant
-        self._base_queue = base_queue
-        self._network = network
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._network = wanted(context.run.task, context.run.values)
+        self._scope = {"run_id": context.run_id, "tenant": context.run.tenant}
         self.refused: tuple[RefusedHost, ...] = ()
         """Hosts that pages asked for and did not get, in the sessions that were given back."""
-        self.session: SessionRef | None = None
-        self.epoch = 1
+        self.session = context.state.session
+        self.epoch = context.state.epoch
         self.adopted = True
         """Whether the page is the one that earlier steps left; False after a rebuild."""
-        self.meter = Meter()
-        """What its steps have done of all that a policy limits."""
-        self.recoveries = 0
         self.is_asleep = False
         """Whether it was given back, and is to be had again by `replace`."""
         self.taken: list[Checkpoint] = []
         """Checkpoints that steps have told of, until the recovery takes them over."""
         self._stopped_at = 0.0
-        self.witness = ""
-        """What shows whether the store has lost anything since the last step was done."""
-        self.left_at = ""
-        """Where the last step that was done left the page."""
         self.ended: set[str] = set()
         """Sessions that were lost, and which their own host has fenced or ended since: nothing of theirs goes on."""
 
@@ -89,10 +65,7 @@ class Browser:
     async def recover(self) -> bool:
         """Find the browser again, or get a new one; returns whether the live page was adopted."""
         self.raise_epoch()
-        self.recoveries += 1
-        request = RecoverSession(
-            run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch, network=self._network
-        )
+        request = RecoverSession(**self._scope, lost=self.ref, epoch=self.epoch, network=self._network)
         activity_id = f"session-recover-e{self.epoch}"
         try:
             opened = await self._asked(
@@ -129,7 +102,7 @@ class Browser:
             ActivityError: none is to be had at the moment; nothing has changed.
         """
         old, epoch = self.ref, self.epoch + 1
-        request, summary = self._wanted(epoch, instead_of=old.session_id), "open another browser"
+        request, summary = self._open_request(epoch, instead_of=old.session_id), "open another browser"
         opened = await self._asked("session.open", request, name, summary, policies.ONCE)
         self.raise_epoch()
         self.session, self.adopted = opened.session, False
@@ -154,11 +127,10 @@ class Browser:
         session = await self._opened(f"session-open-e{self.epoch}", "open another browser")
         self.session, self.adopted, self.is_asleep = session, False, False
 
-    def _wanted(self, epoch: int, instead_of: str = "") -> OpenSession:
+    def _open_request(self, epoch: int, instead_of: str = "") -> OpenSession:
         return OpenSession(
-            run_id=self._run_id,
-            lineage=self._lineage,
-            tenant=self._tenant,
+            **self._scope,
+            lineage=self._context.lineage,
             epoch=epoch,
             instead_of=instead_of,
             network=self._network,
@@ -169,8 +141,14 @@ class Browser:
         """How long ago the last worker or browser that was lost had certainly been stopped; 0 if none was."""
         return int(1000 * (workflow.now().timestamp() - self._stopped_at)) if self._stopped_at else 0
 
+    def leave_epoch(self, outcome: StepOutcome) -> None:
+        """Go on under the next epoch; the intent of a commit was taken back under that one, so after that."""
+        self.raise_epoch()
+        if not outcome.effect.repeatable:
+            self.raise_epoch()
+
     def raise_epoch(self) -> None:
-        """From now on what an earlier attempt still does is refused."""
+        """Have what an earlier attempt still does refused from now on."""
         self.epoch += 1
         if self.session is not None:
             self.session = self.session.model_copy(update={"epoch": self.epoch})
@@ -274,7 +252,7 @@ class Browser:
 
     async def _opened(self, activity_id: str, summary: str) -> SessionRef:
         """Get a new browser from any worker."""
-        opened = await self._anywhere("session.open", self._wanted(self.epoch), activity_id, summary)
+        opened = await self._anywhere("session.open", self._open_request(self.epoch), activity_id, summary)
         return opened.session
 
     async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
@@ -285,13 +263,13 @@ class Browser:
             if not policies.has_no_place(error):
                 raise
             since = workflow.now()
-            self._show(f"waiting for a free place: {policies.said(error)}")
+            self._context.show(f"waiting for a free place: {policies.said(error)}")
         opened = await self._asked(
             name, request, f"{activity_id}-wait", f"{summary}, when a place is free", policies.WAITING
         )
         if not self.is_asleep:  # what a person takes is not counted anyway
-            self._waited((workflow.now() - since).total_seconds())
-        self._show("")
+            self._context.budget.leave_out((workflow.now() - since).total_seconds())
+        self._context.show("")
         return opened
 
     async def _asked(
@@ -312,7 +290,7 @@ class Browser:
             result_type=SessionOpened,
             activity_id=activity_id,
             summary=summary,
-            task_queue=queue or policies.browser_queue(self._base_queue),
+            task_queue=queue or policies.browser_queue(workflow.info().task_queue),
             schedule_to_start_timeout=to_start,
             start_to_close_timeout=policies.OPEN_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,

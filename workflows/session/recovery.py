@@ -5,8 +5,7 @@ steps since are done again. A step that must not be repeated is never crossed: w
 holds, the run ends and says so.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
@@ -14,19 +13,23 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
+from workflows.people.person import Person
+from workflows.people.supplying import supplied
+from workflows.plan.planning import Planning
+from workflows.run.context import RunContext
 from workflows.run.telling import recovery_told
 from workflows.session.browser import Browser
-from workflows.step.attempts import NOT_DONE_AGAIN, Attempt
+from workflows.session.checkpoints import Checkpoints
+from workflows.step.attempts import NOT_DONE_AGAIN
+from workflows.step.factory import AttemptFactory
 from workflows.step.failures import TaskBlocked, TaskFailed
 from workflows.step.overrides import Overrides
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
-    from replaywright.domain.plan.loops import Course
     from replaywright.domain.predicate.predicates import fill_predicate
-    from replaywright.domain.run.runs import RESOLVED, PersonVerdict, RunInput, step_title
+    from replaywright.domain.run.runs import RESOLVED, PersonVerdict, step_title
     from replaywright.domain.step.checkpoints import (
-        CHECKPOINTS_KEPT,
         NOT_RESTORED,
         CheckCheckpoint,
         Checkpoint,
@@ -35,7 +38,6 @@ with workflow.unsafe.imports_passed_through():
         TakeCheckpoint,
     )
     from replaywright.domain.step.outcomes import Status, StepOutcome
-    from replaywright.domain.step.overrides import Due
     from replaywright.domain.task.steps import Goto, SolveCaptcha, Step, VerificationCode
 
 _Result = TypeVar("_Result")
@@ -57,87 +59,29 @@ class _Astray(Exception):
     """A checkpoint does not hold; the message says why."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a run is."""
-
-    course: Course
-    position: int
-    """Index of the step under way."""
-    last_commit: int
-    """Index of the last step that must not be repeated; -1 when there is none."""
-    left_out: frozenset[int] = frozenset()
-    """Indexes of steps that were not performed, and are not performed again."""
-
-    @property
-    def plan(self) -> tuple[Step, ...]:
-        """The steps, those of lists written out."""
-        return self.course.plan
-
-
 class Recovery:
-    """What one run knows of its way back."""
+    """Brings one run's browser back to where the run is."""
 
     def __init__(
         self,
+        context: RunContext,
         browser: Browser,
-        run: RunInput,
-        overrides: Overrides,
+        checkpoints: Checkpoints,
+        attempts: AttemptFactory,
         *,
-        attempt: Callable[[int], Attempt],
-        clear: Callable[[Due, int], Awaitable[None]],
-        ask: Callable[[Attempt, StepOutcome], Awaitable[bool]],
-        supply: Callable[[Attempt], Awaitable[StepOutcome | None]],
-        show: Callable[[str], None],
+        overrides: Overrides,
+        planning: Planning,
+        person: Person,
     ) -> None:
-        """The run's own ways of doing things.
-
-        Args:
-            browser: the run's.
-            run: its input.
-            overrides: its override rules.
-            attempt: makes one at a step of the plan.
-            clear: performs an override rule.
-            ask: has the model name the element of a step that missed it; whether it did.
-            supply: asks a person for what a step needs; its outcome if that is all there is to do.
-            show: tells what is done.
-        """
+        self._context = context
         self._browser = browser
-        self._run = run
+        self._checkpoints = checkpoints
+        self._attempts = attempts
         self._overrides = overrides
-        self._attempt = attempt
-        self._clear = clear
-        self._ask = ask
-        self._supply = supply
-        self._show = show
-        self.checkpoints = run.state.checkpoints
-        """The newest, oldest first."""
+        self._planning = planning
+        self._person = person
         self._why = LOST
-        self.page_from = run.state.page_from
-        """Index of the first step that was done in the document that is shown."""
         self._paused: Checkpoint | None = None
-
-    # --------------------------------------------------------------------------------------- checkpoints
-
-    @property
-    def newest(self) -> str:
-        """Digest of the newest checkpoint."""
-        return self.checkpoints[-1].state if self.checkpoints else ""
-
-    def is_due(self, position: int) -> bool:
-        """Whether the step at `position` is to be followed by a checkpoint, whatever it does."""
-        last = self.checkpoints[-1].position if self.checkpoints else 0
-        return (position + 1 - last) % self._run.checkpoint_every == 0  # it may not be known yet when the next begins
-
-    def note(self, outcome: StepOutcome, position: int) -> None:
-        """The step at `position` is done."""
-        self._take_over(position)
-        committed = not outcome.effect.repeatable
-        if outcome.moved or committed:
-            self.page_from = max(self.page_from, position + 1)
-        if committed:
-            self.checkpoints = tuple(known for known in self.checkpoints if known.position > position)
-        self._take_over(position + 1)
 
     async def complete(self, outcome: StepOutcome, position: int) -> None:
         """Take the checkpoint of a commit that was not seen to end: the ledger, or a look at its page, told of it.
@@ -151,21 +95,11 @@ class Recovery:
         if taken is not None:
             self._browser.taken.append(taken)
 
-    def _take_over(self, position: int) -> None:
-        """Remember what was taken up to this step."""
-        for taken in self._browser.taken:
-            if taken.position == position:
-                kept = taken.model_copy(update={"page_from": self.page_from})
-                page = [known for known in self.checkpoints if known.position == self.page_from]
-                newest = [known for known in self.checkpoints if known not in page][1 - CHECKPOINTS_KEPT :]
-                self.checkpoints = (*page, *newest, kept)
-        self._browser.taken = [taken for taken in self._browser.taken if taken.position > position]
-
-    async def brought(self, checkpoint: Checkpoint, place: Place) -> str:
+    async def brought(self, checkpoint: Checkpoint) -> str:
         """Bring a new browser from a checkpoint to where the run is; why that did not work, else empty."""
         try:
-            await self._restored(checkpoint, place)
-            await self._again(range(checkpoint.position, place.position), place)
+            await self._restored(checkpoint)
+            await self._redo(range(checkpoint.position, self._context.position))
         except (_Astray, TaskBlocked) as astray:
             return str(astray)
         except ActivityError as error:
@@ -176,25 +110,38 @@ class Recovery:
 
     # ------------------------------------------------------------------------------------------ recovery
 
-    async def recover(self, place: Place) -> None:
+    async def recover(self) -> None:
         """Get the live browser back, or a new one that is brought to where the run is.
 
         Raises:
             NotRecovered: nothing leads there.
         """
-        self._show("finding the browser again")
-        self._take_over(place.position)
+        self._context.show("finding the browser again")
+        self._checkpoints.take_over(self._context.position)
         with recovery_told() as recovering:
             for _ in range(policies.LOSSES_PER_STEP):
                 if await self._browser.recover():
                     recovering.kind = "adopted"
-                    return
-                if await self.rebuilt(place):
+                elif await self.rebuilt():
                     recovering.kind = "rebuilt"
-                    return
+                else:
+                    continue
+                self._context.count(recoveries=1)
+                return
             raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
-    async def leave(self, place: Place) -> None:
+    async def read(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Run something that only reads, on whatever worker has the session, as often as that is lost."""
+        while True:
+            try:
+                return await call()
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                self._context.board.check_stops()
+                await self.recover()
+
+    async def leave(self) -> None:
         """Go on in a new browser: in a document whose request was thrown away nothing is done again.
 
         It may repeat the request by itself, or take no second press for one.
@@ -202,25 +149,25 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads back to where the run is.
         """
-        self._show("going on in a new browser")
-        self._take_over(place.position)
+        self._context.show("going on in a new browser")
+        self._checkpoints.take_over(self._context.position)
         self._why = LEFT
         try:
             for _ in range(policies.LOSSES_PER_STEP):
                 await self._browser.replace()
-                if await self.rebuilt(place):
+                if await self.rebuilt():
                     return
         finally:
             self._why = LOST
         raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
-    async def rebuilt(self, place: Place) -> bool:
+    async def rebuilt(self) -> bool:
         """Bring the new browser that there is to where the run is; False when it was lost on the way.
 
         Raises:
             NotRecovered: nothing leads there.
         """
-        return await self._survives(lambda: self._rebuilt(place))
+        return await self._survives(self._rebuilt)
 
     @staticmethod
     async def _survives(call: Callable[[], Awaitable[None]]) -> bool:
@@ -233,7 +180,7 @@ class Recovery:
             return False
         return True
 
-    async def _rebuilt(self, place: Place) -> None:
+    async def _rebuilt(self) -> None:
         """Bring a new browser to where the run is.
 
         Raises:
@@ -242,46 +189,46 @@ class Recovery:
         """
         told: list[str] = []
         is_fresh = True
-        for checkpoint in reversed(self.checkpoints):
-            if checkpoint.position <= place.last_commit or checkpoint.position > place.position:
+        for checkpoint in reversed(self._checkpoints.known):
+            if checkpoint.position <= self._context.state.last_commit or checkpoint.position > self._context.position:
                 continue
             if not is_fresh:
                 await self._browser.replace()
             is_fresh = False
             try:
-                await self._restored(checkpoint, place)
-                await self._again(range(checkpoint.position, place.position), place)
+                await self._restored(checkpoint)
+                await self._redo(range(checkpoint.position, self._context.position))
             except _Astray as astray:
                 told.append(f"checkpoint after step {checkpoint.position}: {astray}")
             else:
                 return
-        start = _start_of(place)
+        start = _start_of(self._context)
         if start is None:
-            raise NotRecovered(_lost(place, told, self._why))
+            raise NotRecovered(_lost(self._context.plan, self._context.state.last_commit, told, self._why))
         if not is_fresh:
             await self._browser.replace()
         try:
-            await self._again(range(start, place.position), place)
+            await self._redo(range(start, self._context.position))
         except _Astray as astray:
             said = f"{self._why}, and another one could not be brought there: {astray}"
             raise NotRecovered("; ".join((said, *told))) from None
 
-    async def _restored(self, checkpoint: Checkpoint, place: Place) -> None:
+    async def _restored(self, checkpoint: Checkpoint) -> None:
         """Bring a new browser to a checkpoint.
 
         Raises:
             _Astray: it does not hold.
         """
-        self._show(f"restoring the checkpoint after step {checkpoint.position}")
+        self._context.show(f"restoring the checkpoint after step {checkpoint.position}")
         # Scripts hold what was done in the document: it is opened as it was first, and the steps in it done again.
-        page = next((known for known in self.checkpoints if known.position == checkpoint.page_from), checkpoint)
+        page = next((known for known in self._checkpoints.known if known.position == checkpoint.page_from), checkpoint)
         restore = RestoreCheckpoint(
             session=self._browser.ref, epoch=self._browser.epoch, state=checkpoint.state, page=page.state
         )
         await self._held("session.restore", restore, f"open the page of the checkpoint after step {page.position}")
-        await self._again(range(checkpoint.page_from, checkpoint.position), place)
-        expected = place.plan[checkpoint.position - 1].expect if checkpoint.position else ()
-        values = place.course.values_at(checkpoint.position - 1)
+        await self._redo(range(checkpoint.page_from, checkpoint.position))
+        expected = self._context.plan[checkpoint.position - 1].expect if checkpoint.position else ()
+        values = self._context.course.values_at(checkpoint.position - 1)
         check = CheckCheckpoint(
             session=self._browser.ref,
             epoch=self._browser.epoch,
@@ -311,16 +258,16 @@ class Recovery:
             retry_policy=policies.RESTORING,
         )
 
-    async def _again(self, positions: range, place: Place) -> None:
+    async def _redo(self, positions: range) -> None:
         """Do steps again that may be repeated.
 
         Raises:
             _Astray: one of them does not work out.
         """
         for position in positions:
-            if isinstance(place.plan[position], NOT_DONE_AGAIN) or position in place.left_out:
+            if isinstance(self._context.plan[position], NOT_DONE_AGAIN) or position in self._context.state.left_out:
                 continue
-            self._show(f"rebuilding: {step_title(place.plan[position])}")
+            self._context.show(f"rebuilding: {step_title(self._context.plan[position])}")
             outcome = await self._reapplied(position)
             if outcome.status is Status.BLOCKED:
                 raise TaskBlocked(outcome.rule, f"on the way back, step {position + 1}: {outcome.message}")
@@ -333,44 +280,45 @@ class Recovery:
         Everything that rules had cleared away may be back there, and what was learned of the step may be lost with the
         store: then the model is asked, as it was the first time.
         """
-        attempt = self._attempt(position)
+        attempt = self._attempts.at(position)
         attempt.spent = self._overrides.spent
         if isinstance(attempt.step, VerificationCode | SolveCaptcha):  # what was given before is used up
-            left = await self._supply(attempt)
+            left = await supplied(self._person, attempt, stays_awake=True)
             if left is not None:
                 return left
         outcome = await attempt.reapply()
         due = [rule for rule in outcome.due if self._overrides.allows(rule)]
         if outcome.status is not Status.DONE and due:
             for rule in due:
-                await self._clear(rule, position)
-            attempt.again("override")
+                for step in self._overrides.attempts(rule, position):
+                    step.note(await step.perform())
+            attempt.retry("override")
             attempt.spent = ("*",)
             outcome = await attempt.reapply()
-        if outcome.status is Status.MISSED and await self._ask(attempt, outcome):
+        if outcome.status is Status.MISSED and await self._planning.names(attempt, outcome):
             outcome = await attempt.reapply()
         return outcome
 
     # --------------------------------------------------------------------------------------- hibernation
 
-    async def wait(self, is_over: Callable[[], bool], place: Place) -> None:
+    async def wait(self, is_over: Callable[[], bool]) -> None:
         """Wait for a person, however long it takes; after a while without a browser."""
-        if self._browser.is_asleep or not self._run.hibernate_after_s:
+        if self._browser.is_asleep or not self._context.run.hibernate_after_s:
             await workflow.wait_condition(is_over)
             return
-        self._take_over(place.position)
-        self._paused = await self._taken(place.position)
+        self._checkpoints.take_over(self._context.position)
+        self._paused = await self._taken(self._context.position)
         try:
             await workflow.wait_condition(
                 is_over,
-                timeout=timedelta(seconds=self._run.hibernate_after_s),
+                timeout=timedelta(seconds=self._context.run.hibernate_after_s),
                 timeout_summary="then the browser is given back",
             )
         except TimeoutError:
             await self._browser.hibernate()
             await workflow.wait_condition(is_over)
 
-    async def reopened(self, place: Place) -> None:
+    async def reopened(self) -> None:
         """Take a new browser if the old one was given back, with the page as it was left, else as before the step.
 
         Raises:
@@ -378,27 +326,27 @@ class Recovery:
         """
         if not self._browser.is_asleep:
             return
-        self._show("waking up")
+        self._context.show("waking up")
         for _ in range(policies.LOSSES_PER_STEP):
             await self._browser.replace()
-            if await self._survives(lambda: self._as_left(place)):
+            if await self._survives(self._as_left):
                 return
         raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
-    async def _as_left(self, place: Place) -> None:
+    async def _as_left(self) -> None:
         if self._paused is not None:
             try:
-                await self._restored(self._paused.model_copy(update={"page_from": self._paused.position}), place)
+                await self._restored(self._paused.model_copy(update={"page_from": self._paused.position}))
             except _Astray:
                 await self._browser.replace()
             else:
                 return
-        await self._rebuilt(place)
+        await self._rebuilt()
 
     async def _taken(self, position: int) -> Checkpoint | None:
         """A checkpoint of the page as it is; None when there is none to be had."""
         request = TakeCheckpoint(
-            session=self._browser.ref, epoch=self._browser.epoch, position=position, earlier=self.newest
+            session=self._browser.ref, epoch=self._browser.epoch, position=position, earlier=self._checkpoints.newest
         )
         try:
             taken: Checkpoint | None = await self._browser.call(
@@ -415,7 +363,7 @@ class Recovery:
             return None
         return taken
 
-    async def wake(self, verdict: PersonVerdict, place: Place) -> None:
+    async def wake(self, verdict: PersonVerdict) -> None:
         """Take a new browser if the old one was given back, and bring it to where the run goes on.
 
         Raises:
@@ -423,45 +371,44 @@ class Recovery:
         """
         if not self._browser.is_asleep or verdict.verdict == "abandon":
             return
-        self._show("waking up")
+        self._context.show("waking up")
         for _ in range(policies.LOSSES_PER_STEP):
             await self._browser.replace()
-            if await self._survives(lambda: self._brought(verdict, place)):
+            if await self._survives(lambda: self._brought(verdict)):
                 return
         raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
-    async def _brought(self, verdict: PersonVerdict, place: Place) -> None:
+    async def _brought(self, verdict: PersonVerdict) -> None:
         """To the page as it was left, when the step counts as done; else to that before the step."""
         if verdict.verdict in ("done", "solved") and self._paused is not None:
             try:
                 left = self._paused.model_copy(update={"page_from": self._paused.position})
-                await self._restored(left, place)
+                await self._restored(left)
             except _Astray as astray:
-                if not self._attempt(place.position).may_repeat:
+                if not self._attempts.at(self._context.position).may_repeat:
                     told = f"the page as it was left: {astray}"
-                    raise NotRecovered(
-                        _lost(replace(place, position=place.position + 1, last_commit=place.position), [told])
-                    ) from None
+                    raise NotRecovered(_lost(self._context.plan, self._context.position, [told])) from None
                 await self._browser.replace()
             else:
                 return
-        await self._rebuilt(place)
+        await self._rebuilt()
 
 
-def _start_of(place: Place) -> int | None:
-    """The step to start from so that nothing that must not be repeated is: the beginning, else the last goto."""
-    if place.last_commit < 0:
+def _start_of(context: RunContext) -> int | None:
+    """Return the step to start from without a commit on the way: the first, else the last goto; None without one."""
+    last_commit, plan = context.state.last_commit, context.plan
+    if last_commit < 0:
         return 0
-    last = min(place.position, len(place.plan) - 1)
-    return next((at for at in range(last, place.last_commit, -1) if isinstance(place.plan[at], Goto)), None)
+    last = min(context.position, len(plan) - 1)
+    return next((at for at in range(last, last_commit, -1) if isinstance(plan[at], Goto)), None)
 
 
-def _lost(place: Place, told: list[str], gone: str = LOST) -> str:
-    """What there is to say when nothing leads back across a step; `gone` is why it is to be led back."""
-    step = f"step {place.last_commit + 1} ({step_title(place.plan[place.last_commit])})"
+def _lost(plan: Sequence[Step], last_commit: int, told: list[str], gone: str = LOST) -> str:
+    """Explain that nothing leads back across a commit; `gone` is why the run has to be brought back."""
+    step = f"step {last_commit + 1} ({step_title(plan[last_commit])})"
     why = "; ".join(told) or "there is no checkpoint after it"
     return (
         f"{gone}, and {step} must not be done again to get back to here. {why}. "
         f"No checkpoint brings back {NOT_RESTORED}. That step is done: look at the site, and have the steps from "
-        f"{place.last_commit + 2} on done, by `replaywright resume` or by hand"
+        f"{last_commit + 2} on done, by `replaywright resume` or by hand"
     )

@@ -1,12 +1,14 @@
 """One step on its way through its attempts: what is asked of `perform_action`, and under which activity id."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, TypedDict
 
 from temporalio import workflow
 
 from workflows import policies
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
@@ -26,7 +28,8 @@ with workflow.unsafe.imports_passed_through():
         StepContext,
         step_title,
     )
-    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.run.views import TraceLine
+    from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
     from replaywright.domain.step.press_grants import Consent
     from replaywright.domain.task.actions import effect_of
     from replaywright.domain.task.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
@@ -52,90 +55,81 @@ class _Input(TypedDict):
     recovered: bool
 
 
+@dataclass(kw_only=True, eq=False)
 class Attempt:
-    """A step with its fingerprint; knows how often it was tried and why."""
+    """A step on its way through its attempts; knows how often it was tried and why."""
+
+    browser: Browser
+    context: RunContext
+    sequence: int
+    step: Step
+    fingerprint: str
+    values: Mapping[str, str]
+    """Parameters of the step: those of the run, and of its item."""
+    next_step: Step | None = None
+    previous: str | None = None
+    override: str = ""
+    """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
+    act: str = ""
+    """What the step does, wherever it stands; empty for a step of a rule."""
+    item: str = ""
+    """The item of a list that the step is of."""
+    is_elsewhere: bool = False
+    """See `StepContext.is_elsewhere`."""
+    signs_in: bool = False
+    """See `StepContext.signs_in`."""
+    ahead: str = ""
+    """What is recorded of the step's element, in few words; empty where that is not known before it is done."""
+    weak: Literal["ask", "warn"] = "warn"
+    """Whether a person is asked before the step is begun if it failed too often of late."""
+    consent: Consent | None = None
+    """Consent behind the step, if a model may choose what is pressed."""
+    checkpoint: bool = False
+    """Whether a checkpoint is due after the step."""
+    earlier: str = ""
+    """Digest of the newest checkpoint."""
+    verify: tuple[Predicate, ...] = ()
+    """Final predicates of the run, if this is its last step."""
 
     begun: RunScope | None = None
-    """Session and epoch in which it was last performed; None before."""
-    is_elsewhere = False
-    """Whether the page is not the one to be expected; see `StepContext.is_elsewhere`."""
-    signs_in = False
-    """Whether it belongs to the task's own signing in; see `StepContext.signs_in`."""
-
+    """Session and epoch of the last attempt; None before the first."""
+    came_to: StepOutcome | None = None
+    """Last known outcome of the step; None while it is performed."""
     settled: int = 0
-    """Epoch up to which all attempts are settled: none of them is in doubt."""
+    """Epoch up to which no attempt is in doubt."""
+    looked_again: bool = False
+    """Whether it was looked once more for what is expected."""
+    rerouted: bool = False
+    """Whether the model was asked because a recording no longer led to the element."""
+    tried: tuple[str, ...] = ()
+    """Outcomes of the attempts before this one, oldest first."""
+    spent: tuple[str, ...] = ()
+    """Override rules that are not to be looked for."""
+    disproved: bool = False
+    """Whether nothing of an earlier attempt left the browser, whatever its page shows."""
+    redo: str = ""
+    """Fingerprint under which the lineage did the same, when a person wants it done again."""
+    code: SealedCode | None = None
+    """What a person gave for the step."""
+    _proposal: Proposal | None = None
+    _recovered: bool = False
+    _waited: bool = False
+    _suffix: str = ""
+    _tries: int = 0
+    _kind: str = ""
+    _why: str = ""
 
-    def __init__(
-        self,
-        browser: Browser,
-        run: RunInput,
-        *,
-        lineage: str,
-        sequence: int,
-        step: Step,
-        mark: str,
-        next_step: Step | None,
-        previous: str | None = None,
-        override: str = "",
-        act: str = "",
-        values: Mapping[str, str] | None = None,
-        item: str = "",
-    ) -> None:
-        """`values` are those of the run unless the step is of an item of a list, and `item` says of which."""
-        self._browser = browser
-        self._run = run
-        self._lineage = lineage
-        self._next_step = next_step
-        self._previous = previous
-        self._proposal: Proposal | None = None
-        self._recovered = False
-        self._waited = False
-        self._suffix = ""
-        self._tries = 0
-        self._kind = self._why = ""
-        self.looked_again = False
-        """Whether it was looked once more if what is expected came true late."""
-        self.tried: tuple[str, ...] = ()
-        """What became of the attempts before this one, oldest first."""
-        self.override = override
-        """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
-        self.spent: tuple[str, ...] = ()
-        """Override rules that are not to be looked for."""
-        self.disproved = False
-        """Whether nothing of an earlier attempt left the browser, whatever its page shows."""
-        self.values = dict(run.values if values is None else values)
-        """Of the parameters, for this step."""
-        self._item = item
-        self.act = act
-        """What the step does, wherever it stands; empty for a step of a rule."""
-        self.ahead = ""
-        """What is recorded of the step's element, in few words; empty where that is not known before it is done."""
-        self.weak: Literal["ask", "warn"] = "warn"
-        """Whether it is begun if it failed too often of late."""
-        self.redo = ""
-        """Under which fingerprint the lineage did the same, when a person wants it done again."""
-        self.code: SealedCode | None = None
-        """What a person gave for the step."""
-        self.consent: Consent | None = None
-        """What stands behind the step, if a model may choose what is pressed."""
-        self.checkpoint = False
-        """Whether a checkpoint is due after the step."""
-        self.verify: tuple[Predicate, ...] = ()
-        """What the run is to end with, if this is its last step."""
-        self.earlier = ""
-        """Digest of the newest checkpoint."""
-        self.came_to: StepOutcome | None = None
-        """What was last known to have become of the step; None while it is performed."""
-        self.sequence, self.step, self.mark = sequence, step, mark
-        self.may_repeat = effect_of(action_of(step), step.effect, None).repeatable
+    @property
+    def may_repeat(self) -> bool:
         """Whether the step may simply be performed again when it was lost on the way."""
+        return effect_of(action_of(self.step), self.step.effect, None).repeatable
 
     @property
     def title(self) -> str:
         """The step as it reads in the UI."""
-        return step_title(self.step) + (f" [{self._item}]" if self._item else "")
+        return step_title(self.step) + (f" [{self.item}]" if self.item else "")
 
-    def again(self, kind: str, after: StepOutcome | None = None, *, proposal: Proposal | None = None) -> None:
+    def retry(self, kind: str, after: StepOutcome | None = None, *, proposal: Proposal | None = None) -> None:
         """Prepare another attempt `after` the one that came to this; its `kind` shows in the activity id."""
         self._tries += 1
         self._suffix = f"-{kind}{self._tries}"
@@ -146,53 +140,85 @@ class Attempt:
         if proposal is not None:
             self._proposal = proposal
 
-    def anew(self, kind: str, after: StepOutcome) -> None:
-        """Prepare an attempt that begins from the beginning: nothing that was proposed before is taken over."""
+    def line(self, outcome: StepOutcome) -> TraceLine:
+        """Return the line of an outcome on the board."""
+        return TraceLine(
+            sequence=self.sequence,
+            title=self.title,
+            status=outcome.status,
+            lookup=outcome.lookup,
+            from_ledger=outcome.from_ledger,
+            already_done=outcome.already_done,
+            warnings=outcome.warnings,
+            message=outcome.message,
+            artifacts=outcome.artifacts,
+            left_out=outcome.reason if outcome.reason in LEFT_OUT else "",
+            rule=outcome.rule,
+            override=self.override.rpartition("-")[0],
+            overruled=self.overruled,
+            fingerprint=self.fingerprint,
+            reason=outcome.reason,
+            effect=outcome.effect,
+            url=outcome.url,
+            tried=self.tried,
+            predicates=tuple(each for each in outcome.predicates if each.fails),
+            milliseconds=outcome.costs.total_ms,
+        )
+
+    def note(self, outcome: StepOutcome) -> None:
+        """Show an outcome on the board, and keep the files that it saved."""
+        self.context.keep_files(outcome)
+        self.came_to = outcome
+        self.context.board.add(self.line(outcome))
+
+    def restart(self, kind: str, after: StepOutcome) -> None:
+        """Prepare an attempt from the beginning, without what was proposed before."""
         self._proposal, self._recovered = None, False
-        self.looked_again = False
-        self.again(kind, after)
+        self.looked_again = self.rerouted = False
+        self.retry(kind, after)
 
     def after_loss(self) -> None:
         """Prepare another attempt after the worker or browser was lost: the ledger is asked first."""
         self._recovered, self._waited = True, False
-        self.again("resume")
+        self.retry("resume")
 
     def after_wait(self) -> None:
         """Prepare another attempt after one that dispatched nothing, because the store was away."""
         self._waited = True
-        self.again("redis")
+        self.retry("redis")
 
     def activity_id(self, purpose: str = "") -> str:
         """Sequence and fingerprint, so that replaying a history checks the fingerprints too."""
         override = self.override and f"override-{self.override}-"
-        return f"{self.sequence + 1:04d}-{override}{self.mark[:12]}{self._suffix}{purpose and '-' + purpose}"
+        return f"{self.sequence + 1:04d}-{override}{self.fingerprint[:12]}{self._suffix}{purpose and '-' + purpose}"
 
-    def context(self) -> StepContext:
+    def step_context(self) -> StepContext:
         """Return the step, and the attempt that is made at it now."""
+        run = self.context.run
         return StepContext(
             run=RunScope(
-                run_id=workflow.info().workflow_id,
-                lineage=self._lineage,
-                tenant=self._run.tenant,
-                task=self._run.task.task,
-                session=self._browser.ref,
-                epoch=self._browser.epoch,
-                mode=self._run.mode,
-                heal=self._run.heal,
-                site=begun_at(self._run),
-                policy=self._run.task.policy,
-                used=self._browser.meter.used,
-                pictures=self._run.pictures,
+                run_id=self.context.run_id,
+                lineage=self.context.lineage,
+                tenant=run.tenant,
+                task=run.task.task,
+                session=self.browser.ref,
+                epoch=self.browser.epoch,
+                mode=run.mode,
+                heal=run.heal,
+                site=begun_at(run),
+                policy=run.task.policy,
+                used=self.context.used,
+                pictures=run.pictures,
                 newest_checkpoint=self.earlier,
             ),
             sequence=self.sequence,
             step=self.step,
-            values=self.values,
-            fingerprint=self.mark,
+            values=dict(self.values),
+            fingerprint=self.fingerprint,
             act=self.act,
-            previous=self._previous,
+            previous=self.previous,
             override=self.override.rpartition("-")[0],
-            item=self._item,
+            item=self.item,
             attempt=self._kind,
             why=self._why,
             checkpoint=self.checkpoint,
@@ -203,7 +229,7 @@ class Attempt:
     def _perform(self) -> Perform:
         return Perform(
             **self._input(),
-            next_step=self._next_step,
+            next_step=self.next_step,
             verify=self.verify,
             weak=self.weak,
             redo=self.redo,
@@ -214,7 +240,7 @@ class Attempt:
     def _input(self) -> _Input:
         """Return the fields of every command that may give input."""
         return _Input(
-            context=self.context(),
+            context=self.step_context(),
             proposal=self._proposal,
             consent=self._consent,
             code=self.code,
@@ -224,15 +250,15 @@ class Attempt:
         )
 
     @property
+    def overruled(self) -> str:
+        """How a preference rule changed the model's pick."""
+        return "" if self._proposal is None else self._proposal.overruled
+
+    @property
     def _consent(self) -> Consent | None:
         """What stands behind the step, if a model chose it or its element."""
         chosen = self.consent is not None and (self.consent.is_planned or self._proposal is not None)
         return self.consent if chosen else None
-
-    @property
-    def overruled(self) -> str:
-        """How a preference rule changed the model's pick."""
-        return "" if self._proposal is None else self._proposal.overruled
 
     async def perform(self) -> StepOutcome:
         """Perform the step once; for a commit step, that means one dispatch at most.
@@ -245,9 +271,9 @@ class Attempt:
         command = self._perform()
         self.begun, self.came_to = command.context.run, None
         self.came_to = outcome = await self._call(self.activity_id(), command, said)
-        self._browser.meter.note(outcome)
+        self.context.change(used=self.context.state.used.after(outcome))
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
-            self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
+            self.browser.adopted = True  # whatever is in doubt now was done in the page that is there
         return outcome
 
     def was_elsewhere(self, outcome: StepOutcome) -> bool:
@@ -256,20 +282,20 @@ class Attempt:
         A worker that was held up may record it when the run has gone on with another browser already.
         """
         told = outcome.from_ledger and outcome.status is Status.DONE and outcome.effect.repeatable
-        is_elsewhere = self._recovered and not self._browser.adopted
+        is_elsewhere = self._recovered and not self.browser.adopted
         return told and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""
         self.looked_again = True
-        context = self.context().model_copy(update={"attempt": "recheck", "why": why_of(unmet)})
+        context = self.step_context().model_copy(update={"attempt": "recheck", "why": why_of(unmet)})
         said = summary(self.sequence, self.title, "looking again", f"after: {why_of(unmet)}")
         return await self._call(self.activity_id("recheck1"), Recheck(context=context, unmet=unmet), said)
 
     @property
     def late_ms(self) -> int:
         """How long after its input the request of the step is waited for."""
-        return self._run.task.late_ms if self.step.late_ms is None else self.step.late_ms
+        return self.context.run.task.late_ms if self.step.late_ms is None else self.step.late_ms
 
     async def await_request(self, ended: StepOutcome) -> StepOutcome:
         """The step's outcome when the request has been waited for that nobody has seen yet. Nothing is done.
@@ -277,9 +303,9 @@ class Attempt:
         Raises:
             ActivityError: the worker or the browser was lost.
         """
-        context = self.context().model_copy(update={"attempt": "await"})
+        context = self.step_context().model_copy(update={"attempt": "await"})
         awaiting_ms = 2 * self.step.timeout_ms + self.late_ms
-        return await self._browser.call(
+        return await self.browser.call(
             AWAIT,
             Await(context=context, ended=ended),
             StepOutcome,
@@ -296,7 +322,7 @@ class Attempt:
 
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
-        activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}{self._suffix}"
+        activity_id = f"{self.sequence + 1:04d}-reapply-e{self.browser.epoch}{self._suffix}"
         said = summary(self.sequence, self.title, "again, to bring the page to where it was")
         return await self._call(activity_id, Reapply(**self._input()), said)
 
@@ -308,12 +334,12 @@ class Attempt:
             return f"{element_summary(self._proposal.target)}, named by the model"
         if getattr(self.step, "target", None) is not None:
             return "as declared"
-        if self._run.mode is Mode.LEARN:
+        if self.context.run.mode is Mode.LEARN:
             return "to be learned"
         return f"replays {self.ahead}" if self.ahead else ""
 
     async def _call(self, activity_id: str, command: Perform | Reapply | Recheck, said: str) -> StepOutcome:
-        outcome = await self._browser.call(
+        outcome = await self.browser.call(
             f"browser.{self.step.action}",
             command,
             StepOutcome,
@@ -323,7 +349,7 @@ class Attempt:
             retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
         )
         if outcome.checkpoint is not None:
-            self._browser.taken.append(outcome.checkpoint)
+            self.browser.taken.append(outcome.checkpoint)
         return outcome
 
 

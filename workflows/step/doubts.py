@@ -1,18 +1,16 @@
 """Steps that were lost or are in doubt: recovered from, resolved by what is known, by a person if need be."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 from workflows import policies
 from workflows.people.person import Person
-from workflows.run.board import Board
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
+from workflows.session.recovery import Recovery
 from workflows.step.attempts import Attempt
 from workflows.step.failures import TaskFailed
 from workflows.step.rulings import MESSAGE_LIMIT, contradicted, explained
@@ -36,13 +34,14 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
     from replaywright.domain.trace.details import summary
 
-_Result = TypeVar("_Result")
-
-
 PROPOSED_LIMIT_MS = total_limit_ms(SiteProbe(url="http://any.example/", shows=("x",)).as_reconcile())
 """For asking the site by a probe that was proposed: all of them are alike."""
 ASSUMED = "assumed_done"
 """Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
+EARLIER_RUN = "earlier_run"
+"""Why the page proves nothing of a step in doubt: it was left so by another run, in another browser."""
+EARLIER_CHAIN = "earlier_chain"
+"""The same, of a step under another chain of steps."""
 RETRIED = "retried_in_doubt"
 """Warning of a step that was performed again although it may have taken effect before."""
 BY_PERSON = "person"
@@ -100,52 +99,49 @@ class Rounds:
         return outcome.model_copy(update={"warnings": (said, *outcome.warnings)})
 
 
-@dataclass(frozen=True)
 class Doubts:
     """Performs attempts until their outcome is certain."""
 
-    browser: Browser
-    board: Board
-    person: Person
-    show: Callable[[], None]
-    recover: Callable[[], Awaitable[None]]
-    """Get the live browser back, or a new one that is brought to where the run is."""
-    leave: Callable[[], Awaitable[None]]
-    """Go on in a new browser that is brought to where the run is."""
-    site_lag_ms: int
-    """How long the site may take to show what it has done."""
-    in_flight_ms: int
-    """How long the site is asked while it has not answered what it was sent."""
+    def __init__(self, context: RunContext, browser: Browser, person: Person, recovery: Recovery) -> None:
+        self._context = context
+        self._browser = browser
+        self._person = person
+        self._recovery = recovery
+        self.at_hand: Attempt | None = None
+        """The step under way, until it is done."""
 
     async def decided(self, attempt: Attempt) -> StepOutcome:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
         rounds, waits, losses = Rounds(), 0, 0
+        self.at_hand = attempt
         while True:
-            self._go_on()
-            doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
+            self._context.board.check_stops()
+            doubt = Doubt(session_id=self._browser.ref.session_id, epoch=self._browser.epoch)
             try:
-                outcome = await self._performed(attempt)
+                outcome = await attempt.perform()
+                if outcome.reason == AWAITED:
+                    outcome = await self._awaited(attempt, outcome)
             except ActivityError as error:
-                self._go_on()
+                self._context.board.check_stops()
                 losses += 1
                 lost = policies.is_loss(error)
                 doubtful = not (lost or attempt.may_repeat) and policies.leaves_doubt(error)
                 if not (lost or doubtful) or losses > policies.LOSSES_PER_STEP:
                     raise
-                await self.recover()
+                await self._recovery.recover()
                 attempt.after_loss()
                 if attempt.may_repeat or policies.never_began(error):
                     continue
                 outcome = StepOutcome(
                     status=Status.IN_DOUBT,
                     reason="worker_lost" if lost else "broke_off",
-                    fingerprint=attempt.mark,
+                    fingerprint=attempt.fingerprint,
                     effect=Effect.COMMIT,
                 )
                 doubt = replace(doubt, lost=True)
             if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
                 waits += 1
-                self.board.doing = f"{attempt.title}: waiting for Redis"
+                self._context.board.doing = f"{attempt.title}: waiting for Redis"
                 await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
                 attempt.after_wait()
                 continue
@@ -160,45 +156,22 @@ class Doubts:
             rounds.count(resolution)
             if said := rounds.over():
                 return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
-            self.browser.raise_epoch()
+            self._browser.raise_epoch()
             attempt.disproved = resolution.reason == NOTHING_LEFT
-            attempt.again("commit", outcome)
+            attempt.retry("commit", outcome)
 
-    async def _performed(self, attempt: Attempt) -> StepOutcome:
-        """Perform once, and wait for the request of the step if nobody has seen it yet.
-
-        Where its page was left for that, the run goes on in a new browser.
-        """
-        outcome = await attempt.perform()
-        if outcome.reason != AWAITED:
-            return outcome
-        self._go_on()
-        self.board.doing = f"{attempt.title}: {attempt.waits_for}"
-        self.show()
+    async def _awaited(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
+        """Wait for the request of a step that nobody has seen yet; go on in a new browser if its page was left."""
+        self._context.board.check_stops()
+        self._context.show(f"{attempt.title}: {attempt.waits_for}")
         outcome = await attempt.await_request(outcome)
         if outcome.left and outcome.status is Status.UNMET:
-            self._go_on()
+            self._context.board.check_stops()
             try:
-                await self.leave()
+                await self._recovery.leave()
             except TaskFailed as failure:
                 raise TaskFailed(outcome.reason, f"{explained(attempt, outcome)}; {failure}") from failure
         return outcome
-
-    async def read(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
-        """Run something that only reads, on whatever worker has the session, as often as that is lost."""
-        while True:
-            try:
-                return await call()
-            except ActivityError as error:
-                if not policies.is_loss(error):
-                    raise
-                self._go_on()
-                await self.recover()
-
-    def _go_on(self) -> None:
-        """Raise `CancelledError` if the run is to end: a step that ended all the same has swallowed the request."""
-        if self.board.stops:
-            raise asyncio.CancelledError
 
     async def resolved(self, attempt: Attempt, contradicted: str, session_id: str = "") -> Resolution:
         """Decide whether a commit step that an earlier run left in doubt took effect.
@@ -212,19 +185,18 @@ class Doubts:
 
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
-        self._go_on()
-        self.board.doing = f"{attempt.title}: did it take effect?"
-        self.show()
-        self.browser.raise_epoch()
+        self._context.board.check_stops()
+        self._context.show(f"{attempt.title}: did it take effect?")
+        self._browser.raise_epoch()
         resolution = await self._told(attempt, doubt)
-        fenced = attempt.context()
+        fenced = attempt.step_context()
         attempt.after_loss()
         if resolution.verdict == "undecidable":
             resolution = await self._undecidable(attempt, fenced, resolution.reason)
         if resolution.verdict == "not_done":
             attempt.settled = fenced.run.epoch
         if resolution.verdict == "not_done" and resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
-            await self.leave()
+            await self._recovery.leave()
         return resolution
 
     async def _told(self, attempt: Attempt, doubt: Doubt) -> Resolution:
@@ -235,9 +207,8 @@ class Doubts:
             resolution = await self._verified(attempt, doubt, asked, is_patient=workflow.now() < over)
             if resolution.verdict != "in_flight":
                 return resolution
-            self.board.doing = f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)"
-            self.show()
-            self._go_on()
+            self._context.show(f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)")
+            self._context.board.check_stops()
             pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
             await workflow.sleep(pause, summary=f"step {attempt.sequence + 1} is in flight")
             asked += 1
@@ -248,12 +219,12 @@ class Doubts:
         asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
         limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
         again = "" if asked == 1 else f"-{asked}"
-        return await self.read(
-            lambda: self.browser.call(
+        return await self._recovery.read(
+            lambda: self._browser.call(
                 "effect.verify",
                 self._request(attempt, doubt).model_copy(update={"is_patient": is_patient}),
                 Resolution,
-                activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}{again}"),
+                activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}{again}"),
                 summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.READING,
@@ -263,20 +234,20 @@ class Doubts:
     def _in_flight_ms(self, attempt: Attempt) -> int:
         """How long the site is asked while it has not answered what it was sent."""
         own = None if attempt.step.reconcile is None else attempt.step.reconcile.in_flight_ms
-        return self.in_flight_ms if own is None else own
+        return self._context.run.task.in_flight_ms if own is None else own
 
     def _settle_ms(self, attempt: Attempt) -> int:
         """How long after nothing more can have left the site shows all that it was sent."""
         own = None if attempt.step.reconcile is None else attempt.step.reconcile.site_lag_ms
-        return IN_FLIGHT_MS + (self.site_lag_ms if own is None else own)
+        return IN_FLIGHT_MS + (self._context.run.task.site_lag_ms if own is None else own)
 
     def _is_in_its_browser(self, doubt: Doubt) -> bool:
         """Say if the run still has the browser, and the page, that the attempt in doubt was made in."""
-        return self.browser.adopted and self.browser.ref.session_id == doubt.session_id
+        return self._browser.adopted and self._browser.ref.session_id == doubt.session_id
 
     def _request(self, attempt: Attempt, doubt: Doubt) -> ResolveRequest:
         return ResolveRequest(
-            action=attempt.context(),
+            action=attempt.step_context(),
             adopted=self._is_in_its_browser(doubt),
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
@@ -284,10 +255,10 @@ class Doubts:
             settled=attempt.settled,
             answered=doubt.answered,
             lost=doubt.lost,
-            began_at=self.browser.left_at,
-            witness=self.browser.witness if doubt.lost and doubt.session_id in self.browser.ended else "",
+            began_at=self._context.left_at,
+            witness=self._context.state.witness if doubt.lost and doubt.session_id in self._browser.ended else "",
             settle_ms=self._settle_ms(attempt),
-            settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,
+            settled_ms=self._browser.stopped_for_ms if doubt.lost else 0,
         )
 
     async def _undecidable(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
@@ -301,13 +272,13 @@ class Doubts:
         who = f"the task file (on_unknown: {wanted})"
         answer: Verdict = "done" if wanted == "assume_done" else "retry"
         verdict = PersonVerdict(sequence=attempt.sequence, verdict=answer, who=who, why=reason)
-        await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
+        await self._person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
         if answer == "retry":
             return Resolution(verdict="not_done", reason=RETRIED)
         return Resolution(verdict="done", reason=ASSUMED, outcome=_done(attempt, ASSUMED, f"{said}: assumed done"))
 
     async def _ask_person(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
-        verdict = await self.person.asked(
+        verdict = await self._person.asked(
             Ask(
                 kind=QuestionKind.DOUBT,
                 text=f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
@@ -317,7 +288,7 @@ class Doubts:
                 answers=("done", "not_done", "retry", "abandon"),
             )
         )
-        await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
+        await self._person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
         who = verdict.who or "a person"
         if verdict.verdict == "abandon":
             raise TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
@@ -336,7 +307,7 @@ def _done(attempt: Attempt, reason: str, said: str) -> StepOutcome:
         status=Status.DONE,
         reason=reason,
         message=said,
-        fingerprint=attempt.mark,
+        fingerprint=attempt.fingerprint,
         effect=Effect.COMMIT,
         warnings=warnings,
     )

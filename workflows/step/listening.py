@@ -5,12 +5,13 @@ from datetime import timedelta
 from temporalio import workflow
 
 from workflows import policies
+from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.proof import needs_proof
-    from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest, RunInput
+    from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest
     from replaywright.domain.step.outcomes import StepOutcome
 
 PRESSES_KEPT = 50
@@ -19,18 +20,24 @@ PRESSES_KEPT = 50
 class Listening:
     """Presses without a declared effect that nothing was recorded of before."""
 
-    def __init__(self, run: RunInput, lineage: str, browser: Browser) -> None:
-        self._run = run
-        self._lineage = lineage
+    def __init__(self, context: RunContext, browser: Browser) -> None:
+        self._context = context
         self._browser = browser
-        self.presses = run.state.learned_presses
+        self._run = context.run
+
+    @property
+    def presses(self) -> tuple[LearnedPress, ...]:
+        """The presses that the run has learned."""
+        return self._context.state.learned_presses
 
     def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Remember a step that was done, if it is such a press."""
         is_learned = outcome.lookup.entry_version == 0 and not (outcome.from_ledger or outcome.already_done)
         if is_learned and needs_proof(attempt.step) and attempt.step.effect is None and outcome.content_key:
-            press = LearnedPress(sequence=attempt.sequence, fingerprint=attempt.mark, content_key=outcome.content_key)
-            self.presses = (*self.presses, press)[-PRESSES_KEPT:]
+            press = LearnedPress(
+                sequence=attempt.sequence, fingerprint=attempt.fingerprint, content_key=outcome.content_key
+            )
+            self._context.change(learned_presses=(*self.presses, press)[-PRESSES_KEPT:])
 
     @property
     def waits_for(self) -> str:
@@ -45,9 +52,7 @@ class Listening:
             ActivityError: the worker or the browser was lost, or the policy ends the run.
         """
         request = ListenRequest(
-            run_id=workflow.info().workflow_id,
-            lineage=self._lineage,
-            tenant=self._run.tenant,
+            **self._context.scope,
             session=self._browser.ref,
             epoch=self._browser.epoch,
             presses=self.presses,

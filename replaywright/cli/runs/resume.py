@@ -35,7 +35,7 @@ from replaywright.domain.trace.left_behind import left_behind
 from replaywright.domain.trace.trace_file import History
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
-from workflows.task import plan_of
+from workflows.run.context import plan_of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Repairs of a step that failed, in their fixed order."""

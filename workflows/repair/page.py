@@ -1,0 +1,173 @@
+"""Repairs that need nobody but the page, and at last the model."""
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+from workflows import policies
+from workflows.parts import Parts
+from workflows.repair.base import Next, Repair, Scope
+from workflows.step.attempts import Attempt
+from workflows.step.rulings import came_to_nothing, is_out_of_sight, may_repeat, out_of_budget
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.proof.late import may_come_late
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.step.overrides import Due
+    from replaywright.domain.task.steps import Expand, Hover
+
+
+async def override(parts: Parts, due: tuple[Due, ...], position: int) -> bool:
+    """Perform the rules that are due and may be; return whether there were any. One that fails ends nothing."""
+    allowed, at_hand = False, parts.doubts.at_hand
+    for rule in due:
+        if not parts.overrides.allows(rule):
+            continue
+        allowed = True
+        parts.context.count(overrides=1)
+        for attempt in parts.overrides.attempts(rule, position):
+            parts.context.show(f"override {rule.name}: {attempt.title}")
+            outcome = await parts.doubts.decided(attempt)
+            attempt.note(outcome)
+            if outcome.status is not Status.DONE:
+                break
+    parts.doubts.at_hand = at_hand
+    return allowed
+
+
+class Override(Repair):
+    """Performs the override rules of the site that are due."""
+
+    kind = "override"
+    when = "an override rule of the site is due, and the step came to nothing"
+    scope = Scope.ATTEMPT
+    same_try = True
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return bool(outcome.due) and came_to_nothing(outcome)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        rules = self.parts.overrides
+        if not await override(self.parts, outcome.due, attempt.sequence):
+            return outcome
+        if not outcome.effect.repeatable:
+            self.parts.browser.leave_epoch(outcome)
+        attempt.spent = (*attempt.spent, *rules.spent, *(rule.name for rule in outcome.due))
+        attempt.retry(self.kind, outcome)
+        return Next.RETRY
+
+
+class Reapply(Repair):
+    """Does a step again that was recorded as done in a browser that is gone."""
+
+    kind = "reapply"
+    when = "the step was recorded as done in a browser that has been replaced"
+    scope = Scope.ATTEMPT
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return attempt.was_elsewhere(outcome)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        here = await self.parts.recovery.read(attempt.reapply)
+        return outcome if here.status is Status.DONE else here
+
+
+class Recheck(Repair):
+    """Looks again for what is expected; does nothing to the page."""
+
+    kind = "recheck"
+    when = "the step acted, and an `expect` on the page that may still come true does not hold; once in a step"
+    scope = Scope.ATTEMPT
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return not attempt.looked_again and may_come_late(attempt.step, outcome)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        self.context.show(f"{attempt.title}: looking again")
+        return await self.parts.recovery.read(lambda: attempt.look_again(outcome))
+
+
+class LeaveOutNeedless(Repair):
+    """Skips a step whose `when` does not hold any more."""
+
+    kind = "still"
+    when = "the element is missing, and the step's `when` does not hold any more: the step is skipped"
+    scope = Scope.STEP
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return bool(attempt.step.when) and outcome.status is Status.MISSED
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        return await self.parts.lists.needless(attempt, outcome)
+
+
+class Reopen(Repair):
+    """Opens the menu or section again that the step's element is in: menus close by themselves."""
+
+    kind = "reopened"
+    when = "the element is out of sight, and the steps just before had opened its menu or section"
+    scope = Scope.STEP
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        openers = self._openers(attempt) if is_out_of_sight(outcome) else []
+        return bool(openers) and all(opener.may_repeat for opener in openers)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        for opener in self._openers(attempt):
+            self.context.board.doing = f"{attempt.title}: opening again: {opener.title}"
+            if (await self.parts.recovery.read(opener.reapply)).status is not Status.DONE:
+                return outcome
+        attempt.retry(self.kind, outcome)
+        return Next.RETRY
+
+    def _openers(self, attempt: Attempt) -> list[Attempt]:
+        first, plan, state = attempt.sequence, self.context.plan, self.context.state
+        while first > state.last_commit + 1 and isinstance(plan[first - 1], Expand | Hover):
+            if first - 1 in state.left_out:
+                break
+            first -= 1
+        return [self.parts.attempts.at(position) for position in range(first, attempt.sequence)]
+
+
+class Retry(Repair):
+    """Performs a step that may be repeated once more."""
+
+    kind = "retry"
+    when = "the step may be repeated, and acted in vain or was refused"
+    scope = Scope.STEP
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return may_repeat(outcome)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        attempt.retry(self.kind, outcome)
+        return Next.RETRY
+
+
+class AskModel(Repair):
+    """Has the executor model name the element."""
+
+    kind = "model"
+    when = "no element, or one that led nowhere: the executor model names one"
+    scope = Scope.STEP
+    rounds = policies.TARGET_ROUNDS
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return self.parts.planning.may_name(attempt.step, outcome)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        if limit := self.context.budget.spent(self.context.state.totals.usage):
+            return out_of_budget(outcome, limit)
+        attempt.rerouted |= outcome.lookup.reason not in ("", "no_entry") or outcome.status is Status.UNMET
+        try:
+            proposal = await self.parts.planning.propose(attempt, outcome)
+        except ActivityError as error:
+            if not (self.context.asks_on_failure and isinstance(error.cause, ApplicationError)):
+                raise
+            return outcome.model_copy(update={"reason": error.cause.type or "ModelFailed", "message": str(error.cause)})
+        if proposal.target is None:
+            why = proposal.overruled or "the model names no single element for this"
+            told = f"{outcome.reason or 'missed'}, and {why}"
+            return outcome.model_copy(update={"message": told})
+        attempt.retry(self.kind, outcome, proposal=proposal)
+        self.context.count(overruled=bool(proposal.overruled))
+        return Next.RETRY

@@ -1,0 +1,177 @@
+"""The result of a run: finished, failed, blocked, aborted or cancelled."""
+
+import asyncio
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+
+from workflows import policies
+from workflows.parts import Parts
+from workflows.run import finishing
+from workflows.step.factory import final_predicates
+from workflows.step.failures import TaskFailed, rule_behind
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.commit_lines import COMMITS, CommitLine, commits_said, left_at
+    from replaywright.domain.run.runs import FinishRequest, RunResult, StopRequest
+    from replaywright.domain.run.steering import ABORTED
+    from replaywright.domain.step.outcomes import BLOCKED, Status
+    from replaywright.errors import ReplaywrightError
+
+
+class Ending:
+    """Ends one run."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._context = parts.context
+
+    async def finished(self) -> RunResult:
+        """Verify the end of the plan, and keep what was learned.
+
+        Raises:
+            ActivityError: the policy ends the run, or its page cannot be looked at.
+        """
+        parts, context = self._parts, self._context
+        await self._listen()
+        may_ask = not context.budget.spent(context.state.totals.usage)
+        context.count_usage(await parts.probing.learn(may_ask=may_ask))
+        context.show("final verification")
+        if context.last is None or context.last.verification is None:
+            finished = await finishing.verified(parts.browser, self._finish_request, parts.recovery)
+        else:
+            finished = await finishing.kept(parts.browser, self._finish_request())
+        seen = {"verification": finished.predicates, "note": finished.note}
+        if not finished.verified:
+            unmet = next(result for result in finished.predicates if result.fails)
+            why = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
+            failed = self._failed("verification_failed", why, at_step=False)
+            return failed.model_copy(update={**seen, "artifacts": finished.artifacts})
+        kept = {"promoted": finished.promoted, "held": finished.held}
+        return self._result(succeeded=True).model_copy(update={**seen, **kept})
+
+    async def broken_off(self, error: BaseException) -> RunResult:
+        """Return the result of a run that a failure or a person ended; a cancelled one gives back what it has.
+
+        Raises:
+            CancelledError: the run was cancelled.
+        """
+        parts, context = self._parts, self._context
+        if isinstance(error, TaskFailed):
+            self._note_unfinished()
+            kept = {"artifacts": error.artifacts, "rule": error.rule}
+            return self._failed(error.reason, str(error), at_step=error.at_step).model_copy(update=kept)
+        if isinstance(error, ReplaywrightError):
+            if parts.browser.session is None:
+                raise error
+            return self._failed(type(error).__name__, str(error))
+        if isinstance(error, ActivityError) and not isinstance(error.cause, CancelledError):
+            kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
+            rule = rule_behind(error)
+            why = policies.said(error) if rule else str(error.cause or error)
+            if policies.is_loss(error) or policies.leaves_doubt(error):
+                self._note_unfinished()
+            reason = BLOCKED if rule else kind or type(error.cause).__name__
+            return self._failed(reason, why).model_copy(update={"rule": rule})
+        steering = parts.steering
+        if steering.aborted is None or workflow.cancellation_reason() is not None:
+            await asyncio.shield(self._leave())
+            context.board.end("cancelled", commits_said(context.state.commit_lines))
+            context.show()
+            raise error
+        steering.is_ending = True
+        await self._stop()
+        await steering.note(ABORTED, steering.aborted, context.position)
+        commits = commits_said(context.state.commit_lines)
+        return self._failed(ABORTED, "; ".join(filter(None, (f"ended by {steering.aborted}", commits))))
+
+    async def _leave(self) -> None:
+        """Let nothing more leave the browser, give back what others wait for, and tell what a cancelled run has done.
+
+        Temporal keeps no result of such a run, so that stands in its memo.
+        """
+        await self._stop()
+        await self._parts.browser.close()
+        await self._parts.goals.release()
+        if lines := self._context.state.commit_lines:
+            workflow.upsert_memo({COMMITS: [line.model_dump(mode="json") for line in lines]})
+
+    async def _stop(self) -> None:
+        """Have the gate of the commit step under way closed, and note what is known of the step."""
+        attempt, browser = self._parts.doubts.at_hand, self._parts.browser
+        if attempt is None or attempt.may_repeat or attempt.begun is None or browser.session is None:
+            return
+        if attempt.came_to is not None and attempt.came_to.status is not Status.IN_DOUBT:
+            self._note_unfinished()
+            return
+        self._parts.doubts.at_hand = None
+        browser.raise_epoch()
+        request = StopRequest(
+            action=attempt.step_context(),
+            session_id=attempt.begun.session.session_id,
+            begun=attempt.begun.epoch,
+            witness=self._context.state.witness,
+        )
+        stopped = await finishing.stopped(browser, request)
+        left = stopped.left_at or finishing.left_by(attempt.came_to)
+        if stopped.is_armed or attempt.step.effect is not None:
+            self._context.add_commit(finishing.line_of(attempt, stopped.state, left))
+
+    def _note_unfinished(self) -> None:
+        """Note what the last outcome of the commit step that ended the run says of it."""
+        attempt, self._parts.doubts.at_hand = self._parts.doubts.at_hand, None
+        if attempt is None or attempt.may_repeat or attempt.begun is None:
+            return
+        if (line := finishing.known_of(attempt, attempt.came_to)) is not None:
+            self._context.add_commit(line)
+
+    async def _listen(self) -> None:
+        """Wait for the late requests of presses that the run has learned, and note them."""
+        context, listening = self._context, self._parts.listening
+        if not listening.presses:
+            return
+        context.show(listening.waits_for)
+        try:
+            late = await listening.heard()
+        except ActivityError as error:
+            if not policies.is_loss(error):
+                raise
+            workflow.logger.warning("late requests of learned presses are unknown: %s", error.cause)
+            return
+        steps = {request.sequence for request in late}
+        context.change(commit_lines=tuple(line for line in context.state.commit_lines if line.step not in steps))
+        for request in late:
+            context.add_commit(CommitLine(step=request.sequence, state="done", left_at=left_at(request.sent_at)))
+        context.warn(*map(str, late))
+
+    def _finish_request(self) -> FinishRequest:
+        context, browser = self._context, self._parts.browser
+        return FinishRequest(
+            **context.scope,
+            task=context.run.task.task,
+            session=browser.ref,
+            epoch=browser.epoch,
+            verify=final_predicates(context),
+            seen=None if context.last is None else context.last.verification,
+            content_keys=context.state.content_keys,
+            policy=context.run.task.policy,
+            used=context.used,
+        )
+
+    def _failed(self, reason: str, message: str, *, at_step: bool = True) -> RunResult:
+        step = self._context.position if at_step else None
+        return self._result(succeeded=False).model_copy(
+            update={"failed_step": step, "reason": reason, "message": message}
+        )
+
+    def _result(self, *, succeeded: bool) -> RunResult:
+        state = self._context.state
+        return RunResult(
+            succeeded=succeeded,
+            totals=state.totals,
+            extracted=state.extracted,
+            skipped=state.skipped,
+            files=state.files,
+            warnings=state.warnings,
+            commits=state.commit_lines,
+        )
