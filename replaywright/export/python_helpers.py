@@ -6,7 +6,7 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Helper:
+class PythonHelper:
     """One function: its text, and what it needs."""
 
     text: str
@@ -20,8 +20,8 @@ class Helper:
 
 _CALLABLE: Final = "from collections.abc import Callable"
 
-HELPERS: Final[Mapping[str, Helper]] = {
-    "secret": Helper(
+HELPERS: Final[Mapping[str, PythonHelper]] = {
+    "secret": PythonHelper(
         '''
 def secret(name: str) -> str:
     """A secret, from the environment: it stands nowhere in this script."""
@@ -32,7 +32,7 @@ def secret(name: str) -> str:
 ''',
         ("import os",),
     ),
-    "parameter": Helper(
+    "parameter": PythonHelper(
         '''
 def parameter(variable: str, default: str | None = None) -> str:
     """A parameter of the test, from the environment."""
@@ -43,7 +43,7 @@ def parameter(variable: str, default: str | None = None) -> str:
 ''',
         ("import os",),
     ),
-    "totp": Helper(
+    "totp": PythonHelper(
         '''
 def totp(name: str) -> str:
     """The one-time password of now (RFC 6238), of a secret in Base32."""
@@ -57,7 +57,7 @@ def totp(name: str) -> str:
         ("import base64", "import hmac", "import struct", "import time"),
         others=("secret",),
     ),
-    "holds": Helper(
+    "holds": PythonHelper(
         '''
 def holds(check: Callable[[], object]) -> bool:
     """Return True if an assertion holds."""
@@ -69,7 +69,7 @@ def holds(check: Callable[[], object]) -> bool:
 ''',
         (_CALLABLE,),
     ),
-    "expect_any": Helper(
+    "expect_any": PythonHelper(
         '''
 def expect_any(*checks: Callable[[], object]) -> None:
     """Pass as soon as one of the assertions holds."""
@@ -81,7 +81,7 @@ def expect_any(*checks: Callable[[], object]) -> None:
         (_CALLABLE, "import time"),
         others=("holds",),
     ),
-    "answering_dialogs": Helper(
+    "answering_dialogs": PythonHelper(
         '''
 @contextmanager
 def answering_dialogs(
@@ -107,7 +107,7 @@ def answering_dialogs(
         ("from collections.abc import Iterator", "from contextlib import contextmanager"),
         ("Dialog", "Page"),
     ),
-    "expect_asked": Helper(
+    "expect_asked": PythonHelper(
         '''
 def expect_asked(asked: list[str], part: str) -> None:
     """See that one of the dialogs was of this kind, or said this."""
@@ -115,7 +115,7 @@ def expect_asked(asked: list[str], part: str) -> None:
         raise AssertionError(f"no dialog said {part!r}, but {asked}")
 ''',
     ),
-    "keep": Helper(
+    "keep": PythonHelper(
         '''
 def keep(download: Download, name: str = "*") -> None:
     """See that this is the file that is meant, and keep it in `downloads`."""
@@ -127,7 +127,7 @@ def keep(download: Download, name: str = "*") -> None:
         ("import re", "from pathlib import Path"),
         ("Download",),
     ),
-    "answering": Helper(
+    "answering": PythonHelper(
         '''
 def answering(part: str, method: str) -> Callable[[Response], bool]:
     """Match responses by address and method, else those that count."""
@@ -147,7 +147,7 @@ def answering(part: str, method: str) -> Callable[[Response], bool]:
         (_CALLABLE,),
         ("Response",),
     ),
-    "expect_status": Helper(
+    "expect_status": PythonHelper(
         '''
 def expect_status(response: Response, wanted: str) -> None:
     """See that an answer has this status, or one of this class."""
@@ -157,7 +157,7 @@ def expect_status(response: Response, wanted: str) -> None:
 ''',
         types=("Response",),
     ),
-    "paste": Helper(
+    "paste": PythonHelper(
         '''
 def paste(page: Page, text: str) -> None:
     """Paste a text in place of what the focused field holds."""
@@ -168,7 +168,7 @@ def paste(page: Page, text: str) -> None:
 ''',
         types=("Page",),
     ),
-    "slide": Helper(
+    "slide": PythonHelper(
         '''
 def slide(slider: Locator, value: str) -> None:
     """Move a slider by its keys until it has the value."""
@@ -181,7 +181,7 @@ def slide(slider: Locator, value: str) -> None:
 ''',
         types=("Locator",),
     ),
-    "set_open": Helper(
+    "set_open": PythonHelper(
         '''
 def set_open(control: Locator, wanted: bool) -> None:
     """Press what opens a menu or section, unless that is as wanted."""
@@ -196,7 +196,7 @@ def set_open(control: Locator, wanted: bool) -> None:
 ''',
         types=("Locator",),
     ),
-    "set_pressed": Helper(
+    "set_pressed": PythonHelper(
         '''
 def set_pressed(button: Locator, wanted: bool) -> None:
     """Press a toggle button, unless it is as wanted."""
@@ -207,7 +207,7 @@ def set_pressed(button: Locator, wanted: bool) -> None:
 ''',
         types=("Locator", "expect"),
     ),
-    "drag_by": Helper(
+    "drag_by": PythonHelper(
         '''
 def drag_by(element: Locator, right: float, down: float) -> None:
     """Take an element by its middle and drag it this far."""
@@ -224,7 +224,7 @@ def drag_by(element: Locator, right: float, down: float) -> None:
 ''',
         types=("Locator",),
     ),
-    "table_rows": Helper(
+    "table_rows": PythonHelper(
         '''
 def table_rows(table: Locator) -> list[dict[str, str]]:
     """The rows of a table, each as column to text."""
@@ -244,14 +244,14 @@ def table_rows(table: Locator) -> list[dict[str, str]]:
 ''',
         types=("Locator",),
     ),
-    "alike": Helper(
+    "alike": PythonHelper(
         '''
 def alike(text: str) -> str:
     """A text as it is compared: case and spacing do not count."""
     return " ".join(text.split()).casefold()
 ''',
     ),
-    "at_most": Helper(
+    "at_most": PythonHelper(
         '''
 def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any]:
     """Each item once; more than `limit` are refused, or left out."""
@@ -265,7 +265,7 @@ def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any
 ''',
         ("from collections.abc import Iterable", "from typing import Any"),
     ),
-    "number": Helper(
+    "number": PythonHelper(
         '''
 def number(text: str) -> float:
     """The number in a text such as `1,234.50 €`."""
@@ -273,7 +273,7 @@ def number(text: str) -> float:
 ''',
         ("import re",),
     ),
-    "tab_at": Helper(
+    "tab_at": PythonHelper(
         '''
 def tab_at(page: Page, part: str) -> Page:
     """The tab with this in its address."""
@@ -284,7 +284,7 @@ def tab_at(page: Page, part: str) -> Page:
 ''',
         types=("Page",),
     ),
-    "tab_titled": Helper(
+    "tab_titled": PythonHelper(
         '''
 def tab_titled(page: Page, part: str) -> Page:
     """The tab with this in its title."""
@@ -295,7 +295,7 @@ def tab_titled(page: Page, part: str) -> Page:
 ''',
         types=("Page",),
     ),
-    "approve": Helper(
+    "approve": PythonHelper(
         '''
 def approve(question: str) -> None:
     """Ask whether to go on."""
