@@ -1,27 +1,14 @@
 """Functions that a script in Python brings with it, each only where it is used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class PythonHelper:
-    """One function: its text, and what it needs."""
-
-    text: str
-    modules: tuple[str, ...] = ()
-    """Import lines of the standard library."""
-    types: tuple[str, ...] = ()
-    """Names to import from Playwright."""
-    others: tuple[str, ...] = ()
-    """Other functions of these."""
-
+from replaywright.export.helpers import Helper
 
 _CALLABLE: Final = "from collections.abc import Callable"
 
-HELPERS: Final[Mapping[str, PythonHelper]] = {
-    "secret": PythonHelper(
+HELPERS: Final[Mapping[str, Helper]] = {
+    "secret": Helper(
         '''
 def secret(name: str) -> str:
     """A secret, from the environment: it stands nowhere in this script."""
@@ -30,9 +17,9 @@ def secret(name: str) -> str:
         raise RuntimeError(f"set {variable} to the secret {name}")
     return os.environ[variable]
 ''',
-        ("import os",),
+        imports=("import os",),
     ),
-    "parameter": PythonHelper(
+    "parameter": Helper(
         '''
 def parameter(variable: str, default: str | None = None) -> str:
     """A parameter of the test, from the environment."""
@@ -41,9 +28,9 @@ def parameter(variable: str, default: str | None = None) -> str:
         raise RuntimeError(f"set {variable}")
     return value
 ''',
-        ("import os",),
+        imports=("import os",),
     ),
-    "totp": PythonHelper(
+    "totp": Helper(
         '''
 def totp(name: str) -> str:
     """The one-time password of now (RFC 6238), of a secret in Base32."""
@@ -54,10 +41,10 @@ def totp(name: str) -> str:
     number = int.from_bytes(told[begin : begin + 4], "big") & 0x7FFFFFFF
     return f"{number % 1_000_000:06d}"
 ''',
-        ("import base64", "import hmac", "import struct", "import time"),
+        imports=("import base64", "import hmac", "import struct", "import time"),
         others=("secret",),
     ),
-    "holds": PythonHelper(
+    "holds": Helper(
         '''
 def holds(check: Callable[[], object]) -> bool:
     """Return True if an assertion holds."""
@@ -67,9 +54,9 @@ def holds(check: Callable[[], object]) -> bool:
         return False
     return True
 ''',
-        (_CALLABLE,),
+        imports=(_CALLABLE,),
     ),
-    "expect_any": PythonHelper(
+    "expect_any": Helper(
         '''
 def expect_any(*checks: Callable[[], object]) -> None:
     """Pass as soon as one of the assertions holds."""
@@ -78,10 +65,10 @@ def expect_any(*checks: Callable[[], object]) -> None:
         if time.monotonic() > ends:
             raise AssertionError("none of the conditions holds")
 ''',
-        (_CALLABLE, "import time"),
+        imports=(_CALLABLE, "import time"),
         others=("holds",),
     ),
-    "answering_dialogs": PythonHelper(
+    "answering_dialogs": Helper(
         '''
 @contextmanager
 def answering_dialogs(
@@ -104,10 +91,10 @@ def answering_dialogs(
     finally:
         page.remove_listener("dialog", answer)
 ''',
-        ("from collections.abc import Iterator", "from contextlib import contextmanager"),
-        ("Dialog", "Page"),
+        imports=("from collections.abc import Iterator", "from contextlib import contextmanager"),
+        types=("Dialog", "Page"),
     ),
-    "expect_asked": PythonHelper(
+    "expect_asked": Helper(
         '''
 def expect_asked(asked: list[str], part: str) -> None:
     """See that one of the dialogs was of this kind, or said this."""
@@ -115,7 +102,7 @@ def expect_asked(asked: list[str], part: str) -> None:
         raise AssertionError(f"no dialog said {part!r}, but {asked}")
 ''',
     ),
-    "keep": PythonHelper(
+    "keep": Helper(
         '''
 def keep(download: Download, name: str = "*") -> None:
     """See that this is the file that is meant, and keep it in `downloads`."""
@@ -124,10 +111,10 @@ def keep(download: Download, name: str = "*") -> None:
         raise AssertionError(f"downloaded {download.suggested_filename!r}, not {name}")
     download.save_as(Path("downloads") / Path(download.suggested_filename).name)
 ''',
-        ("import re", "from pathlib import Path"),
-        ("Download",),
+        imports=("import re", "from pathlib import Path"),
+        types=("Download",),
     ),
-    "answering": PythonHelper(
+    "answering": Helper(
         '''
 def answering(part: str, method: str) -> Callable[[Response], bool]:
     """Match responses by address and method, else those that count."""
@@ -144,10 +131,10 @@ def answering(part: str, method: str) -> Callable[[Response], bool]:
 
     return is_meant
 ''',
-        (_CALLABLE,),
-        ("Response",),
+        imports=(_CALLABLE,),
+        types=("Response",),
     ),
-    "expect_status": PythonHelper(
+    "expect_status": Helper(
         '''
 def expect_status(response: Response, wanted: str) -> None:
     """See that an answer has this status, or one of this class."""
@@ -157,7 +144,7 @@ def expect_status(response: Response, wanted: str) -> None:
 ''',
         types=("Response",),
     ),
-    "paste": PythonHelper(
+    "paste": Helper(
         '''
 def paste(page: Page, text: str) -> None:
     """Paste a text in place of what the focused field holds."""
@@ -168,7 +155,7 @@ def paste(page: Page, text: str) -> None:
 ''',
         types=("Page",),
     ),
-    "slide": PythonHelper(
+    "slide": Helper(
         '''
 def slide(slider: Locator, value: str) -> None:
     """Move a slider by its keys until it has the value."""
@@ -181,7 +168,7 @@ def slide(slider: Locator, value: str) -> None:
 ''',
         types=("Locator",),
     ),
-    "set_open": PythonHelper(
+    "set_open": Helper(
         '''
 def set_open(control: Locator, wanted: bool) -> None:
     """Press what opens a menu or section, unless that is as wanted."""
@@ -196,7 +183,7 @@ def set_open(control: Locator, wanted: bool) -> None:
 ''',
         types=("Locator",),
     ),
-    "set_pressed": PythonHelper(
+    "set_pressed": Helper(
         '''
 def set_pressed(button: Locator, wanted: bool) -> None:
     """Press a toggle button, unless it is as wanted."""
@@ -207,7 +194,7 @@ def set_pressed(button: Locator, wanted: bool) -> None:
 ''',
         types=("Locator", "expect"),
     ),
-    "drag_by": PythonHelper(
+    "drag_by": Helper(
         '''
 def drag_by(element: Locator, right: float, down: float) -> None:
     """Take an element by its middle and drag it this far."""
@@ -224,7 +211,7 @@ def drag_by(element: Locator, right: float, down: float) -> None:
 ''',
         types=("Locator",),
     ),
-    "table_rows": PythonHelper(
+    "table_rows": Helper(
         '''
 def table_rows(table: Locator) -> list[dict[str, str]]:
     """The rows of a table, each as column to text."""
@@ -244,14 +231,14 @@ def table_rows(table: Locator) -> list[dict[str, str]]:
 ''',
         types=("Locator",),
     ),
-    "alike": PythonHelper(
+    "alike": Helper(
         '''
 def alike(text: str) -> str:
     """A text as it is compared: case and spacing do not count."""
     return " ".join(text.split()).casefold()
 ''',
     ),
-    "at_most": PythonHelper(
+    "at_most": Helper(
         '''
 def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any]:
     """Each item once; more than `limit` are refused, or left out."""
@@ -263,17 +250,17 @@ def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any
         raise AssertionError(f"there are {len(found)} items, and at most {limit}")
     return found[:limit]
 ''',
-        ("from collections.abc import Iterable", "from typing import Any"),
+        imports=("from collections.abc import Iterable", "from typing import Any"),
     ),
-    "number": PythonHelper(
+    "number": Helper(
         '''
 def number(text: str) -> float:
     """The number in a text such as `1,234.50 €`."""
     return float(re.sub(r"[^\\d.-]", "", text.replace(",", "")))
 ''',
-        ("import re",),
+        imports=("import re",),
     ),
-    "tab_at": PythonHelper(
+    "tab_at": Helper(
         '''
 def tab_at(page: Page, part: str) -> Page:
     """The tab with this in its address."""
@@ -284,7 +271,7 @@ def tab_at(page: Page, part: str) -> Page:
 ''',
         types=("Page",),
     ),
-    "tab_titled": PythonHelper(
+    "tab_titled": Helper(
         '''
 def tab_titled(page: Page, part: str) -> Page:
     """The tab with this in its title."""
@@ -295,7 +282,7 @@ def tab_titled(page: Page, part: str) -> Page:
 ''',
         types=("Page",),
     ),
-    "approve": PythonHelper(
+    "approve": Helper(
         '''
 def approve(question: str) -> None:
     """Ask whether to go on."""

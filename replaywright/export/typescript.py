@@ -10,6 +10,7 @@ from replaywright.domain.common.templates import Placeholder
 from replaywright.domain.skill.skills import Skill
 from replaywright.export import code, patterns
 from replaywright.export.code import Call, Condition, Expression, Name, Part, Regex, Script, Statement, Text
+from replaywright.export.helpers import with_others
 from replaywright.export.names import TYPESCRIPT_RESERVED, camel, environment_name, identifiers
 from replaywright.export.quoting import comment_lines, plain, regex_escaped, typescript_body, typescript_string
 from replaywright.export.typescript_helpers import HELPERS
@@ -25,7 +26,7 @@ def typescript_test(skill: Skill, script: Script) -> str:
     names = identifiers(script.parameters, camel, TYPESCRIPT_RESERVED)
     body = TypeScriptCode(names)
     body.write(script.statements)
-    helpers = _with_others({*body.helpers, *(["parameter"] if names else [])})
+    helpers = with_others(HELPERS, {*body.helpers, *(["parameter"] if names else [])})
     types = sorted({one for name in helpers for one in HELPERS[name].types})
     imported = ", ".join(["expect as baseExpect", "test", *(f"type {one}" for one in types)])
     node = sorted({line for name in helpers for line in HELPERS[name].imports})
@@ -39,7 +40,7 @@ def typescript_test(skill: Skill, script: Script) -> str:
         "const expect = baseExpect.configure({ timeout: 10_000 });",
         "",
         *_use(skill),
-        *(line for name in helpers for line in (*HELPERS[name].text.strip("\n").split("\n"), "")),
+        *(line for name in helpers for line in (*HELPERS[name].lines, "")),
         f"test({title}, async ({{ {given} }}) => {{",
         "  test.setTimeout(0); // every step has a limit of its own",
         *(["  let page = firstPage;"] if moves else []),
@@ -108,13 +109,6 @@ def _given(skill: Skill, names: Mapping[str, str]) -> list[str]:
         split = ".split(', ')" if parameter.type == "list" else ""
         lines.append(f"  const {given} = parameter({', '.join(told)}){split};")
     return [*lines, ""] if lines else []
-
-
-def _with_others(helpers: set[str]) -> list[str]:
-    wanted = set(helpers)
-    for name in list(wanted):
-        wanted |= set(HELPERS[name].others)
-    return [name for name in HELPERS if name in wanted]
 
 
 class TypeScriptCode:

@@ -1,25 +1,12 @@
 """Functions that a test in TypeScript brings with it, each only where it is used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from replaywright.export.helpers import Helper
 
-@dataclass(frozen=True)
-class TypeScriptHelper:
-    """One function: its text, and what it needs."""
-
-    text: str
-    types: tuple[str, ...] = ()
-    """Types to import from @playwright/test."""
-    imports: tuple[str, ...] = ()
-    """Imports from Node."""
-    others: tuple[str, ...] = ()
-    """Other functions of these."""
-
-
-HELPERS: Final[Mapping[str, TypeScriptHelper]] = {
-    "secret": TypeScriptHelper("""
+HELPERS: Final[Mapping[str, Helper]] = {
+    "secret": Helper("""
 /** A secret, from the environment: it stands nowhere in this file. */
 function secret(name: string): string {
   const value = process.env[`REPLAYWRIGHT_SECRET_${name}`];
@@ -27,7 +14,7 @@ function secret(name: string): string {
   return value;
 }
 """),
-    "parameter": TypeScriptHelper("""
+    "parameter": Helper("""
 /** A parameter of the test, from the environment. */
 function parameter(variable: string, otherwise?: string): string {
   const value = process.env[variable] ?? otherwise;
@@ -35,7 +22,7 @@ function parameter(variable: string, otherwise?: string): string {
   return value;
 }
 """),
-    "totp": TypeScriptHelper(
+    "totp": Helper(
         """
 /** The one-time password of now (RFC 6238), of a secret in Base32. */
 function totp(name: string): string {
@@ -54,13 +41,13 @@ function totp(name: string): string {
         imports=("import { createHmac } from 'node:crypto';",),
         others=("secret",),
     ),
-    "literally": TypeScriptHelper("""
+    "literally": Helper("""
 /** A text that is searched for as it is. */
 function literally(text: string): string {
   return text.replace(/[.*+?^${}()|[\\]\\\\]/g, '\\\\$&');
 }
 """),
-    "holds": TypeScriptHelper("""
+    "holds": Helper("""
 /** Whether assertions hold. */
 async function holds(check: () => Promise<unknown>): Promise<boolean> {
   try {
@@ -71,7 +58,7 @@ async function holds(check: () => Promise<unknown>): Promise<boolean> {
   return true;
 }
 """),
-    "expectAny": TypeScriptHelper(
+    "expectAny": Helper(
         """
 /** Pass as soon as one of the assertions holds. */
 async function expectAny(...checks: (() => Promise<unknown>)[]): Promise<void> {
@@ -84,7 +71,7 @@ async function expectAny(...checks: (() => Promise<unknown>)[]): Promise<void> {
 """,
         others=("holds",),
     ),
-    "answeringDialogs": TypeScriptHelper(
+    "answeringDialogs": Helper(
         """
 /** Answer what the page asks meanwhile, in turn, and dismiss the rest; gives what was asked. */
 async function answeringDialogs(
@@ -110,14 +97,14 @@ async function answeringDialogs(
 """,
         ("Dialog", "Page"),
     ),
-    "expectAsked": TypeScriptHelper("""
+    "expectAsked": Helper("""
 /** See that one of the dialogs was of this kind, or said this. */
 function expectAsked(asked: string[], part: string): void {
   const found = asked.some((said) => said.toLowerCase().includes(part.toLowerCase()));
   if (!found) throw new Error(`no dialog said ${part}, but: ${asked.join('; ')}`);
 }
 """),
-    "keep": TypeScriptHelper(
+    "keep": Helper(
         """
 /** See that this is the file that is meant, and keep it in `downloads`. */
 async function keep(download: Download, name = '*'): Promise<void> {
@@ -131,7 +118,7 @@ async function keep(download: Download, name = '*'): Promise<void> {
         ("import path from 'node:path';",),
         ("literally",),
     ),
-    "answering": TypeScriptHelper(
+    "answering": Helper(
         """
 /** Match responses by address and method, else those that count. */
 function answering(part: string, method: string): (response: Response) => boolean {
@@ -144,7 +131,7 @@ function answering(part: string, method: string): (response: Response) => boolea
 """,
         ("Response",),
     ),
-    "expectStatus": TypeScriptHelper(
+    "expectStatus": Helper(
         """
 /** See that an answer has this status, or one of this class. */
 function expectStatus(response: Response, wanted: string): void {
@@ -156,7 +143,7 @@ function expectStatus(response: Response, wanted: string): void {
 """,
         ("Response",),
     ),
-    "paste": TypeScriptHelper(
+    "paste": Helper(
         """
 /** Paste a text in place of what the focused field holds. */
 async function paste(page: Page, text: string): Promise<void> {
@@ -168,7 +155,7 @@ async function paste(page: Page, text: string): Promise<void> {
 """,
         ("Page",),
     ),
-    "slide": TypeScriptHelper(
+    "slide": Helper(
         """
 /** Move a slider by its keys until it has the value. */
 async function slide(slider: Locator, value: string): Promise<void> {
@@ -182,7 +169,7 @@ async function slide(slider: Locator, value: string): Promise<void> {
 """,
         ("Locator",),
     ),
-    "setOpen": TypeScriptHelper(
+    "setOpen": Helper(
         """
 /** Press what opens a menu or section, unless that is as wanted. */
 async function setOpen(control: Locator, wanted: boolean): Promise<void> {
@@ -195,7 +182,7 @@ async function setOpen(control: Locator, wanted: boolean): Promise<void> {
 """,
         ("Locator",),
     ),
-    "setPressed": TypeScriptHelper(
+    "setPressed": Helper(
         """
 /** Press a toggle button, unless it is as wanted. */
 async function setPressed(button: Locator, wanted: boolean): Promise<void> {
@@ -206,7 +193,7 @@ async function setPressed(button: Locator, wanted: boolean): Promise<void> {
 """,
         ("Locator",),
     ),
-    "dragBy": TypeScriptHelper(
+    "dragBy": Helper(
         """
 /** Take an element by its middle and drag it this far. */
 async function dragBy(element: Locator, right: number, down: number): Promise<void> {
@@ -223,7 +210,7 @@ async function dragBy(element: Locator, right: number, down: number): Promise<vo
 """,
         ("Locator",),
     ),
-    "tableRows": TypeScriptHelper(
+    "tableRows": Helper(
         """
 /** The rows of a table, each as column to text. */
 async function tableRows(table: Locator): Promise<Record<string, string>[]> {
@@ -245,13 +232,13 @@ async function tableRows(table: Locator): Promise<Record<string, string>[]> {
 """,
         ("Locator",),
     ),
-    "alike": TypeScriptHelper("""
+    "alike": Helper("""
 /** A text as it is compared: case and spacing do not count. */
 function alike(text: string): string {
   return text.trim().replace(/\\s+/g, ' ').toLowerCase();
 }
 """),
-    "atMost": TypeScriptHelper("""
+    "atMost": Helper("""
 /** Each item once; more than `limit` are refused, or left out. */
 function atMost<T>(limit: number, items: T[], stop = false): T[] {
   const seen = new Map(items.map((item) => [JSON.stringify(item), item]));
@@ -259,7 +246,7 @@ function atMost<T>(limit: number, items: T[], stop = false): T[] {
   return [...seen.values()].slice(0, limit);
 }
 """),
-    "number": TypeScriptHelper("""
+    "number": Helper("""
 /** The number in a text such as `1,234.50 €`. */
 function number(text: string | null): number {
   return Number((text ?? '').replace(/[^\\d.-]/g, ''));
