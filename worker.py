@@ -83,7 +83,7 @@ from replaywright.keeper.host.own_processes import entered
 from replaywright.keeper.host.places import most_places
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.chooser import ModelSkillChooser
-from replaywright.llm.client import Role
+from replaywright.llm.client import ModelRole
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
@@ -131,7 +131,7 @@ BEAT_FLUSH = timedelta(milliseconds=500)
 """The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""
 ROLES = ("all", "workflow", "browser", "model")
 
-_Role = TypeVar("_Role", bound=Role)
+_Role = TypeVar("_Role", bound=ModelRole)
 
 
 async def connect(settings: Settings, telemetry: "Telemetry | None" = None) -> Client:

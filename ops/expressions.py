@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from replaywright.telemetry.catalogue import METRICS, OTHER, Kind, Label, Metric
+from replaywright.telemetry.catalogue import METRICS, OTHER, Label, Metric, MetricKind
 
 OTHERS: Mapping[str, frozenset[str]] = {"up": frozenset()}
 """Metrics that are not ours → their labels beside those of every series: Prometheus' own."""
 OF_EVERY_SERIES = frozenset({"job", "instance", "role"})
 """Labels that scraping adds: `ops/prometheus/prometheus.yml`."""
 
-_PARTS = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count"), Kind.COUNTER: ("",), Kind.GAUGE: ("",)}
+_PARTS = {MetricKind.HISTOGRAM: ("_bucket", "_sum", "_count"), MetricKind.COUNTER: ("",), MetricKind.GAUGE: ("",)}
 _WORDS = frozenset(
     {"and", "or", "unless", "by", "without", "on", "ignoring", "offset", "bool", "group_left", "group_right"}
 )

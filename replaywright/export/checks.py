@@ -31,17 +31,17 @@ from replaywright.domain.predicate.predicates import (
 from replaywright.export import patterns
 from replaywright.export.code import (
     PAGE,
+    Assertion,
     Both,
     Call,
-    Check,
     Comment,
     Condition,
+    Constant,
     Either,
     Expect,
     Expression,
     Notes,
     Statement,
-    Value,
     Warn,
     call,
     expect,
@@ -51,7 +51,7 @@ from replaywright.export.locators import Found, first, in_frames, of_query, seen
 
 _EACH_MS: Final = 500
 """Timeout of each alternative: alternatives are tried in turn."""
-_IGNORING_CASE: Final = Value(value=True)
+_IGNORING_CASE: Final = Constant(value=True)
 _LISTS: Final = frozenset({"combobox", "listbox"})
 
 
@@ -111,7 +111,7 @@ class Checks:
                 found = self._plain(predicate, place, negated=negated)
                 if found is None:
                     return self.notes.warn(place, f"{kind_of(predicate)} has no assertion in a script")
-                return Check(found)
+                return Assertion(found)
 
     def _plain(  # noqa: C901, PLR0911 - one case for each kind
         self, predicate: Predicate, place: str, *, negated: bool
@@ -169,29 +169,29 @@ class Checks:
 
     def _is_there(self, query: ElementQuery, place: str, *, negated: bool) -> Call:
         located = self._seen(query, place)
-        return expect(located, "to_have_count", Value(0)) if negated else expect(first(located), "to_be_visible")
+        return expect(located, "to_have_count", Constant(0)) if negated else expect(first(located), "to_be_visible")
 
     def _counted(self, predicate: Count, place: str, *, negated: bool) -> Call:
         located = self._seen(predicate.count, f"{place}.count")
         no = "not_" if negated else ""
         if predicate.equals is not None:
-            return expect(located, f"{no}to_have_count", Value(predicate.equals))
+            return expect(located, f"{no}to_have_count", Constant(predicate.equals))
         if predicate.at_least is not None and predicate.at_most is not None:
             self.notes.warn(place, "at_most beside at_least is not asserted")
         if predicate.at_least is not None:
-            last = call(located, "nth", Value(max(predicate.at_least - 1, 0)))
+            last = call(located, "nth", Constant(max(predicate.at_least - 1, 0)))
             return expect(last, f"{no}to_be_attached")
         assert predicate.at_most is not None
         return expect(
-            call(located, "nth", Value(predicate.at_most)), "to_be_attached" if negated else "not_to_be_attached"
+            call(located, "nth", Constant(predicate.at_most)), "to_be_attached" if negated else "not_to_be_attached"
         )
 
     def _contains(self, part: str, within: ElementQuery | None, place: str, *, negated: bool) -> Call:
         if within is None:
-            located = call(call(PAGE, "get_by_text", text(part)), "filter", visible=Value(value=True))
+            located = call(call(PAGE, "get_by_text", text(part)), "filter", visible=Constant(value=True))
         else:
             located = call(self._seen(within, place), "filter", has_text=text(part))
-        return expect(located, "to_have_count", Value(0)) if negated else expect(first(located), "to_be_visible")
+        return expect(located, "to_have_count", Constant(0)) if negated else expect(first(located), "to_be_visible")
 
     def _has_value(self, words: str, query: ElementQuery, place: str, no: str) -> Call:
         """Compare a field's value; a list shows the chosen option's label, which only a recording tells."""
@@ -214,8 +214,8 @@ class Checks:
 def _timed(condition: Condition, within_ms: int) -> Condition:
     """Set the timeout of each assertion in the condition; alternatives keep their own."""
     match condition:
-        case Check(call=one):
-            return Check(replace(one, options=(*one.options, ("timeout", Value(within_ms)))))
+        case Assertion(call=one):
+            return Assertion(replace(one, options=(*one.options, ("timeout", Constant(within_ms)))))
         case Either():
             return condition
         case Both(checks=parts):

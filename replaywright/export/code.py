@@ -25,7 +25,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Pattern:
+class Regex:
     """A regular expression in the words that Python and JavaScript share; a `Text` in it is searched for literally."""
 
     parts: tuple[str | Text, ...]
@@ -33,14 +33,14 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Value:
+class Constant:
     """A number, or a truth value."""
 
     value: float | bool
 
 
 @dataclass(frozen=True)
-class Several:
+class ListLiteral:
     """A list."""
 
     each: "tuple[Expression, ...]"
@@ -79,7 +79,7 @@ class Part:
     name: str
 
 
-Expression: TypeAlias = Text | Pattern | Value | Several | Fields | Name | Call | Part
+Expression: TypeAlias = Text | Regex | Constant | ListLiteral | Fields | Name | Call | Part
 
 
 # ------------------------------------------------------------------------------------------ statements
@@ -114,7 +114,7 @@ class CurrentTab:
 
 
 @dataclass(frozen=True)
-class CloseTab:
+class ClosePage:
     """Close the current tab; the one that opened it, or the first, becomes the current one."""
 
 
@@ -145,21 +145,21 @@ class Dialogs:
 
 
 @dataclass(frozen=True)
-class Downloaded:
+class SaveDownload:
     """The file that came must have this name (`*` for any letters), if one is given; it is kept."""
 
     name: Text | None
 
 
 @dataclass(frozen=True)
-class Answered:
+class ExpectStatus:
     """The answer that came must have this status, such as `200` or `2xx`."""
 
     status: str
 
 
 @dataclass(frozen=True)
-class Check:
+class Assertion:
     """An assertion: a call of `expect`."""
 
     call: Call
@@ -179,7 +179,7 @@ class Both:
     checks: "tuple[Condition, ...]"
 
 
-Condition: TypeAlias = Check | Either | Both
+Condition: TypeAlias = Assertion | Either | Both
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class CellIs:
 
 
 @dataclass(frozen=True)
-class ForEach:
+class Repeat:
     """Do this for each item of a list."""
 
     item: str
@@ -247,7 +247,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Person:
+class AskPerson:
     """Wait for a person."""
 
     asks: Literal["approval", "hands", "code"]
@@ -260,17 +260,17 @@ Statement: TypeAlias = (
     | Blank
     | Do
     | CurrentTab
-    | CloseTab
+    | ClosePage
     | During
     | Dialogs
-    | Downloaded
-    | Answered
+    | SaveDownload
+    | ExpectStatus
     | Expect
     | Warn
     | When
-    | ForEach
+    | Repeat
     | Read
-    | Person
+    | AskPerson
 )
 
 PAGE: Final = Name("page")
@@ -321,9 +321,9 @@ def expect(subject: Expression, assertion: str, *arguments: Expression, **option
     return call(call(None, "expect", subject), assertion, *arguments, **options)
 
 
-def several(texts: Iterable[str]) -> Several:
+def several(texts: Iterable[str]) -> ListLiteral:
     """Make a list of templates."""
-    return Several(tuple(map(text, texts)))
+    return ListLiteral(tuple(map(text, texts)))
 
 
 def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:

@@ -15,7 +15,7 @@ from replaywright.domain.common.templates import parameters_in
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import TEST_IDS, looks_generated
 from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
-from replaywright.export.code import PAGE, Call, Comment, Expression, Notes, Part, Pattern, Text, Value, call, text
+from replaywright.export.code import PAGE, Call, Comment, Constant, Expression, Notes, Part, Regex, Text, call, text
 
 _ROLES: Final = """
     alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox
@@ -33,7 +33,7 @@ _PLACED: Final = re.compile(r":nth-|:first-|:last-|:only-")
 _CONTAINER: Final = re.compile(r'(?P<role>[a-z]+)(?: "(?P<name>.*)")?', re.DOTALL)
 _GLYPHS: Final = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 """Icons of fonts: no name that anybody would write."""
-_EXACTLY: Final = Value(value=True)
+_EXACTLY: Final = Constant(value=True)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def in_frames(frames: Sequence[FrameStep]) -> tuple[Expression, Comment | None]:
         elif frame.title:
             where = call(where, "frame_locator", text(f"iframe{css_attribute('title', frame.title)}"))
         else:
-            where = call(call(where, "frame_locator", text("iframe")), "nth", Value(frame.index))
+            where = call(call(where, "frame_locator", text("iframe")), "nth", Constant(frame.index))
             by_place = True
     return where, Comment("By its place among the frames: it has neither name nor title.") if by_place else None
 
@@ -272,7 +272,7 @@ def _of_role(query: ElementQuery, base: Expression, role: str, seen: Target | No
 
 def _of_name(query: ElementQuery, base: Expression) -> Expression:
     if query.name_in is not None:
-        names: Text | Pattern = _one_of(query.name_in, whole=True)
+        names: Text | Regex = _one_of(query.name_in, whole=True)
         return call(call(base, "get_by_label", names), "or_", call(base, "get_by_text", names))
     exact = _EXACTLY if query.name is not None else None
     name = text(query.name or query.name_contains or "")
@@ -280,12 +280,12 @@ def _of_name(query: ElementQuery, base: Expression) -> Expression:
     return call(by_label, "or_", call(base, "get_by_text", name, exact=exact))
 
 
-def _one_of(words: Sequence[str], *, whole: bool) -> Pattern:
+def _one_of(words: Sequence[str], *, whole: bool) -> Regex:
     begin, end = (r"^\s*(?:", r")\s*$") if whole else ("", "")
     parts: list[str | Text] = [begin] if begin else []
     for number, word in enumerate(words):
         parts += ["|", text(word)] if number else [text(word)]
-    return Pattern((*parts, end) if end else tuple(parts), ignore_case=True)
+    return Regex((*parts, end) if end else tuple(parts), ignore_case=True)
 
 
 def seen_only(found: Found) -> Expression:

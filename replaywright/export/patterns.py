@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from replaywright.domain.common.templates import Placeholder, split
-from replaywright.export.code import Pattern, Text
+from replaywright.export.code import Regex, Text
 
 _PLACED: Final = "\ue000{}\ue001"
 """Stands for a parameter while the pattern around it is read; no page has such characters in an address."""
@@ -16,12 +16,12 @@ _PLAIN_ESCAPES: Final = frozenset("fnrtvdwDWbB")
 """Escapes that RE2 and JavaScript read alike."""
 
 
-def contained(template: str, *, ignore_case: bool = False) -> Pattern:
+def contained(template: str, *, ignore_case: bool = False) -> Regex:
     """Return a pattern that finds the template's text."""
-    return Pattern((Text(split(template)),), ignore_case)
+    return Regex((Text(split(template)),), ignore_case)
 
 
-def shared(template: str) -> Pattern | None:
+def shared(template: str) -> Regex | None:
     """Return a task's pattern (RE2) as JavaScript reads it; values that are searched for stand in its places.
 
     None where RE2 alone has its like. The flag `i` may stand at its beginning.
@@ -42,7 +42,7 @@ def shared(template: str) -> Pattern | None:
     parts: list[str | Text] = []
     for number, piece in enumerate(re.split("\ue000\\d+\ue001", source)):
         parts += [Text((places[number - 1],)), piece] if number else [piece]
-    return Pattern(tuple(part for part in parts if part != ""), ignore_case)
+    return Regex(tuple(part for part in parts if part != ""), ignore_case)
 
 
 def in_python(template: str) -> str | None:

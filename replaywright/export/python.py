@@ -9,6 +9,7 @@ from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.tasks import Parameter
 from replaywright.export import layout
 from replaywright.export.code import Script
+from replaywright.export.helpers import with_others
 from replaywright.export.layout import WIDTH, Piece, atom
 from replaywright.export.names import PYTHON_RESERVED, environment_name, identifiers, snake
 from replaywright.export.python_code import PythonCode
@@ -114,8 +115,8 @@ def _docstring(skill: Skill, script: Script, usage: str) -> list[str]:
 def _imports(
     modules: Iterable[str], types: Iterable[str], helpers: Iterable[str], *, pytest: bool = False
 ) -> list[str]:
-    needed = [HELPERS[name] for name in _with_others(helpers)]
-    lines = {*modules, *(line for one in needed for line in one.modules)}
+    needed = [HELPERS[name] for name in with_others(HELPERS, helpers)]
+    lines = {*modules, *(line for one in needed for line in one.imports)}
     named: dict[str, set[str]] = {}
     for line in lines:
         if match := re.fullmatch(r"from (\S+) import (\w+)", line):
@@ -132,16 +133,8 @@ def _imports(
     return [*plain_ones, *froms, "", *third, "", ""]
 
 
-def _with_others(helpers: Iterable[str]) -> list[str]:
-    """Add the helpers that the helpers use, in the order of the catalogue."""
-    wanted = set(helpers)
-    for name in list(wanted):
-        wanted |= set(HELPERS[name].others)
-    return [name for name in HELPERS if name in wanted]
-
-
 def _helpers(helpers: Iterable[str]) -> list[str]:
-    return [line for name in _with_others(helpers) for line in (*HELPERS[name].text.strip("\n").split("\n"), "", "")]
+    return [line for name in with_others(HELPERS, helpers) for line in (*HELPERS[name].lines, "", "")]
 
 
 def _signature(function: str, names: Mapping[str, str], parameters: Mapping[str, Parameter], gives: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from replaywright.domain.common.templates import Placeholder
 from replaywright.export import code, layout, patterns
-from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Statement, Text
+from replaywright.export.code import Call, Condition, Expression, Name, Part, Regex, Statement, Text
 from replaywright.export.layout import WIDTH, Piece, atom, columns
 from replaywright.export.names import PYTHON_RESERVED, identifiers, snake
 from replaywright.export.python_helpers import HELPERS
@@ -62,17 +62,17 @@ class PythonCode:
                 self._line("", call)
             case code.CurrentTab():
                 self._tab(statement)
-            case code.CloseTab():
+            case code.ClosePage():
                 self._plain("closed, page = page, page.opener() or page.context.pages[0]")
                 self._plain("closed.close()")
             case code.During():
                 self._during(statement)
             case code.Dialogs():
                 self._dialogs(statement)
-            case code.Downloaded(name=name):
+            case code.SaveDownload(name=name):
                 told = () if name is None else (name,)
                 self._line("", self._helper("keep", Part(Name("download_info"), "value"), *told))
-            case code.Answered(status=status):
+            case code.ExpectStatus(status=status):
                 self._line("", self._helper("expect_status", Part(Name("response_info"), "value"), code.text(status)))
             case code.Expect(condition=condition):
                 self._expect(condition)
@@ -86,16 +86,16 @@ class PythonCode:
                     self.write(body or (code.Comment("Nothing."),))
                     if not _acts(body):
                         self._plain("pass")
-            case code.ForEach():
+            case code.Repeat():
                 self._for_each(statement)
             case code.Read():
                 self._read(statement)
-            case code.Person():
+            case code.AskPerson():
                 self._person(statement)
 
     def _expect(self, condition: Condition) -> None:
         match condition:
-            case code.Check(call=call):
+            case code.Assertion(call=call):
                 self._line("", call)
             case code.Both(checks=checks):
                 for check in checks:
@@ -122,7 +122,7 @@ class PythonCode:
     def _raising(self, condition: Condition) -> Piece:
         """Write the condition as an expression that raises `AssertionError` unless it holds."""
         match condition:
-            case code.Check(call=call):
+            case code.Assertion(call=call):
                 return self._fitting(call, 40)
             case code.Both(checks=[only]):
                 return self._raising(only)
@@ -160,10 +160,10 @@ class PythonCode:
             self._plain("file_chooser = file_chooser_info.value")
 
     def _dialogs(self, dialogs: code.Dialogs) -> None:
-        answers = code.Several(tuple(code.Value(answer) for answer in dialogs.answers))
+        answers = code.ListLiteral(tuple(code.Constant(answer) for answer in dialogs.answers))
         options: list[tuple[str, Expression]] = []
         if dialogs.every:
-            options.append(("every", code.Value(value=True)))
+            options.append(("every", code.Constant(value=True)))
         if dialogs.text is not None:
             options.append(("text", dialogs.text))
         self.helpers.add("answering_dialogs")
@@ -176,7 +176,7 @@ class PythonCode:
         for words in dialogs.said:
             self._line("", self._helper("expect_asked", Name("asked"), words))
 
-    def _for_each(self, loop: code.ForEach) -> None:
+    def _for_each(self, loop: code.Repeat) -> None:
         fresh = identifiers(
             (loop.item, *(f"{loop.item}.{column}" for column in loop.columns)),
             lambda name: snake(name.removeprefix(f"{loop.item}.")),
@@ -217,7 +217,7 @@ class PythonCode:
         with self._indented():
             self._plain(f'print(f"left {{{item}}}: {{error}}", file=sys.stderr)')
 
-    def _source(self, loop: code.ForEach) -> Piece:
+    def _source(self, loop: code.Repeat) -> Piece:
         match loop.source:
             case "values":
                 return self.piece(loop.of)
@@ -287,7 +287,7 @@ class PythonCode:
         else:
             self._line(into, value)
 
-    def _person(self, person: code.Person) -> None:
+    def _person(self, person: code.AskPerson) -> None:
         match person.asks:
             case "approval":
                 self._line("", self._helper("approve", code.text(plain(person.text))))
@@ -372,13 +372,13 @@ class PythonCode:
         match expression:
             case Text():
                 return self._text(expression)
-            case Pattern(parts=parts, ignore_case=ignore_case):
+            case Regex(parts=parts, ignore_case=ignore_case):
                 self.modules.add("import re")
                 flags = [atom("re.IGNORECASE")] if ignore_case else []
                 return layout.call("re.compile", [self._regex(parts), *flags])
-            case code.Value(value=value):
+            case code.Constant(value=value):
                 return atom(str(value) if isinstance(value, bool) else _number(value))
-            case code.Several(each=each):
+            case code.ListLiteral(each=each):
                 return layout.call("", [self.piece(one) for one in each], "[", "]")
             case code.Fields(fields=fields):
                 told = [layout.after(f'"{name}": ', self.piece(one)) for name, one in fields]

@@ -1,22 +1,9 @@
 """Functions that a script in Python brings with it, each only where it is used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Helper:
-    """One function: its text, and what it needs."""
-
-    text: str
-    modules: tuple[str, ...] = ()
-    """Import lines of the standard library."""
-    types: tuple[str, ...] = ()
-    """Names to import from Playwright."""
-    others: tuple[str, ...] = ()
-    """Other functions of these."""
-
+from replaywright.export.helpers import Helper
 
 _CALLABLE: Final = "from collections.abc import Callable"
 
@@ -30,7 +17,7 @@ def secret(name: str) -> str:
         raise RuntimeError(f"set {variable} to the secret {name}")
     return os.environ[variable]
 ''',
-        ("import os",),
+        imports=("import os",),
     ),
     "parameter": Helper(
         '''
@@ -41,7 +28,7 @@ def parameter(variable: str, default: str | None = None) -> str:
         raise RuntimeError(f"set {variable}")
     return value
 ''',
-        ("import os",),
+        imports=("import os",),
     ),
     "totp": Helper(
         '''
@@ -54,7 +41,7 @@ def totp(name: str) -> str:
     number = int.from_bytes(told[begin : begin + 4], "big") & 0x7FFFFFFF
     return f"{number % 1_000_000:06d}"
 ''',
-        ("import base64", "import hmac", "import struct", "import time"),
+        imports=("import base64", "import hmac", "import struct", "import time"),
         others=("secret",),
     ),
     "holds": Helper(
@@ -67,7 +54,7 @@ def holds(check: Callable[[], object]) -> bool:
         return False
     return True
 ''',
-        (_CALLABLE,),
+        imports=(_CALLABLE,),
     ),
     "expect_any": Helper(
         '''
@@ -78,7 +65,7 @@ def expect_any(*checks: Callable[[], object]) -> None:
         if time.monotonic() > ends:
             raise AssertionError("none of the conditions holds")
 ''',
-        (_CALLABLE, "import time"),
+        imports=(_CALLABLE, "import time"),
         others=("holds",),
     ),
     "answering_dialogs": Helper(
@@ -104,8 +91,8 @@ def answering_dialogs(
     finally:
         page.remove_listener("dialog", answer)
 ''',
-        ("from collections.abc import Iterator", "from contextlib import contextmanager"),
-        ("Dialog", "Page"),
+        imports=("from collections.abc import Iterator", "from contextlib import contextmanager"),
+        types=("Dialog", "Page"),
     ),
     "expect_asked": Helper(
         '''
@@ -124,8 +111,8 @@ def keep(download: Download, name: str = "*") -> None:
         raise AssertionError(f"downloaded {download.suggested_filename!r}, not {name}")
     download.save_as(Path("downloads") / Path(download.suggested_filename).name)
 ''',
-        ("import re", "from pathlib import Path"),
-        ("Download",),
+        imports=("import re", "from pathlib import Path"),
+        types=("Download",),
     ),
     "answering": Helper(
         '''
@@ -144,8 +131,8 @@ def answering(part: str, method: str) -> Callable[[Response], bool]:
 
     return is_meant
 ''',
-        (_CALLABLE,),
-        ("Response",),
+        imports=(_CALLABLE,),
+        types=("Response",),
     ),
     "expect_status": Helper(
         '''
@@ -263,7 +250,7 @@ def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any
         raise AssertionError(f"there are {len(found)} items, and at most {limit}")
     return found[:limit]
 ''',
-        ("from collections.abc import Iterable", "from typing import Any"),
+        imports=("from collections.abc import Iterable", "from typing import Any"),
     ),
     "number": Helper(
         '''
@@ -271,7 +258,7 @@ def number(text: str) -> float:
     """The number in a text such as `1,234.50 €`."""
     return float(re.sub(r"[^\\d.-]", "", text.replace(",", "")))
 ''',
-        ("import re",),
+        imports=("import re",),
     ),
     "tab_at": Helper(
         '''

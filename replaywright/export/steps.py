@@ -24,17 +24,17 @@ from replaywright.export.checks import Checks
 from replaywright.export.code import (
     CODE,
     PAGE,
+    AskPerson,
     Blank,
     Comment,
+    Constant,
     Do,
     Expression,
     Fields,
     Name,
     Notes,
-    Person,
     Statement,
     Text,
-    Value,
     call,
     several,
     text,
@@ -103,7 +103,7 @@ class Steps:
             case task.SwitchTab():
                 body: list[Statement] = [_tab(step, opened=opened)]
             case task.CloseTab():
-                body = [code.CloseTab()]
+                body = [code.ClosePage()]
             case task.ForEach():
                 body = self._for_each(step, place, entry, number)
             case task.Extract():
@@ -146,11 +146,11 @@ class Steps:
             acted = [code.During("popup", tuple(acted)), code.CurrentTab("popup")]
         if downloads or Cause.DOWNLOAD in causes:
             acted = [code.During("download", tuple(acted))]
-            kept = code.Downloaded(text(downloads[0].downloaded) if downloads else None)
+            kept = code.SaveDownload(text(downloads[0].downloaded) if downloads else None)
             acted.append(kept)
         for one in answers[:1]:
             during = code.During("response", tuple(acted), text(one.of or ""), one.method or "")
-            acted = [during, code.Answered(one.response_status)]
+            acted = [during, code.ExpectStatus(one.response_status)]
         if answers[1:] or downloads[1:]:
             self._notes.warn(f"{place}.expect", "only the first response_status and the first downloaded are asserted")
         default_ms = step.timeout_ms if step.timeout_ms != USUAL_MS else None
@@ -241,9 +241,9 @@ class Steps:
             case task.SelectOption():
                 return self._select(step, place, element, seen)
             case task.Check() | task.Uncheck() if seen is not None and seen.role == "button":
-                return [Do(call(None, "set_pressed", element, Value(isinstance(step, task.Check))))]
+                return [Do(call(None, "set_pressed", element, Constant(isinstance(step, task.Check))))]
             case task.Expand() | task.Collapse():
-                return [Do(call(None, "set_open", element, Value(isinstance(step, task.Expand))))]
+                return [Do(call(None, "set_open", element, Constant(isinstance(step, task.Expand))))]
             case task.Upload():
                 return self._upload(step, place, element, seen)
             case task.Scroll() if step.to != "element":
@@ -257,7 +257,7 @@ class Steps:
 
     def _drag(self, step: task.Drag, place: str, element: Expression) -> list[Statement]:
         if step.by is not None:
-            return [Do(call(None, "drag_by", element, Value(step.by.x), Value(step.by.y)))]
+            return [Do(call(None, "drag_by", element, Constant(step.by.x), Constant(step.by.y)))]
         assert step.to is not None
         other = self._checks.found(step.to, f"{place}.to").locator
         places = {"source_position": _position(step.position), "target_position": _position(step.to_position)}
@@ -274,7 +274,7 @@ class Steps:
                 f"{place}.values: several options of a list that the page makes itself; write a click for each"
             )
             return []
-        option = call(PAGE, "get_by_role", text("option"), name=text(step.value or ""), exact=Value(value=True))
+        option = call(PAGE, "get_by_role", text("option"), name=text(step.value or ""), exact=Constant(value=True))
         return [Do(call(element, "click", timeout=_time(step))), Do(call(option, "click", timeout=_time(step)))]
 
     def _upload(self, step: task.Upload, place: str, element: Expression, seen: Target | None) -> list[Statement]:
@@ -330,7 +330,7 @@ class Steps:
         ]
         return [
             *waits,
-            code.ForEach(step.item, source, of, columns, tuple(cells), step.limit, stops, skips, body),
+            code.Repeat(step.item, source, of, columns, tuple(cells), step.limit, stops, skips, body),
         ]
 
     def _items(
@@ -362,11 +362,11 @@ class Steps:
         self.has_person = True
         match step:
             case task.Approve():
-                return [Person("approval", step.instruction or "Shall the next steps be done?")]
+                return [AskPerson("approval", step.instruction or "Shall the next steps be done?")]
             case task.TakeOver():
-                return [Person("hands", step.instruction)]
+                return [AskPerson("hands", step.instruction)]
             case task.SolveCaptcha() if not task.names_element(step):
-                return [Person("hands", "Solve the captcha in the browser.")]
+                return [AskPerson("hands", "Solve the captcha in the browser.")]
         found, _ = self._element(step, place, entry)
         if found is None:
             return []
@@ -377,7 +377,7 @@ class Steps:
             entered = [Do(call(found.locator, "press_sequentially", CODE))]
         elif how == "paste":
             entered = [Do(call(found.locator, "click")), Do(call(None, "paste", PAGE, CODE))]
-        return [Person("code", asked), *entered]
+        return [AskPerson("code", asked), *entered]
 
 
 def derived_of(step: Step, place: str, entry: ActionCacheEntry | None) -> list[tuple[str, Predicate]]:
@@ -437,11 +437,11 @@ def _tab(step: task.SwitchTab, *, opened: bool) -> Statement:
     return Do(call(PAGE, "bring_to_front")) if opened else code.CurrentTab("latest")
 
 
-def _time(step: Step) -> Value | None:
-    return None if step.timeout_ms == USUAL_MS else Value(step.timeout_ms)
+def _time(step: Step) -> Constant | None:
+    return None if step.timeout_ms == USUAL_MS else Constant(step.timeout_ms)
 
 
 def _position(position: task.Position | None) -> Fields | None:
     if position is None:
         return None
-    return Fields((("x", Value(position.x)), ("y", Value(position.y))))
+    return Fields((("x", Constant(position.x)), ("y", Constant(position.y))))

@@ -9,7 +9,8 @@ from replaywright.domain.common.lists import list_of
 from replaywright.domain.common.templates import Placeholder
 from replaywright.domain.skill.skills import Skill
 from replaywright.export import code, patterns
-from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Script, Statement, Text
+from replaywright.export.code import Call, Condition, Expression, Name, Part, Regex, Script, Statement, Text
+from replaywright.export.helpers import with_others
 from replaywright.export.names import TYPESCRIPT_RESERVED, camel, environment_name, identifiers
 from replaywright.export.quoting import comment_lines, plain, regex_escaped, typescript_body, typescript_string
 from replaywright.export.typescript_helpers import HELPERS
@@ -25,11 +26,11 @@ def typescript_test(skill: Skill, script: Script) -> str:
     names = identifiers(script.parameters, camel, TYPESCRIPT_RESERVED)
     body = TypeScriptCode(names)
     body.write(script.statements)
-    helpers = _with_others({*body.helpers, *(["parameter"] if names else [])})
+    helpers = with_others(HELPERS, {*body.helpers, *(["parameter"] if names else [])})
     types = sorted({one for name in helpers for one in HELPERS[name].types})
     imported = ", ".join(["expect as baseExpect", "test", *(f"type {one}" for one in types)])
     node = sorted({line for name in helpers for line in HELPERS[name].imports})
-    moves = any(isinstance(one, code.CurrentTab | code.CloseTab) for one in code.all_of(script.statements))
+    moves = any(isinstance(one, code.CurrentTab | code.ClosePage) for one in code.all_of(script.statements))
     title, given = typescript_string(plain(skill.label or skill.name)), "page: firstPage" if moves else "page"
     lines = [
         *_header(skill, script),
@@ -39,7 +40,7 @@ def typescript_test(skill: Skill, script: Script) -> str:
         "const expect = baseExpect.configure({ timeout: 10_000 });",
         "",
         *_use(skill),
-        *(line for name in helpers for line in (*HELPERS[name].text.strip("\n").split("\n"), "")),
+        *(line for name in helpers for line in (*HELPERS[name].lines, "")),
         f"test({title}, async ({{ {given} }}) => {{",
         "  test.setTimeout(0); // every step has a limit of its own",
         *(["  let page = firstPage;"] if moves else []),
@@ -110,13 +111,6 @@ def _given(skill: Skill, names: Mapping[str, str]) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _with_others(helpers: set[str]) -> list[str]:
-    wanted = set(helpers)
-    for name in list(wanted):
-        wanted |= set(HELPERS[name].others)
-    return [name for name in HELPERS if name in wanted]
-
-
 class TypeScriptCode:
     """Lines of a test's body; the functions that they need are gathered meanwhile."""
 
@@ -149,7 +143,7 @@ class TypeScriptCode:
                 self._call("await ", call, ";")
             case code.CurrentTab():
                 self._tab(statement)
-            case code.CloseTab():
+            case code.ClosePage():
                 name = self._fresh("closed")
                 self._line(f"const {name} = page;")
                 self._line("page = (await page.opener()) ?? page.context().pages()[0];")
@@ -158,10 +152,10 @@ class TypeScriptCode:
                 self._during(statement)
             case code.Dialogs():
                 self._dialogs(statement)
-            case code.Downloaded(name=name):
+            case code.SaveDownload(name=name):
                 told = "" if name is None else f", {self.expression(name)}"
                 self._line(f"await {self._helper('keep')}(await {self._promise['download']}{told});")
-            case code.Answered(status=status):
+            case code.ExpectStatus(status=status):
                 wanted = typescript_string(status)
                 self._line(f"{self._helper('expectStatus')}(await {self._promise['response']}, {wanted});")
             case code.Expect(condition=condition):
@@ -173,16 +167,16 @@ class TypeScriptCode:
             case code.When(condition=condition, body=body):
                 with self._block(f"if (await {self._helper('holds')}({self._check(condition)})) {{"):
                     self.write(body)
-            case code.ForEach():
+            case code.Repeat():
                 self._for_each(statement)
             case code.Read():
                 self._read(statement)
-            case code.Person():
+            case code.AskPerson():
                 raise AssertionError("a test does not wait for people: such skills are refused before")
 
     def _expect(self, condition: Condition) -> None:
         match condition:
-            case code.Check(call=call):
+            case code.Assertion(call=call):
                 self._call("await ", call, ";")
             case code.Both(checks=checks):
                 for check in checks:
@@ -196,7 +190,7 @@ class TypeScriptCode:
     def _check(self, condition: Condition) -> str:
         """Write a function whose promise rejects unless the condition holds."""
         match condition:
-            case code.Check(call=call):
+            case code.Assertion(call=call):
                 return f"() => {self.expression(call)}"
             case code.Both(checks=checks):
                 each = " ".join(f"await ({self._check(check)})();" for check in checks)
@@ -260,7 +254,7 @@ class TypeScriptCode:
         for words in dialogs.said:
             self._line(f"{self._helper('expectAsked')}({asked}, {self.expression(words)});")
 
-    def _for_each(self, loop: code.ForEach) -> None:
+    def _for_each(self, loop: code.Repeat) -> None:
         fresh = identifiers(
             (loop.item, *(f"{loop.item}.{column}" for column in loop.columns)),
             lambda name: camel(name.removeprefix(f"{loop.item}.")),
@@ -288,7 +282,7 @@ class TypeScriptCode:
                 self.write(loop.body)
         self._names = outside
 
-    def _source(self, loop: code.ForEach) -> str:
+    def _source(self, loop: code.Repeat) -> str:
         match loop.source:
             case "values":
                 return self.expression(loop.of)
@@ -304,7 +298,7 @@ class TypeScriptCode:
         found = f"(cells[{typescript_string(cell.column)}] ?? '')"
         if cell.kind == "matches":
             raw = cell.texts[0].literal or ""
-            pattern = patterns.shared(raw) or Pattern(())
+            pattern = patterns.shared(raw) or Regex(())
             return f"{self._regex(pattern.parts, ignore_case=pattern.ignore_case)}.test({found})"
         alike = self._helper("alike")
         words = [f"{alike}({self.expression(one)})" for one in cell.texts]
@@ -401,11 +395,11 @@ class TypeScriptCode:
         match expression:
             case Text():
                 return self._text(expression)
-            case Pattern(parts=parts, ignore_case=ignore_case):
+            case Regex(parts=parts, ignore_case=ignore_case):
                 return self._regex(parts, ignore_case=ignore_case)
-            case code.Value(value=value):
+            case code.Constant(value=value):
                 return str(value).lower() if isinstance(value, bool) else _number(value)
-            case code.Several(each=each):
+            case code.ListLiteral(each=each):
                 return f"[{', '.join(map(self.expression, each))}]"
             case code.Fields(fields=fields):
                 return "{ " + ", ".join(f"{name}: {self.expression(one)}" for name, one in fields) + " }"

@@ -1,22 +1,9 @@
 """Functions that a test in TypeScript brings with it, each only where it is used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Helper:
-    """One function: its text, and what it needs."""
-
-    text: str
-    types: tuple[str, ...] = ()
-    """Types to import from @playwright/test."""
-    imports: tuple[str, ...] = ()
-    """Imports from Node."""
-    others: tuple[str, ...] = ()
-    """Other functions of these."""
-
+from replaywright.export.helpers import Helper
 
 HELPERS: Final[Mapping[str, Helper]] = {
     "secret": Helper("""

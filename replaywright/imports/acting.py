@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 from replaywright.domain.predicate.predicates import Exists, NotExists
 from replaywright.domain.task.actions import ACTIONS, Action
 from replaywright.domain.task.steps import STEPS
-from replaywright.imports.draft import Draft
-from replaywright.imports.elements import Element
+from replaywright.imports.draft import TaskDraft
+from replaywright.imports.elements import ImportedElement
 from replaywright.imports.keys import combination, modifier
 from replaywright.imports.locators import Locator, Value
 from replaywright.imports.script import Device, Names, Outside, dotted, unawaited
@@ -52,7 +52,7 @@ ELSEWHERE: Final = {
 class Actor:
     """Puts the actions into the draft. State: how the dialogs of the next steps are answered."""
 
-    draft: Draft
+    draft: TaskDraft
     names: Names
     _once: dict[str, Any] = field(default_factory=dict)
     _always: dict[str, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Actor:
         answer: dict[str, Any] = {"dialog": body.func.attr}
         text = self.names.constant(body.args[0]) if body.args else None
         if isinstance(text, str) and body.func.attr == "accept":
-            element = Element(None, "the dialog", field="dialog text")
+            element = ImportedElement(None, "the dialog", field="dialog text")
             answer["dialog_text"] = self.draft.values.template(Typed(text), element, at=len(self.draft.entries))
         if method == "once":
             self._once = answer
@@ -121,7 +121,7 @@ class Actor:
             case _:
                 self.waits(call, locator, named)
 
-    def _acts(self, call: ast.Call, element: Element, method: str, named: Mapping[str, Value]) -> None:
+    def _acts(self, call: ast.Call, element: ImportedElement, method: str, named: Mapping[str, Value]) -> None:
         fields: dict[str, Any] = {}
         action, where = _PLAIN[method], line_of(call)
         given = {word.arg: word.value for word in call.keywords if word.arg}
@@ -155,19 +155,19 @@ class Actor:
             case _:
                 return Typed(None, dotted(node).rpartition(".")[2])
 
-    def _enters(self, call: ast.Call, element: Element, method: str, first: ast.expr | None) -> None:
+    def _enters(self, call: ast.Call, element: ImportedElement, method: str, first: ast.expr | None) -> None:
         value = first or next((word.value for word in call.keywords if word.arg in {"value", "text"}), None)
         typed = Typed("") if method == "clear" else self._typed(value)
         self.draft.enter(line_of(call), method, _ENTERS[method], element, typed)
 
-    def _press_keys(self, call: ast.Call, element: Element | None, keys: Value) -> None:
+    def _press_keys(self, call: ast.Call, element: ImportedElement | None, keys: Value) -> None:
         written = combination(keys) if isinstance(keys, str) else ""
         if not written:
             self.draft.left_out(line_of(call), "press", "no step presses this key")
         else:
             self.draft.press(line_of(call), "press", written, element)
 
-    def _chooses(self, call: ast.Call, element: Element, first: ast.expr | None) -> None:
+    def _chooses(self, call: ast.Call, element: ImportedElement, first: ast.expr | None) -> None:
         given = {word.arg: word.value for word in call.keywords if word.arg}
         node = first or given.get("label") or given.get("value")
         if node is None:
@@ -180,7 +180,7 @@ class Actor:
             return
         self.draft.choose(line_of(call), "select_option", element, [self._typed(part) for part in parts])
 
-    def _uploads(self, call: ast.Call, element: Element, first: ast.expr | None) -> None:
+    def _uploads(self, call: ast.Call, element: ImportedElement, first: ast.expr | None) -> None:
         parts = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
         paths = [self.names.constant(part) for part in parts if part is not None]
         files = [path for path in paths if isinstance(path, str) and path.strip()]

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import found, items, mapping, number, scalar, string
-from replaywright.imports.draft import Draft, host_of
-from replaywright.imports.elements import Element, aria_role, query_of, words_for
-from replaywright.imports.imported import Imported, Kind
+from replaywright.imports.draft import TaskDraft, host_of
+from replaywright.imports.elements import ImportedElement, aria_role, query_of, words_for
+from replaywright.imports.imported import Imported, RecordingKind
 from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
 from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_positional, looks_generated, role_of
@@ -61,7 +61,7 @@ def read_browser_use(data: Mapping[str, Any], name: str) -> Imported:
     Raises:
         InputInvalid: no action of it can be taken over.
     """
-    draft = Draft(Kind.BROWSER_USE)
+    draft = TaskDraft(RecordingKind.BROWSER_USE)
     start = final = ""
     for index, raw in enumerate(items(data.get("history"))):
         item = mapping(raw)
@@ -74,7 +74,7 @@ def read_browser_use(data: Mapping[str, Any], name: str) -> Imported:
     return draft.finish(name, start_url=start, final_url=final)
 
 
-def _read_item(draft: Draft, where: str, item: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+def _read_item(draft: TaskDraft, where: str, item: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     output = mapping(item.get("model_output"))
     if not output:
         draft.left_out(where, "model_output", "the model gave no action here")
@@ -97,7 +97,7 @@ def _read_item(draft: Draft, where: str, item: Mapping[str, Any], state: Mapping
             _act(draft, _Moment(place, name, mapping(mapping(raw)[named[0]]), element, items(state.get("tabs"))))
 
 
-def _act(draft: Draft, moment: _Moment) -> None:  # noqa: C901 - one case for each action, nothing nested
+def _act(draft: TaskDraft, moment: _Moment) -> None:  # noqa: C901 - one case for each action, nothing nested
     where, name, given = moment.where, moment.name, moment.parameters
     match name:
         case "navigate" | "go_to_url" | "open_tab":
@@ -129,7 +129,7 @@ def _act(draft: Draft, moment: _Moment) -> None:  # noqa: C901 - one case for ea
             draft.left_out(where, name)
 
 
-def _input(draft: Draft, moment: _Moment) -> None:
+def _input(draft: TaskDraft, moment: _Moment) -> None:
     text = string(moment.parameters.get("text"))
     element = _element(moment)
     if moment.parameters.get("clear") is False:
@@ -145,7 +145,7 @@ def _input(draft: Draft, moment: _Moment) -> None:
         draft.enter(moment.where, moment.name, "fill", element, Typed(text))
 
 
-def _keys(draft: Draft, moment: _Moment) -> None:
+def _keys(draft: TaskDraft, moment: _Moment) -> None:
     text = string(moment.parameters.get("keys"))
     if keys := combination(text):
         draft.press(moment.where, moment.name, keys, draft.focused)
@@ -156,7 +156,7 @@ def _keys(draft: Draft, moment: _Moment) -> None:
         draft.left_out(moment.where, moment.name, "no step presses these keys")
 
 
-def _switch(draft: Draft, moment: _Moment) -> None:
+def _switch(draft: TaskDraft, moment: _Moment) -> None:
     wanted = scalar(moment.parameters.get("tab_id")) or scalar(moment.parameters.get("page_id"))
     for tab in map(mapping, moment.tabs):
         known = [scalar(tab.get(key)) for key in ("tab_id", "target_id", "page_id")]
@@ -175,7 +175,7 @@ def _switch(draft: Draft, moment: _Moment) -> None:
 # ------------------------------------------------------------------------------------------------------ elements
 
 
-def _element(moment: _Moment) -> Element:
+def _element(moment: _Moment) -> ImportedElement:
     raw = moment.element
     attributes = {string(key).lower(): scalar(value) for key, value in mapping(raw.get("attributes")).items()}
     tag = (string(raw.get("node_name")) or string(raw.get("tag_name"))).lower()
@@ -187,7 +187,7 @@ def _element(moment: _Moment) -> Element:
     path = css_of_xpath(string(raw.get("x_path")) or string(raw.get("xpath"))) or ""
     query = _query(tag, role, name, attributes, path)
     telling = ("type", "id", "name", "autocomplete", "placeholder", "title")
-    return Element(
+    return ImportedElement(
         query=query,
         words=words_for(query, f"the {tag} element" if tag else ""),
         field=name or attributes.get("placeholder", "") or _stable(attributes.get("name", "")),

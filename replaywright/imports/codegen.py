@@ -16,14 +16,14 @@ from replaywright.domain.predicate.predicates import Downloaded
 from replaywright.errors import InputInvalid
 from replaywright.imports.acting import ELSEWHERE, METHODS, Actor, line_of, time_of
 from replaywright.imports.data import TEXT_LIMIT, clean
-from replaywright.imports.draft import Draft
+from replaywright.imports.draft import TaskDraft
 from replaywright.imports.expecting import address, predicate_of
-from replaywright.imports.imported import Imported, Kind
+from replaywright.imports.imported import Imported, RecordingKind
 from replaywright.imports.locators import Locator, Pattern, by_selector, said
 from replaywright.imports.script import (
     Chooser,
     Device,
-    Download,
+    DownloadInfo,
     Names,
     Plumbing,
     Popup,
@@ -43,7 +43,7 @@ def read_codegen(text: str, name: str) -> Imported:
         InputInvalid: it is no Python, drives no page, or has nothing that can be taken over.
     """
     tree = parse_python(text)
-    reader = _Reader()
+    reader = _ScriptReader()
     body = reader.choose(tree)
     reader.read(body)
     docstring = clean((_docstring(tree) or "")[:TEXT_LIMIT])
@@ -77,11 +77,11 @@ def _docstring(tree: ast.Module) -> str | None:
     return next(filter(None, map(ast.get_docstring, (*functions, tree))), None)
 
 
-class _Reader:
+class _ScriptReader:
     """Goes through the statements once. State: what names mean, which page is current, how dialogs are answered."""
 
     def __init__(self) -> None:
-        self.draft = Draft(Kind.CODEGEN)
+        self.draft = TaskDraft(RecordingKind.CODEGEN)
         self._names = Names()
         self._current = 0
         self._openers: dict[int, int] = {}
@@ -210,7 +210,7 @@ class _Reader:
         self._names.known[name or "popup"] = Popup(page.page)
 
     def _downloaded(self, name: str, node: ast.stmt) -> None:
-        self._names.known[name or "download"] = Download()
+        self._names.known[name or "download"] = DownloadInfo()
         self.draft.expect(line_of(node), "expect_download", Downloaded(downloaded="*"))
 
     # ---------------------------------------------------------------------------------------------- the calls
@@ -245,7 +245,7 @@ class _Reader:
                 self._actor.on_device(call, meaning, method)
             case Chooser() if method == "set_files":
                 self._actor.chosen_files(call)
-            case Download():
+            case DownloadInfo():
                 self.draft.left_out(line_of(call), f"download.{method}", ELSEWHERE["save_as"])
             case Plumbing():
                 if method not in {"close", "stop", "new_page", "new_context"}:

@@ -14,9 +14,9 @@ from typing import Any, Final
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.predicates import Count, Exists, NotExists
 from replaywright.imports.data import found, items, mapping, number, string
-from replaywright.imports.draft import Draft, host_of
-from replaywright.imports.elements import Element, aria_role, query_of, words_for
-from replaywright.imports.imported import Imported, Kind
+from replaywright.imports.draft import TaskDraft, host_of
+from replaywright.imports.elements import ImportedElement, aria_role, query_of, words_for
+from replaywright.imports.imported import Imported, RecordingKind
 from replaywright.imports.keys import key_name, modifier
 from replaywright.imports.values import Typed
 from replaywright.imports.xpaths import css_of_xpath, is_css, is_positional, role_of_css, tag_of
@@ -50,7 +50,7 @@ class _Reader:
     """Goes through the steps once; keys that are held down are its state."""
 
     def __init__(self) -> None:
-        self.draft = Draft(Kind.DEVTOOLS)
+        self.draft = TaskDraft(RecordingKind.DEVTOOLS)
         self._held: list[str] = []
         self._pressed: set[str] = set()
         self._target = "main"
@@ -229,7 +229,7 @@ def _time(step: Mapping[str, Any]) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------ selectors
 
 
-def _element(step: Mapping[str, Any], *, takes_value: bool = False) -> Element:
+def _element(step: Mapping[str, Any], *, takes_value: bool = False) -> ImportedElement:
     """Return the element that the selectors lead to, by the one that says best what it is."""
     chains = [chain for raw in items(step.get("selectors")) if (chain := _chain(raw))]
     css = [chain[-1] for chain in chains if len(chain) == 1 and is_css(chain[-1]) and not _prefix(chain[-1])]
@@ -238,7 +238,7 @@ def _element(step: Mapping[str, Any], *, takes_value: bool = False) -> Element:
     called = (query.name or query.label or query.text or "") if query is not None else ""
     role = (query.role or "") if query is not None else ""
     tags = {tag_of(selector) for selector in css}
-    return Element(
+    return ImportedElement(
         query=query,
         words=words_for(query, css[0] if css else ""),
         field=called,

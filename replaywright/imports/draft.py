@@ -22,8 +22,8 @@ from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
-from replaywright.imports.elements import LONGEST, Element
-from replaywright.imports.imported import Imported, Kind, Note
+from replaywright.imports.elements import LONGEST, ImportedElement
+from replaywright.imports.imported import Imported, Note, RecordingKind
 from replaywright.imports.values import Typed, Values
 
 MOST_STEPS: Final = 2_000
@@ -35,25 +35,25 @@ _ALTERNATIVES: Final = "write the step by hand if it matters (docs/reference/tas
 
 
 @dataclass
-class _Entry:
+class _DraftStep:
     """A step and where it was read."""
 
     where: str
     data: dict[str, Any]
-    element: Element | None
+    element: ImportedElement | None
     expect: list[Predicate] = field(default_factory=list)
     url: str = ""
     """The address after the step, where the recording has it."""
 
 
 @dataclass
-class Draft:
+class TaskDraft:
     """Steps, notes and values of one recording; `finish` makes the task."""
 
-    kind: Kind
+    kind: RecordingKind
     values: Values = field(default_factory=Values)
     notes: list[Note] = field(default_factory=list)
-    entries: list[_Entry] = field(default_factory=list)
+    entries: list[_DraftStep] = field(default_factory=list)
 
     # ------------------------------------------------------------------------------------------------- notes
 
@@ -77,7 +77,7 @@ class Draft:
     # ------------------------------------------------------------------------------------------------- steps
 
     @property
-    def focused(self) -> Element | None:
+    def focused(self) -> ImportedElement | None:
         """Return the element that has the focus after the last step, as far as the recording tells; else None."""
         if not self.entries or self.entries[-1].url:
             return None
@@ -102,11 +102,13 @@ class Draft:
         url = url.replace("{{", "%7B%7B").replace("}}", "%7D%7D")
         return self._add(where, what, {"action": "goto", "url": url, **fields})
 
-    def act(self, where: str, what: str, action: str, element: Element, **fields: Any) -> bool:
+    def act(self, where: str, what: str, action: str, element: ImportedElement, **fields: Any) -> bool:
         """Add a step on an element that enters nothing: click, hover, check and so on."""
         return self._add(where, what, {"action": action, **fields}, element)
 
-    def enter(self, where: str, what: str, action: Literal["fill", "type"], element: Element, typed: Typed) -> bool:
+    def enter(
+        self, where: str, what: str, action: Literal["fill", "type"], element: ImportedElement, typed: Typed
+    ) -> bool:
         """Add a step that enters a text."""
         self._absorb_click(where, element)
         value = self.values.template(typed, element, at=len(self.entries))
@@ -119,7 +121,7 @@ class Draft:
         where: str,
         what: str,
         action: Literal["fill", "type"],
-        element: Element,
+        element: ImportedElement,
         *,
         text: str,
         placeholder: re.Pattern[str],
@@ -130,7 +132,7 @@ class Draft:
         value = self.values.filled(text, placeholder, secret=secret, element=element, at=len(self.entries))
         return self._add(where, what, {"action": action}, element, {"value": value})
 
-    def choose(self, where: str, what: str, element: Element, chosen: Sequence[Typed]) -> bool:
+    def choose(self, where: str, what: str, element: ImportedElement, chosen: Sequence[Typed]) -> bool:
         """Add a step that chooses from a list."""
         self._absorb_click(where, element)
         at = len(self.entries)
@@ -141,7 +143,7 @@ class Draft:
         written: dict[str, Any] = {"value": values[0]} if len(values) == 1 else {"values": values}
         return self._add(where, what, {"action": "select_option"}, element, written)
 
-    def upload(self, where: str, what: str, element: Element, files: Sequence[str]) -> bool:
+    def upload(self, where: str, what: str, element: ImportedElement, files: Sequence[str]) -> bool:
         """Add a step that gives files to the page."""
         self._absorb_click(where, element)
         written = [self.values.file(path, at=len(self.entries)) for path in files]
@@ -151,7 +153,7 @@ class Draft:
             )
         return added
 
-    def press(self, where: str, what: str, keys: str, element: Element | None) -> bool:
+    def press(self, where: str, what: str, keys: str, element: ImportedElement | None) -> bool:
         """Add a key press, on an element or on the focused one."""
         return self._add(where, what, {"action": "press", "keys": keys}, element)
 
@@ -159,7 +161,7 @@ class Draft:
         """Add a step on the page as a whole."""
         return self._add(where, what, {"action": action, **fields})
 
-    def take_back(self) -> Element | None:
+    def take_back(self) -> ImportedElement | None:
         """Undo the last step if it is a plain click: what it led to needs its element, not the click."""
         if self.entries and self.entries[-1].data["action"] == "click":
             return self.entries.pop().element
@@ -189,7 +191,7 @@ class Draft:
         where: str,
         what: str,
         data: dict[str, Any],
-        element: Element | None = None,
+        element: ImportedElement | None = None,
         written: dict[str, Any] | None = None,
     ) -> bool:
         """Add a step and return True, or add a note. `written` has templates, `data` only recorded texts."""
@@ -210,10 +212,10 @@ class Draft:
             return False
         if element is not None:
             self._tell_of(where, what, element)
-        self.entries.append(_Entry(where, data, element))
+        self.entries.append(_DraftStep(where, data, element))
         return True
 
-    def _tell_of(self, where: str, what: str, element: Element) -> None:
+    def _tell_of(self, where: str, what: str, element: ImportedElement) -> None:
         if element.query is None:
             why = element.why or "the recording has nothing that a query can say"
             advice = f"its element is not described ({why}): a model finds it the first time, or write a target"
@@ -225,7 +227,7 @@ class Draft:
             advice = "it stands in a frame, which a target does not say: it has to be the only match on the whole page"
             self.changed(where, what, advice)
 
-    def _absorb_click(self, where: str, element: Element) -> None:
+    def _absorb_click(self, where: str, element: ImportedElement) -> None:
         """Drop a click that only focused the field: entering a value does that."""
         if not self.entries:
             return
@@ -298,7 +300,7 @@ class Draft:
             self.check("end", "verify", "nothing says what holds at the end: add `verify`, or nothing learned is kept")
         return told
 
-    def _written(self, number: int, entry: _Entry) -> dict[str, Any]:
+    def _written(self, number: int, entry: _DraftStep) -> dict[str, Any]:
         """Write the step without values of secrets, and with parameters for values of earlier steps."""
         data = dict(entry.data)
         if "instruction" in data:
@@ -360,7 +362,7 @@ _WORDS: Final = frozenset(
 """Fields of queries and predicates that hold words of the page, in which a value may stand."""
 
 
-def _is_same(one: Element, other: Element) -> bool:
+def _is_same(one: ImportedElement, other: ImportedElement) -> bool:
     if one.identity and one.identity == other.identity:
         return True
     return one.query is not None and one.query == other.query

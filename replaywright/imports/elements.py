@@ -15,7 +15,7 @@ _FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 
 
 @dataclass(frozen=True)
-class Element:
+class ImportedElement:
     """One element of a recording."""
 
     query: ElementQuery | None
@@ -36,7 +36,7 @@ class Element:
     """The element is in a frame, which a query cannot express."""
     why: str = ""
 
-    def without_query(self, why: str) -> "Element":
+    def without_query(self, why: str) -> "ImportedElement":
         """Drop the query: the instruction finds the element."""
         return replace(self, query=None, why=why, by_place=False)
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from replaywright.imports.data import found, items, mapping, number, scalar, string
-from replaywright.imports.draft import Draft
-from replaywright.imports.elements import Element, query_of, words_for
-from replaywright.imports.imported import Imported, Kind
+from replaywright.imports.draft import TaskDraft
+from replaywright.imports.elements import ImportedElement, query_of, words_for
+from replaywright.imports.imported import Imported, RecordingKind
 from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
 from replaywright.imports.xpaths import css_of_xpath, is_positional, tag_of
@@ -49,7 +49,7 @@ def read_hyperagent(data: Mapping[str, Any], name: str) -> Imported:
     Raises:
         InputInvalid: no step of it can be taken over.
     """
-    draft = Draft(Kind.HYPERAGENT)
+    draft = TaskDraft(RecordingKind.HYPERAGENT)
     for index, raw in enumerate(items(data.get("steps"))):
         _read(draft, f"steps[{index}]", mapping(raw), found(raw))
     if string(data.get("status")) not in {"", "completed"}:
@@ -57,7 +57,7 @@ def read_hyperagent(data: Mapping[str, Any], name: str) -> Imported:
     return draft.finish(name)
 
 
-def _read(draft: Draft, where: str, entry: Mapping[str, Any], otherwise: str) -> None:
+def _read(draft: TaskDraft, where: str, entry: Mapping[str, Any], otherwise: str) -> None:
     kind = string(entry.get("actionType"))
     arguments = [scalar(argument) for argument in items(entry.get("arguments"))]
     if not kind:
@@ -77,7 +77,7 @@ def _read(draft: Draft, where: str, entry: Mapping[str, Any], otherwise: str) ->
         draft.left_out(where, kind)
 
 
-def _act(draft: Draft, where: str, entry: Mapping[str, Any], method: str, arguments: list[str]) -> None:
+def _act(draft: TaskDraft, where: str, entry: Mapping[str, Any], method: str, arguments: list[str]) -> None:
     element = _element(entry, arguments)
     text = arguments[0] if arguments else ""
     if method in _PLAIN:
@@ -102,7 +102,7 @@ def _act(draft: Draft, where: str, entry: Mapping[str, Any], method: str, argume
         draft.left_out(where, method)
 
 
-def _enter(draft: Draft, where: str, method: str, element: Element, text: str) -> None:
+def _enter(draft: TaskDraft, where: str, method: str, element: ImportedElement, text: str) -> None:
     action: Any = _ENTERS[method]
     variable = _VARIABLE.fullmatch(text)
     if variable:
@@ -113,7 +113,7 @@ def _enter(draft: Draft, where: str, method: str, element: Element, text: str) -
         draft.enter(where, method, action, element, Typed(text))
 
 
-def _element(entry: Mapping[str, Any], arguments: list[str]) -> Element:
+def _element(entry: Mapping[str, Any], arguments: list[str]) -> ImportedElement:
     """Describe the element by its path and the instruction, without the value that it may quote."""
     instruction = string(entry.get("instruction"))
     for value in sorted(filter(None, arguments), key=len, reverse=True):
@@ -122,7 +122,7 @@ def _element(entry: Mapping[str, Any], arguments: list[str]) -> Element:
     css = css_of_xpath(xpath) or ""
     query = query_of(css=css)
     called = _FIELD.search(instruction)
-    return Element(
+    return ImportedElement(
         query=query,
         words=words_for(None, instruction) if instruction else words_for(query),
         field=called[1].strip() if called else "",

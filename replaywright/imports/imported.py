@@ -7,7 +7,7 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.task.tasks import Task
 
 
-class Kind(StrEnum):
+class RecordingKind(StrEnum):
     """The recordings that can be read."""
 
     DEVTOOLS = "devtools"
@@ -41,7 +41,7 @@ class Note(Record):
 class Imported(Record):
     """A recording as a task. Every action of the recording is a step of it or has a note."""
 
-    kind: Kind
+    kind: RecordingKind
     task: Task
     notes: tuple[Note, ...] = ()
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import clean
-from replaywright.imports.elements import Element, query_of, words_for
+from replaywright.imports.elements import ImportedElement, query_of, words_for
 from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_css, is_positional, role_of_css, tag_of
 
 
@@ -27,13 +27,13 @@ class Locator:
     in_frame: bool = False
     hints: str = ""
 
-    def element(self) -> Element:
+    def element(self) -> ImportedElement:
         """Return the element of the locator."""
         query = self.query if not self.why else None
         css = self.query.css if self.query is not None else None
         told = self.query
         called = "" if told is None else told.label or told.name or told.name_contains or told.placeholder or ""
-        return Element(
+        return ImportedElement(
             query=query,
             words=words_for(query, f"the element of {self.said}"),
             field=called,

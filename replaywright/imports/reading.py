@@ -12,7 +12,7 @@ from replaywright.imports.codegen import drives_a_page, parse_python, read_codeg
 from replaywright.imports.data import found, items, mapping, parse_json, string
 from replaywright.imports.devtools import read_devtools
 from replaywright.imports.hyperagent import read_hyperagent
-from replaywright.imports.imported import KINDS_SAID, Imported, Kind
+from replaywright.imports.imported import KINDS_SAID, Imported, RecordingKind
 
 MOST_OF_SCRIPT: Final = 1024 * 1024
 """Characters of a script at most."""
@@ -41,7 +41,7 @@ def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
     if not text.strip():
         raise InputInvalid(f"the recording is empty; expected one of: {KINDS_SAID}")
     try:
-        if wanted_kind is Kind.CODEGEN or (wanted_kind is None and not text.lstrip().startswith(("{", "["))):
+        if wanted_kind is RecordingKind.CODEGEN or (wanted_kind is None and not text.lstrip().startswith(("{", "["))):
             return _read_script(text, name, sure=wanted_kind is not None)
         return _read_json(parse_json(text), name, wanted_kind)
     except RecursionError as exc:
@@ -53,9 +53,9 @@ def task_name(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-") or "imported"
 
 
-def _kind_called(kind: str) -> Kind:
+def _kind_called(kind: str) -> RecordingKind:
     try:
-        return Kind(kind)
+        return RecordingKind(kind)
     except ValueError as exc:
         raise InputInvalid(f"{kind!r} is no kind of recording; expected one of: {KINDS_SAID}") from exc
 
@@ -83,18 +83,18 @@ def _read_script(text: str, name: str, *, sure: bool) -> Imported:
     return read_codegen(text, name)
 
 
-def _read_json(data: Any, name: str, kind: Kind | None) -> Imported:
+def _read_json(data: Any, name: str, kind: RecordingKind | None) -> Imported:
     recording = _inner(data)
     actual = kind or _kind_of(recording)
-    if actual is None or actual is Kind.CODEGEN:
+    if actual is None or actual is RecordingKind.CODEGEN:
         raise InputInvalid(f"found {found(data)}; expected one of: {KINDS_SAID}")
-    key = "history" if actual is Kind.BROWSER_USE else "steps"
+    key = "history" if actual is RecordingKind.BROWSER_USE else "steps"
     if not isinstance(recording.get(key), list):
         raise InputInvalid(f"a {actual} recording has a list {key!r}; found {found(data)}")
     match actual:
-        case Kind.DEVTOOLS:
+        case RecordingKind.DEVTOOLS:
             return read_devtools(recording, name)
-        case Kind.HYPERAGENT:
+        case RecordingKind.HYPERAGENT:
             return read_hyperagent(recording, name)
         case _:
             return read_browser_use(recording, name)
@@ -106,12 +106,12 @@ def _inner(data: Any) -> Mapping[str, Any]:
     return mapping(outer.get("actionCache")) or outer
 
 
-def _kind_of(recording: Mapping[str, Any]) -> Kind | None:
+def _kind_of(recording: Mapping[str, Any]) -> RecordingKind | None:
     if isinstance(recording.get("history"), list):
-        return Kind.BROWSER_USE
+        return RecordingKind.BROWSER_USE
     steps = [mapping(step) for step in items(recording.get("steps"))]
     if any(string(step.get("actionType")) for step in steps):
-        return Kind.HYPERAGENT
+        return RecordingKind.HYPERAGENT
     if any(string(step.get("type")) for step in steps):
-        return Kind.DEVTOOLS
+        return RecordingKind.DEVTOOLS
     return None

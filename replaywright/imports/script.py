@@ -22,7 +22,7 @@ class Popup:
 
 
 @dataclass(frozen=True)
-class Download:
+class DownloadInfo:
     """Result of `expect_download`."""
 
 
@@ -46,7 +46,7 @@ class Outside:
     name: str
 
 
-Meaning = Locator | Plumbing | Popup | Download | Chooser | Device | Outside | Pattern | str
+Meaning = Locator | Plumbing | Popup | DownloadInfo | Chooser | Device | Outside | Pattern | str
 _ENVIRONMENT: Final = frozenset({"os.environ.get", "os.getenv", "environ.get", "getenv"})
 
 
@@ -112,7 +112,7 @@ class Names:
                 return Plumbing() if attribute == "context" else Locator(owner.page)
             case Popup(page=page) if attribute == "value":
                 return Locator(page)
-            case Download() | Chooser() if attribute == "value":
+            case DownloadInfo() | Chooser() if attribute == "value":
                 return owner
             case Plumbing():
                 return owner

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
-from replaywright.imports.elements import Element
+from replaywright.imports.elements import ImportedElement
 from replaywright.imports.xpaths import looks_generated
 
 _SECRET: Final = re.compile(
@@ -52,7 +52,7 @@ class Values:
     since: dict[str, int] = field(default_factory=dict)
     """The number of the step that entered it first, by parameter."""
 
-    def template(self, typed: Typed, element: Element, *, at: int, chosen: bool = False) -> str:
+    def template(self, typed: Typed, element: ImportedElement, *, at: int, chosen: bool = False) -> str:
         """Return the template for a value that step `at` enters.
 
         A value that was chosen from a list becomes the parameter's default; one that was typed only its example, so
@@ -71,7 +71,7 @@ class Values:
                 self.recorded[name] = typed.text
         return "{{" + name + "}}"
 
-    def filled(self, text: str, pattern: re.Pattern[str], *, secret: bool, element: Element, at: int) -> str:
+    def filled(self, text: str, pattern: re.Pattern[str], *, secret: bool, element: ImportedElement, at: int) -> str:
         """`text` with the recording's own placeholders as ours. The pattern's group 1 is a name."""
         literal = pattern.sub("", text)
         if "{{" in literal:
@@ -119,12 +119,12 @@ class Values:
             text = text.replace(value, _MASK)
         return _replaced(text, values, lambda _value: _MASK)
 
-    def _is_secret(self, typed: Typed, element: Element) -> bool:
+    def _is_secret(self, typed: Typed, element: ImportedElement) -> bool:
         if typed.secret or is_secret(f"{typed.called} {element.field} {element.hints}"):
             return True
         return bool(typed.text) and len(typed.text or "") > _TELLING and typed.text in self.secrets.values()
 
-    def _secret(self, typed: Typed, element: Element) -> str:
+    def _secret(self, typed: Typed, element: ImportedElement) -> str:
         if typed.text:
             known = next((name for name, value in self.secrets.items() if value == typed.text), None)
             if known is not None:
@@ -136,7 +136,7 @@ class Values:
         self.secrets[name] = typed.text or ""
         return name
 
-    def _known(self, typed: Typed, element: Element) -> str | None:
+    def _known(self, typed: Typed, element: ImportedElement) -> str | None:
         """Return the parameter that the same field was given before, with the same value."""
         base = (typed.called and _name(typed.called)) or self._name_for(element)
         for name in self.parameters:
@@ -144,13 +144,13 @@ class Values:
                 return name
         return None
 
-    def _name_for(self, element: Element) -> str:
+    def _name_for(self, element: ImportedElement) -> str:
         if name := _name(element.field):
             return name
         words = [word for word in re.findall(r"[A-Za-z_][\w-]{1,39}", element.hints) if not looks_generated(word)]
         return next((name for word in words if (name := _name(word)) and name not in _TAGS), "value")
 
-    def _declared(self, typed: Typed, element: Element, chosen: bool) -> dict[str, Any]:
+    def _declared(self, typed: Typed, element: ImportedElement, chosen: bool) -> dict[str, Any]:
         text = typed.text or ""
         declared: dict[str, Any] = {"type": guessed_type(text, element)}
         if element.field and len(element.field) <= 120:
@@ -188,7 +188,7 @@ def is_secret(words: str) -> bool:
     return bool(_SECRET.search(re.sub(r"[-_.\s]+", " ", spaced).lower()))
 
 
-def guessed_type(text: str, element: Element) -> str:
+def guessed_type(text: str, element: ImportedElement) -> str:
     """`email`, `date` or `number` where the value is surely one, else `text`."""
     if _EMAIL.fullmatch(text):
         return "email"

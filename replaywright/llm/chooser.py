@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, Role
+from replaywright.llm.client import STAND_IN, ModelRole
 from replaywright.ports import ChosenSkill, SkillOffer
 
 
@@ -28,8 +28,8 @@ class ChoiceAnswer(BaseModel):
     values: list[Value] = Field(default_factory=list)
 
 
-class ModelSkillChooser(Role):
-    """A `SkillChooser` over any provider that pydantic-ai knows; see `ModelClient`."""
+class ModelSkillChooser(ModelRole):
+    """A `SkillChooser` over any provider that pydantic-ai knows; see `ModelRole`."""
 
     ROLE = "chooser"
 
@@ -38,7 +38,7 @@ class ModelSkillChooser(Role):
 
     async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
         """Ask which skill it is; see `SkillChooser`."""
-        answer, usage = await self._client.ask(self._agent, prompts.chooser_message(goal, offers), None)
+        answer, usage = await self.ask(self._agent, prompts.chooser_message(goal, offers), None)
         given = {one.name: tuple(one.value) if isinstance(one.value, list) else one.value for one in answer.values}
         return ChosenSkill(
             skill=answer.skill or "",

@@ -61,45 +61,59 @@ _KEY_VARIABLES = {
 }
 
 
-class ModelClient:
-    """One model of any provider that pydantic-ai knows.
+class ModelRole:
+    """One role of a model of any provider that pydantic-ai knows.
 
     The model is made at the first question: a worker without one starts, replays what is cached, and says what is
     missing when it has to ask. Belongs to one event loop.
     """
 
+    SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"
+    """The variable that names the role's model, for messages."""
+    ROLE: ClassVar[str] = "executor"
+    """The role's name in metrics."""
+    TIMEOUT_S: ClassVar[float] = 60.0
+
     def __init__(
         self,
         model: str | None,
         *,
-        setting: str,
-        role: str,
+        setting: str = "",
         base_url: str | None = None,
         api_key: str | None = None,
-        timeout_s: float = 60.0,
+        timeout_s: float | None = None,
         price: Price | None = None,
     ) -> None:
         """Ask `model` (`provider:name`).
 
         Args:
             model: None or empty: every question raises `ModelMisconfigured`.
-            setting: The variable that names the model, for messages.
-            role: What it is asked for, for whoever measures.
+            setting: The variable that names the model, for messages; empty: `SETTING`.
             base_url: Another server; it must speak Anthropic's dialect for `anthropic:…`, else OpenAI's.
             api_key: Key for `base_url`; None takes the provider's own variable, or none at all.
-            timeout_s: Limit of one HTTP request, from connecting to the last byte.
+            timeout_s: Limit of one HTTP request, from connecting to the last byte; None: `TIMEOUT_S`.
             price: What it costs; None when that is not known.
         """
         self._name = model or ""
-        self._setting = setting
-        self._role = role
+        self._setting = setting or self.SETTING
         self._base_url = base_url
         self._api_key = api_key
-        self._timeout_s = timeout_s
+        self._timeout_s = self.TIMEOUT_S if timeout_s is None else timeout_s
         self._price = price
         self._model: Model | None = None
         self.spent = Usage()
         """All that was asked so far, failed and refused requests included."""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make the agents of the role: once, before anything is asked."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def ask(
         self, agent: Agent[_Deps, _Output], message: str | Sequence[UserContent], deps: _Deps
@@ -134,7 +148,7 @@ class ModelClient:
                 prompts=prompts.VERSION,
             )
             self.spent = self.spent.plus(usage)
-            observer().model_asked(self._role, self._name, usage, time.perf_counter() - begun, ok=ok)
+            observer().model_asked(self.ROLE, self._name, usage, time.perf_counter() - begun, ok=ok)
         return run.output, usage
 
     async def close(self) -> None:
@@ -191,57 +205,6 @@ class ModelClient:
 
     def _at(self) -> str:
         return f" at {self._base_url}" if self._base_url else ""
-
-
-class Role:
-    """Base of every model role: client, spending, and closing."""
-
-    SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"
-    """The variable that names the role's model, for messages."""
-    ROLE: ClassVar[str] = "executor"
-    """The role's name in metrics."""
-    TIMEOUT_S: ClassVar[float] = 60.0
-
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        setting: str = "",
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float | None = None,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`), which the variable `setting` names, else `SETTING`; see `ModelClient`."""
-        self._client = ModelClient(
-            model,
-            setting=setting or self.SETTING,
-            role=self.ROLE,
-            base_url=base_url,
-            api_key=api_key,
-            timeout_s=self.TIMEOUT_S if timeout_s is None else timeout_s,
-            price=price,
-        )
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Make the agents of the role: once, before anything is asked."""
-        raise NotImplementedError
-
-    @property
-    def spent(self) -> Usage:
-        """Return all that was asked so far, failed and refused requests included."""
-        return self._client.spent
-
-    async def close(self) -> None:
-        """Close the connections to the provider."""
-        await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 def _make(name: str, base_url: str | None, api_key: str | None) -> Model:

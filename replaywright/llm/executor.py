@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent, ModelRetry, RunContext
 
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, Role
+from replaywright.llm.client import STAND_IN, ModelRole
 from replaywright.ports import Choice
 
 
@@ -23,8 +23,8 @@ class _Ids:
     known: frozenset[str]
 
 
-class ModelExecutor(Role):
-    """A `TargetProposer` over any provider that pydantic-ai knows; see `ModelClient`."""
+class ModelExecutor(ModelRole):
+    """A `TargetProposer` over any provider that pydantic-ai knows; see `ModelRole`."""
 
     def _prepare(self) -> None:
         self._agent = Agent(
@@ -39,7 +39,7 @@ class ModelExecutor(Role):
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
         """Choose among `ids`; see `TargetProposer`."""
         message = prompts.executor_message(instruction=instruction, action=action, page=page)
-        answer, usage = await self._client.ask(self._agent, message, _Ids(ids))
+        answer, usage = await self.ask(self._agent, message, _Ids(ids))
         return Choice(element_id=answer.element_id, usage=usage, stand_in=usage.model == STAND_IN)
 
 

@@ -8,7 +8,7 @@ from pydantic_ai import Agent
 
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, Role
+from replaywright.llm.client import STAND_IN, ModelRole
 from replaywright.ports import Labelled
 
 
@@ -35,8 +35,8 @@ class LabelAnswer(BaseModel):
     near_misses: list[str] = Field(default_factory=list)
 
 
-class ModelLabeller(Role):
-    """A `Labeller` over any provider that pydantic-ai knows; see `ModelClient`."""
+class ModelLabeller(ModelRole):
+    """A `Labeller` over any provider that pydantic-ai knows; see `ModelRole`."""
 
     SETTING = "REPLAYWRIGHT_LABELLER_MODEL"
     ROLE = "labeller"
@@ -48,5 +48,5 @@ class ModelLabeller(Role):
         self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
     ) -> Labelled:
         """Ask about one goal; see `Labeller`."""
-        answer, usage = await self._client.ask(self._agent, prompts.labeller_message(goal, languages), None)
+        answer, usage = await self.ask(self._agent, prompts.labeller_message(goal, languages), None)
         return Labelled(labels=check(answer.model_dump()), usage=usage, stand_in=usage.model == STAND_IN)

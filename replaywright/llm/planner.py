@@ -13,7 +13,7 @@ from replaywright.domain.run.runs import Revision
 from replaywright.domain.task.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, Role
+from replaywright.llm.client import STAND_IN, ModelRole
 from replaywright.ports import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
@@ -103,8 +103,8 @@ class _Checked:
     refused: str = ""
 
 
-class ModelPlanner(Role):
-    """A `Planner` over any provider that pydantic-ai knows; see `ModelClient`."""
+class ModelPlanner(ModelRole):
+    """A `Planner` over any provider that pydantic-ai knows; see `ModelRole`."""
 
     SETTING = "REPLAYWRIGHT_PLANNER_MODEL"
     ROLE = "planner"
@@ -135,7 +135,7 @@ class ModelPlanner(Role):
     ) -> Revision:
         """Ask for the rest of the plan; see `Planner`."""
         checked = _Checked(check, question.picture is not None)
-        answer, usage = await self._client.ask(self._agent, _message(question), checked)
+        answer, usage = await self.ask(self._agent, _message(question), checked)
         if answer.question and not answer.steps:
             return Revision(question=answer.question, usage=usage, stand_in=usage.model == STAND_IN)
         refused = checked.refused and f"the plan was refused: {checked.refused}"
@@ -145,7 +145,7 @@ class ModelPlanner(Role):
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
         """Ask how to reach the goal from the page; see `Planner`."""
         checked = _CheckedGoal(check, question.picture is not None)
-        answer, usage = await self._client.ask(self._goals, _message(question), checked)
+        answer, usage = await self.ask(self._goals, _message(question), checked)
         plan, stand_in = checked.plan, usage.model == STAND_IN
         if answer.question and not answer.steps:
             return Revision(question=answer.question, complete=False, usage=usage, stand_in=stand_in)

@@ -9,7 +9,7 @@ from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.runs import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import Role
+from replaywright.llm.client import ModelRole
 from replaywright.ports import ProbeQuestion
 
 
@@ -23,8 +23,8 @@ class ProbeAnswer(BaseModel):
     gave_up: str | None = Field(None, description="Why no page shows it; then there are no texts.")
 
 
-class ModelProber(Role):
-    """A `Prober` over any provider that pydantic-ai knows; see `ModelClient`."""
+class ModelProber(ModelRole):
+    """A `Prober` over any provider that pydantic-ai knows; see `ModelRole`."""
 
     SETTING = "REPLAYWRIGHT_PLANNER_MODEL"
     ROLE = "prober"
@@ -37,7 +37,7 @@ class ModelProber(Role):
         self, question: ProbeQuestion, check: Callable[[str, Sequence[str]], SiteProbe]
     ) -> tuple[SiteProbe | None, str, Usage]:
         """Ask for a page that shows the effect; see `Prober`."""
-        answer, usage = await self._client.ask(self._agent, prompts.prober_message(question), None)
+        answer, usage = await self.ask(self._agent, prompts.prober_message(question), None)
         if not answer.shows:
             return None, answer.gave_up or "no reason given", usage
         try:

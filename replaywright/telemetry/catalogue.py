@@ -18,7 +18,7 @@ PREFIX = "replaywright."
 """Prefix of every metric, and of every span attribute of ours."""
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """Aggregation of a metric's values."""
 
     COUNTER = "counter"
@@ -58,7 +58,7 @@ class Metric:
 
     name: str
     """Name in OpenTelemetry."""
-    kind: Kind
+    kind: MetricKind
     unit: str
     """Unit in UCUM: `s`, or an annotation such as `{step}`."""
     description: str
@@ -74,7 +74,7 @@ class Metric:
         unit = "" if self.unit.startswith("{") else _PROMETHEUS_UNITS.get(self.unit, self.unit)
         if unit and not name.endswith(f"_{unit}"):
             name = f"{name}_{unit}"
-        return f"{name}_total" if self.kind is Kind.COUNTER else name
+        return f"{name}_total" if self.kind is MetricKind.COUNTER else name
 
 
 @dataclass(frozen=True)
@@ -202,10 +202,12 @@ TEMPORAL_OPERATIONS = (
 
 # -------------------------------------------------------------------------------------------------- metrics
 
-RUNS = Metric("replaywright.runs", Kind.COUNTER, "{run}", "Runs that ended.", (RUN_STATUS, MODE), Counted.AT_LEAST_ONCE)
+RUNS = Metric(
+    "replaywright.runs", MetricKind.COUNTER, "{run}", "Runs that ended.", (RUN_STATUS, MODE), Counted.AT_LEAST_ONCE
+)
 RUN_DURATION = Metric(
     "replaywright.run.duration",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds from the start of a run to its end, waiting for people included.",
     (RUN_STATUS, MODE),
@@ -214,7 +216,7 @@ RUN_DURATION = Metric(
 )
 STEPS = Metric(
     "replaywright.steps",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{step}",
     "Steps of plans that came to their end, after all attempts and repairs. Success: `done` of `done` and `failed`.",
     (
@@ -236,7 +238,7 @@ STEPS = Metric(
 )
 ATTEMPTS = Metric(
     "replaywright.attempts",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{attempt}",
     "Attempts at steps that came to an end in a browser worker; those that the ledger answered are not attempts.",
     (ACTION, ATTEMPT_STATUS),
@@ -244,7 +246,7 @@ ATTEMPTS = Metric(
 )
 STEP_DURATION = Metric(
     "replaywright.step.duration",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds that one attempt at a step took in the browser worker.",
     (ACTION, ATTEMPT_STATUS),
@@ -253,7 +255,7 @@ STEP_DURATION = Metric(
 )
 ASSERTIONS = Metric(
     "replaywright.assertions",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{assertion}",
     "Predicates that were decided: of steps, and of final verifications. Pass rate: `holds` of `holds` and `fails`.",
     (Label("result", "`undecided`: the page did not answer.", ("holds", "fails", "undecided")),),
@@ -261,7 +263,7 @@ ASSERTIONS = Metric(
 )
 LOOKUPS = Metric(
     "replaywright.cache.lookups",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{lookup}",
     "Elements that were looked for by a recording, or by what the task declares.",
     (
@@ -273,7 +275,7 @@ LOOKUPS = Metric(
 )
 HEALS = Metric(
     "replaywright.heals",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{heal}",
     "Steps that were done on an element which only healing found.",
     (TIER,),
@@ -281,7 +283,7 @@ HEALS = Metric(
 )
 FALLBACKS = Metric(
     "replaywright.fallbacks",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{element}",
     "Elements that a model was asked for, by why; `no_entry`: nothing was recorded, which is learning.",
     (MISS,),
@@ -289,7 +291,7 @@ FALLBACKS = Metric(
 )
 RETRIES = Metric(
     "replaywright.retries",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{attempt}",
     "Attempts at steps after the first.",
     (ACTION, RETRY),
@@ -297,7 +299,7 @@ RETRIES = Metric(
 )
 RECOVERY_DURATION = Metric(
     "replaywright.recovery.duration",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds from the loss of a browser or worker being noticed until the run could go on.",
     (Label("kind", "Adopted alive, built anew, or not recovered.", ("adopted", "rebuilt", "failed")),),
@@ -306,7 +308,7 @@ RECOVERY_DURATION = Metric(
 )
 DOUBTS = Metric(
     "replaywright.outcomes.doubted",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{step}",
     "Commit steps of which it had to be found out whether they took effect.",
     (ACTION, VERDICT),
@@ -314,7 +316,7 @@ DOUBTS = Metric(
 )
 UNKNOWN = Metric(
     "replaywright.outcomes.unknown",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{step}",
     "Commit steps of which nobody knows whether they took effect: a person has to look.",
     (ACTION,),
@@ -322,14 +324,14 @@ UNKNOWN = Metric(
 )
 MODEL_CALLS = Metric(
     "replaywright.model.calls",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{request}",
     "Requests to models.",
     (ROLE, MODEL, Label("result", "Whether an answer came that could be used.", ("ok", "failed"))),
 )
 MODEL_DURATION = Metric(
     "replaywright.model.duration",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds that a model was asked, a second try for an answer that could not be used included.",
     (ROLE, MODEL),
@@ -338,21 +340,21 @@ MODEL_DURATION = Metric(
 )
 MODEL_TOKENS = Metric(
     "replaywright.model.tokens",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{token}",
     "Tokens that models read and wrote.",
     (ROLE, MODEL, Label("direction", "Read or written by the model.", ("input", "output"))),
 )
 MODEL_COST = Metric(
     "replaywright.model.cost",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "usd",
     "US dollars, by the prices in the settings; nothing for models without one.",
     (ROLE, MODEL),
 )
 QUEUE_WAIT = Metric(
     "replaywright.queue.wait",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds that a task waited in Temporal's queue for a worker.",
     (QUEUE,),
@@ -360,11 +362,11 @@ QUEUE_WAIT = Metric(
     _WAIT_SECONDS,
 )
 BROWSERS = Metric(
-    "replaywright.browsers", Kind.GAUGE, "{browser}", "Browsers that this worker is attached to at the moment."
+    "replaywright.browsers", MetricKind.GAUGE, "{browser}", "Browsers that this worker is attached to at the moment."
 )
 REDIS_DURATION = Metric(
     "replaywright.redis.duration",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds of one round trip to Redis.",
     (
@@ -380,7 +382,7 @@ REDIS_DURATION = Metric(
 )
 TEMPORAL_DURATION = Metric(
     "replaywright.temporal.duration",
-    Kind.HISTOGRAM,
+    MetricKind.HISTOGRAM,
     "s",
     "Seconds of one request to Temporal; polls, which wait for work, are not in it.",
     (Label("operation", "The request.", TEMPORAL_OPERATIONS),),
@@ -389,7 +391,7 @@ TEMPORAL_DURATION = Metric(
 )
 MASK_FAILURES = Metric(
     "replaywright.secrets.mask_failures",
-    Kind.COUNTER,
+    MetricKind.COUNTER,
     "{artifact}",
     "Times that something of a page was thrown away because a secret on it could not be hidden.",
     (Label("what", "What was to be kept.", ("picture",)),),

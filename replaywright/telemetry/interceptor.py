@@ -56,7 +56,7 @@ class Beginning:
 
 
 @dataclass(frozen=True)
-class Ended:
+class RunEnd:
     """A run that is over."""
 
     beginning: Beginning
@@ -118,7 +118,7 @@ class TelemetryInterceptor(temporalio.client.Interceptor, temporalio.worker.Inte
                 failed=told.reason if failed and isinstance(told, StepTold) else "",
             )
 
-    def _ended(self, ended: Ended) -> None:
+    def _ended(self, ended: RunEnd) -> None:
         begun_ns = ended.beginning.begun_ns
         if self._metrics is not None:
             seconds = (ended.ended_ns - begun_ns) / 1e9
@@ -282,7 +282,7 @@ class _Workflow(temporalio.worker.WorkflowInboundInterceptor):
         if workflow.unsafe.is_replaying() or self.beginning is None:
             return
         workflow.extern_functions()[_ENDED](
-            Ended(
+            RunEnd(
                 beginning=self.beginning,
                 own=self.own,
                 ended_ns=workflow.time_ns(),
@@ -378,7 +378,7 @@ def _site_of(run: RunInput) -> str:
     return host_of(fill(url, run.values)) if parameters_in(url) <= run.values.keys() else ""
 
 
-def _of_run(ended: Ended) -> dict[str, Value]:
+def _of_run(ended: RunEnd) -> dict[str, Value]:
     run, result = ended.run, ended.result
     values: dict[str, Value] = {
         "site": _site_of(run),

@@ -9,7 +9,7 @@ from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Ob
 from replaywright.domain.run.runs import Usage
 from replaywright.observing import RecoveryTold, StepTold, Told
 from replaywright.telemetry import catalogue
-from replaywright.telemetry.catalogue import OTHER, Kind, Metric
+from replaywright.telemetry.catalogue import OTHER, Metric, MetricKind
 
 _log = logging.getLogger("replaywright.telemetry")
 
@@ -28,13 +28,13 @@ class Metrics:
         for one in catalogue.METRICS:
             told = {"unit": one.unit, "description": one.description}
             match one.kind:
-                case Kind.COUNTER:
+                case MetricKind.COUNTER:
                     self._counters[one.name] = meter.create_counter(one.name, **told)
-                case Kind.HISTOGRAM:
+                case MetricKind.HISTOGRAM:
                     self._histograms[one.name] = meter.create_histogram(
                         one.name, **told, explicit_bucket_boundaries_advisory=one.buckets
                     )
-                case Kind.GAUGE:
+                case MetricKind.GAUGE:
                     sources = self._gauges.setdefault(one.name, [])
                     meter.create_observable_gauge(one.name, [partial(_observed, sources)], **told)
 
@@ -46,11 +46,11 @@ class Metrics:
         """
         told = self._labelled(metric, labels)
         match metric.kind:
-            case Kind.COUNTER:
+            case MetricKind.COUNTER:
                 self._counters[metric.name].add(value, told)
-            case Kind.HISTOGRAM:
+            case MetricKind.HISTOGRAM:
                 self._histograms[metric.name].record(max(0.0, value), told)
-            case Kind.GAUGE:
+            case MetricKind.GAUGE:
                 raise ValueError(f"{metric.name} is watched, not counted")
 
     def watch(self, metric: Metric, count: Callable[[], int]) -> Callable[[], None]:

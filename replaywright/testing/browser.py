@@ -27,7 +27,20 @@ from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Evidence, Lookup, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.actions import ACTIONS, Action, Cause
-from replaywright.domain.task.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, action_of, names_element
+from replaywright.domain.task.steps import (
+    ITEMS_FIELD,
+    Check,
+    Extract,
+    Fill,
+    ForEach,
+    Goto,
+    Paste,
+    SelectOption,
+    Type,
+    Uncheck,
+    action_of,
+    names_element,
+)
 from replaywright.errors import (
     ActionFailed,
     ReplaywrightError,
@@ -396,20 +409,7 @@ class FakeBrowserSession:
         return self._values.get(key, self._elements[key].value)
 
     def _is_there_already(self, work: Work, element_id: str | None) -> bool:
-        if element_id is None:
-            return False
-        match action_of(work.step):
-            case Action.FILL | Action.TYPE | Action.PASTE:
-                return self._value(element_id) == work.text
-            case Action.SELECT_OPTION:
-                assert isinstance(work.step, SelectOption)
-                return self._value(element_id) == ", ".join(work.step.wanted)
-            case Action.CHECK:
-                return self._value(element_id) == "on"
-            case Action.UNCHECK:
-                return self._value(element_id) == ""
-            case _:
-                return False
+        return element_id is not None and self._value(element_id) == _entered(work)
 
     async def _sent(self, work: Work, element_id: str | None) -> Evidence:
         """Act; what the element sends has no consequences when the gate does not let it go."""
@@ -440,21 +440,9 @@ class FakeBrowserSession:
                 return Evidence(causes=(Cause.NEW_DOCUMENT,))
             case _ if element_id is not None and ACTIONS[action].needs_proof:
                 return self._react(self._elements[element_id])
-            case _ if element_id is not None:
-                self._set(work, element_id)
+            case _ if element_id is not None and (value := _entered(work)) is not None:
+                self._values[element_id] = value
         return Evidence(input_landed=None if element_id is None else True)
-
-    def _set(self, work: Work, element_id: str) -> None:
-        match action_of(work.step):
-            case Action.FILL | Action.TYPE | Action.PASTE:
-                self._values[element_id] = work.text
-            case Action.SELECT_OPTION:
-                assert isinstance(work.step, SelectOption)
-                self._values[element_id] = ", ".join(work.step.wanted)
-            case Action.CHECK:
-                self._values[element_id] = "on"
-            case Action.UNCHECK:
-                self._values[element_id] = ""
 
     def _react(self, element: FakeElement) -> Evidence:
         text = fill(element.shows, {key: self._value(key) for key in self._elements})
@@ -512,6 +500,21 @@ class FakeBrowserSession:
     def _report(self, lookup: Lookup, **fields: Any) -> Report:
         title, downloads = self.site.page(self.url).title, tuple(self.site.downloads)
         return Report(lookup, url=self.url, title=title, downloads=downloads, evaluations=1, **fields)
+
+
+def _entered(work: Work) -> str | None:
+    """Return the value that the step leaves in its element; None if it leaves none."""
+    match work.step:
+        case Fill() | Type() | Paste():
+            return work.text
+        case SelectOption(wanted=wanted):
+            return ", ".join(wanted)
+        case Check():
+            return "on"
+        case Uncheck():
+            return ""
+        case _:
+            return None
 
 
 def _tier(recorded: Target, seen: Target) -> str:

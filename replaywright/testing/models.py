@@ -23,7 +23,7 @@ from replaywright.ports import (
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelCall:
     """One question to the model."""
 
     instruction: str
@@ -38,15 +38,15 @@ class FakeProposer:
     def __init__(
         self,
         script: Iterable[str | ReplaywrightError | None] = (),
-        otherwise: Callable[[Asked], str | None] = lambda _asked: None,
+        otherwise: Callable[[ModelCall], str | None] = lambda _asked: None,
     ) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[ModelCall] = []
         self._script = list(script)
         self._otherwise = otherwise
 
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
         """Return the next answer of the script."""
-        asked = Asked(instruction, action, page, ids)
+        asked = ModelCall(instruction, action, page, ids)
         self.asked.append(asked)
         answer = self._script.pop(0) if self._script else self._otherwise(asked)
         if isinstance(answer, ReplaywrightError):

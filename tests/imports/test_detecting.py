@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from replaywright.cli.tasks.importing import task_file
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
-from replaywright.imports import KINDS_SAID, Imported, Kind, read_recording, task_name
+from replaywright.imports import KINDS_SAID, Imported, RecordingKind, read_recording, task_name
 from replaywright.yaml_files import parse_yaml
 from tests.imports.reading import RECORDINGS
 
 FILES = {
-    Kind.DEVTOOLS: "devtools_webmail.json",
-    Kind.HYPERAGENT: "hyperagent_webmail.json",
-    Kind.BROWSER_USE: "browser_use_webmail.json",
-    Kind.CODEGEN: "codegen_webmail.py.txt",
+    RecordingKind.DEVTOOLS: "devtools_webmail.json",
+    RecordingKind.HYPERAGENT: "hyperagent_webmail.json",
+    RecordingKind.BROWSER_USE: "browser_use_webmail.json",
+    RecordingKind.CODEGEN: "codegen_webmail.py.txt",
 }
 TEXTS = {kind: (RECORDINGS / name).read_text("utf-8") for kind, name in FILES.items()}
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_the_kind_is_seen_in_the_content(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(RecordingKind))
+def test_the_kind_is_seen_in_the_content(kind: RecordingKind) -> None:
     seen = read_recording("\ufeff" + TEXTS[kind], "mail")
     said = read_recording(TEXTS[kind], "mail", kind.value)
 
@@ -67,7 +67,7 @@ def test_the_four_kinds_are_named_when_none_is_seen() -> None:
 
 
 def test_a_kind_that_is_none_or_does_not_fit_is_refused() -> None:
-    for kind, text in (("selenium", TEXTS[Kind.CODEGEN]), ("browser-use", TEXTS[Kind.DEVTOOLS])):
+    for kind, text in (("selenium", TEXTS[RecordingKind.CODEGEN]), ("browser-use", TEXTS[RecordingKind.DEVTOOLS])):
         with pytest.raises(InputInvalid):
             read_recording(text, "mail", kind)
     with pytest.raises(InputInvalid, match="line 1: not Python"):
@@ -76,7 +76,7 @@ def test_a_kind_that_is_none_or_does_not_fit_is_refused() -> None:
 
 def test_a_name_that_is_none_is_refused_with_one_that_would_do() -> None:
     with pytest.raises(InputInvalid, match="'send-mail' for example"):
-        read_recording(TEXTS[Kind.DEVTOOLS], "Send mail!")
+        read_recording(TEXTS[RecordingKind.DEVTOOLS], "Send mail!")
 
     assert [task_name(text) for text in ("Send a Mail (2).json", "发送", "-" * 80)] == [
         "send-a-mail-2-json",
@@ -150,10 +150,10 @@ def changed(value: Any, path: tuple[str | int, ...], put: Any) -> Any:
     return copied
 
 
-@pytest.mark.parametrize("kind", [Kind.DEVTOOLS, Kind.HYPERAGENT, Kind.BROWSER_USE])
+@pytest.mark.parametrize("kind", [RecordingKind.DEVTOOLS, RecordingKind.HYPERAGENT, RecordingKind.BROWSER_USE])
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-def test_a_recording_with_something_else_in_it_is_read_or_refused(kind: Kind, data: st.DataObject) -> None:
+def test_a_recording_with_something_else_in_it_is_read_or_refused(kind: RecordingKind, data: st.DataObject) -> None:
     recording = json.loads(TEXTS[kind])
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.sampled_from(places(recording)[1:] or [()]))
@@ -165,7 +165,7 @@ def test_a_recording_with_something_else_in_it_is_read_or_refused(kind: Kind, da
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_script_with_something_else_in_it_is_read_or_refused(data: st.DataObject) -> None:
-    lines = TEXTS[Kind.CODEGEN].splitlines()
+    lines = TEXTS[RecordingKind.CODEGEN].splitlines()
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(lines) - 1))
         line = lines[at]
