@@ -7,7 +7,7 @@ from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.input import hand
+from replaywright.browser.input import trusted
 from replaywright.browser.step.step_context import StepContext
 from replaywright.errors import ActionFailed
 
@@ -95,9 +95,9 @@ class Uploading:
         handle = resolved["object"]["objectId"]
         await cdp.send("Runtime.callFunctionOn", {"objectId": handle, "functionDeclaration": declaration})
 
-    def drop(self, place: tuple[float, float]) -> hand.Posted:
+    def drop(self, place: tuple[float, float]) -> trusted.Posted:
         """Post a drag of the files from outside, onto that place."""
-        return hand.drop_files(self._tab.cdp, place, self._paths)
+        return trusted.drop_files(self._tab.cdp, place, self._paths)
 
     async def verify(self) -> None:
         """Verify that the page was given these files, unless it went on to another document.
