@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -405,6 +405,17 @@ class Tab:
         if payload := answer.get("exceptionDetails"):
             raise CdpFailed("Runtime.evaluate", payload.get("exception", {}).get("description") or payload["text"])
         return answer["result"].get("value")
+
+    async def call_all(self, frames: Sequence[Frame], script: str, *, timeout_s: float) -> list[Any]:
+        """Evaluate in several frames at once; the error `CdpFailed` is the value of a frame that does not answer."""
+
+        async def call(frame: Frame) -> Any:
+            try:
+                return await self.call(frame, script, timeout_s=timeout_s)
+            except CdpFailed as exc:
+                return exc
+
+        return await asyncio.gather(*(call(frame) for frame in frames))
 
 
 async def _target_of(page: Page) -> str:
