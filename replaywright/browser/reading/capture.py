@@ -120,44 +120,28 @@ class _Capturing:
             except CaptureFailed:
                 if self.hangs:
                     raise
-                return await self._of_screen()
+                return await self.of_screen()
         finally:
-            self._show()
+            self.show()
 
-    async def screen(self) -> bytes:
-        """Return a PNG of the screen with all secrets hidden.
+    async def view(self) -> Box:
+        """Return the part of the page that the window shows.
 
         Raises:
-            CaptureFailed: it cannot be taken, or not without a secret in it.
+            CaptureFailed: the page does not answer.
         """
-        try:
-            return await self._of_screen()
-        finally:
-            self._show()
-
-    async def shown(self) -> tuple[bytes, Box]:
-        """Return a JPEG of the screen with all secrets hidden, and the part of the page that it shows.
-
-        Raises:
-            CaptureFailed: as `screen`; also when the page is scrolled meanwhile.
-        """
-        try:
-            view = await self._view()
-            data = await self._of_screen(jpeg=True)
-            if await self._view() != view:
-                raise CaptureFailed("the page was scrolled, or its window changed, while its picture was taken")
-        finally:
-            self._show()
-        return data, view
-
-    async def _view(self) -> Box:
         try:
             x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
         except CdpFailed as exc:
             raise CaptureFailed(f"the page did not answer: {exc}") from exc
         return Box(x=x, y=y, width=width, height=height)
 
-    async def _of_screen(self, *, jpeg: bool = False) -> bytes:
+    async def of_screen(self, *, jpeg: bool = False) -> bytes:
+        """Return a picture of the screen with all secrets hidden; `show` ends the hiding.
+
+        Raises:
+            CaptureFailed: it cannot be taken, or not without a secret in it.
+        """
         self.ends = time.monotonic() + SCREEN_S
         try:
             return await self._masked(whole=False, jpeg=jpeg)
@@ -165,7 +149,8 @@ class _Capturing:
             observer().not_masked("picture")
             raise
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Show again what was hidden."""
         for frame in self.tab.worlds():
             self.tab.notify(frame, "globalThis.replaywrightCapture?.show()")
 
@@ -330,9 +315,11 @@ async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -
     """
     capturing = _Capturing(tab, tuple(typed), redact)
     try:
-        return await capturing.screen()
+        return await capturing.of_screen()
     except CaptureFailed as exc:
         raise CaptureFailed(capturing.cleaned(str(exc))[:200]) from None
+    finally:
+        capturing.show()
 
 
 async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> Shown:
@@ -341,7 +328,12 @@ async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) ->
     if not tab.main.context:
         return Shown(missing="the page has no document")
     try:
-        data, view = await capturing.shown()
+        view = await capturing.view()
+        data = await capturing.of_screen(jpeg=True)
+        if await capturing.view() != view:
+            raise CaptureFailed("the page was scrolled, or its window changed, while its picture was taken")
     except CaptureFailed as exc:
         return Shown(missing=capturing.cleaned(str(exc))[:200])
+    finally:
+        capturing.show()
     return Shown(data, view)
