@@ -89,7 +89,7 @@ class InputDispatch:
         context, attempt = self._context, self._context.attempt
         if attempt.intercepted is not None:
             what = attempt.intercepted.by or "something else"
-            message = f"the input would have met {what}; it was stopped before the page saw it"
+            message = f"the input would have hit {what}; it was stopped before the page saw it"
             raise ActionFailed("intercepted", message, dispatched=attempt.landed or self._gave)
         if attempt.failed:
             context.fail("agent_failed", attempt.failed)
@@ -99,8 +99,8 @@ class InputDispatch:
         recorder = context.recorder
         if recorder is not None and recorder.landed is False and not recorder.causes and not context.step.expect:
             if isinstance(context.step, SelectOption):
-                context.fail("timeout", "the list was still being looked through when the step's time was up")
-            context.fail("not_landed", "the page did not see the input arrive at the element")
+                context.fail("timeout", "the step's time was up while the list was still being searched")
+            context.fail("not_landed", "the input did not arrive at the element")
 
     # ------------------------------------------------------------------------------------- kinds of input
 

@@ -148,11 +148,11 @@ class Dragging:
         await self._release()
         await self._until(lambda: attempt.undropped or attempt.landed or self._over(), self._deadline.left(ENDED_S))
         if attempt.undropped and not attempt.landed:
-            message = "the page takes no drop there: the element was released and went back"
+            message = "the page does not accept a drop there: the element was released and went back"
             raise ActionFailed("not_dropped", message, dispatched=True)
         if attempt.intercepted is not None:
             what = attempt.intercepted.by or "something else"
-            message = f"the drop would have met {what}; it was stopped before the page saw it"
+            message = f"the drop would have hit {what}; it was stopped before the page saw it"
             raise ActionFailed("intercepted", message, dispatched=True)
 
     def _over(self) -> bool:
@@ -178,7 +178,7 @@ class Dragging:
         await self._until(lambda: self._tab.dragged is not None, self._deadline.left(TAKEN_S))
         self._data = self._tab.dragged
         if self._data is None:
-            raise ActionFailed("not_dropped", "the browser did not say what is dragged", dispatched=True)
+            raise ActionFailed("not_dropped", "the browser did not report the dragged data", dispatched=True)
         await self._delivered(self._drag_event("dragEnter", self._pointer))
 
     async def _go(self, place: Place, least: int) -> None:
@@ -235,6 +235,6 @@ class Dragging:
         await self._delivered(trusted.move(self._tab.cdp, self._start, pressed="left"))
         await self._let_go()
         if aim.gone or aim.point is None:
-            raise ActionFailed("no_destination", "the destination went away while it was dragged to", dispatched=True)
-        message = "the destination could not be reached: it is covered, or gives way; the drag was called off"
+            raise ActionFailed("no_destination", "the destination disappeared during the drag", dispatched=True)
+        message = "the destination could not be reached: it is covered or moves away; the drag was cancelled"
         raise ActionFailed("intercepted", message, dispatched=True)

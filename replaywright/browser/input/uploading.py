@@ -65,7 +65,7 @@ class Uploading:
         """
         await self._until(lambda: self._tab.chooser is not None, self._deadline.left(CHOOSER_S))
         if self._tab.chooser is None:
-            message = "the click opened no file chooser; where files are to be dropped on the element, say drop: true"
+            message = "the click opened no file chooser; to drop files on the element, set drop: true"
             raise ActionFailed("no_file_chooser", message, dispatched=True)
         cdp, reply = self._tab.chooser
         if "backendNodeId" not in reply:

@@ -108,7 +108,7 @@ async def switch_tab(context: StepContext, step: SwitchTab) -> None:
     if len(found) != 1:
         shown = ", ".join(repr(without_query(tab.url)) for tab in tabs.attached)
         reason = "ambiguous_tab" if found else "no_such_tab"
-        raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
+        raise ActionFailed(reason, f"{len(found)} tabs match the step; open tabs: {shown}", dispatched=False)
     tabs.make_current(found[0])
     context.tab = found[0]
     await context.tab.cdp.send("Page.bringToFront", timeout_s=5)
