@@ -21,7 +21,7 @@ from replaywright.browser.input.uploads import Copies
 from replaywright.browser.reading import capture, marks, snapshots, storage
 from replaywright.browser.step import asking, overrides
 from replaywright.browser.step.environment import StepEnvironment
-from replaywright.browser.step.latecomers import Latecomers
+from replaywright.browser.step.late_requests import LateRequests
 from replaywright.browser.step.perform import StepRun
 from replaywright.browser.tabs import BLANK, Tabs
 from replaywright.domain.page.observed import PredicateResult
@@ -75,7 +75,7 @@ class ChromiumSession:
         self._context = context
         self._last: StepRun | None = None
         """The latest step, for evidence that comes late."""
-        self._late_requests = Latecomers()
+        self._late_requests = LateRequests()
         self._journal = Journal()
         tabs.listeners += [self._on_event, self.environment.downloads.on_event]
 

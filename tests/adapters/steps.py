@@ -39,6 +39,8 @@ def work(
 
 async def opened(session: ChromiumSession, site: Site, page: str) -> None:
     await session.perform(work("goto", url=site.url(page)))
+    # Playwright's driver may learn of the new document later than the session.
+    await session.tabs.current.page.wait_for_url(lambda url: url == session.url, wait_until="commit")
 
 
 def button(name: str) -> dict[str, str]:

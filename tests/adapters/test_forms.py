@@ -83,8 +83,8 @@ async def test_a_field_that_does_not_keep_the_text_is_no_success(session: Chromi
     secret = await refusal(session, "fill", {"label": "Fixed"}, text="something else", sensitive=True)
 
     assert (refused.reason, secret.reason) == ("value_differs", "value_differs")
-    assert str(refused).startswith("entered was 'something else', and the field holds '")
-    assert re.fullmatch(r"entered was a secret, and the field holds \d+ characters", str(secret))
+    assert str(refused).startswith("entered 'something else', but the field holds '")
+    assert re.fullmatch(r"entered a secret, but the field holds \d+ characters", str(secret))
 
 
 async def test_keys_do_not_go_to_what_steals_the_focus(session: ChromiumSession, site: Site) -> None:
@@ -314,4 +314,4 @@ async def test_a_page_that_stops_the_paste_is_no_success(session: ChromiumSessio
     refused = await refusal(session, "paste", {"label": "Nopaste"}, text="some words", timeout_ms=3000)
 
     assert refused.reason == "value_differs"
-    assert str(refused) == "entered was 'some words', and the field holds nothing"
+    assert str(refused) == "entered 'some words', but the field holds nothing"

@@ -111,7 +111,7 @@ async def test_a_field_that_does_not_take_a_text_is_told_with_both_texts_and_is_
 
     assert ended(outcome) == (Status.UNMET, "value_differs")
     assert outcome.effect.repeatable
-    assert outcome.message == "entered was 'hello', and the field holds 'what I like'"
+    assert outcome.message == "entered 'hello', but the field holds 'what I like'"
 
 
 async def test_a_page_that_says_saved_is_not_believed_when_the_connection_broke(acting: Acting) -> None:

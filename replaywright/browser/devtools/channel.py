@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -105,13 +105,6 @@ class Tab:
             "Page.frameAttached": self._attached,
             "Page.frameDetached": self._detached,
             "Page.frameNavigated": self._navigated,
-            "Page.navigatedWithinDocument": self._moved,
-            "Page.frameStartedNavigating": self._starts,
-            "Page.frameStartedLoading": self._busy,
-            "Page.frameStoppedLoading": self._stopped,
-            "Page.domContentEventFired": self._content_loaded,
-            "Input.dragIntercepted": self._drag_began,
-            "Page.fileChooserOpened": self._chooser_opened,
             "Inspector.targetCrashed": self._crashed,
             "Target.attachedToTarget": self._frame_moved_out,
             "closed": self._on_session_closed,
@@ -245,6 +238,8 @@ class Tab:
             handler(cdp, params)
         elif method.startswith("Network."):
             self.traffic.on_event(method, params, time.monotonic())
+        else:
+            self._on_progress(cdp, method, params)
         self.listener.on_event(self, method, params)
         self.pulse.beat()
 
@@ -326,35 +321,27 @@ class Tab:
             self._grow(cdp, payload.result()["frameTree"])
             self.pulse.beat()
 
-    def _moved(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        frame = self.frames.get(params["frameId"])
-        if frame is not None:
-            frame.url = params["url"]
-
-    def _starts(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        frame = self.frames.get(params["frameId"])
-        if frame is not None and params["navigationType"] not in ("sameDocument", "historySameDocument"):
-            frame.loading = params["loaderId"]
-
-    def _busy(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        frame = self.frames.get(params["frameId"])
-        if frame is not None:
-            frame.busy = True
-
-    def _stopped(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        frame = self.frames.get(params["frameId"])
-        if frame is not None:
-            frame.loading, frame.busy = "", False
-
-    def _content_loaded(self, cdp: CdpSession, _params: Mapping[str, Any]) -> None:
-        if cdp is self.cdp:
-            self.main.loaded = True
-
-    def _drag_began(self, _cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        self.dragged = params["data"]
-
-    def _chooser_opened(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
-        self.chooser = (cdp, params)
+    def _on_progress(self, cdp: CdpSession, method: str, params: Mapping[str, Any]) -> None:
+        """Note how far a known frame is, and what the browser has intercepted."""
+        frame = self.frames.get(params.get("frameId", ""))
+        match method:
+            case "Page.navigatedWithinDocument" if frame is not None:
+                frame.url = params["url"]
+            case "Page.frameStartedNavigating" if frame is not None:
+                if params["navigationType"] not in ("sameDocument", "historySameDocument"):
+                    frame.loading = params["loaderId"]
+            case "Page.frameStartedLoading" if frame is not None:
+                frame.busy = True
+            case "Page.frameStoppedLoading" if frame is not None:
+                frame.loading, frame.busy = "", False
+            case "Page.domContentEventFired" if cdp is self.cdp:
+                self.main.loaded = True
+            case "Input.dragIntercepted":
+                self.dragged = params["data"]
+            case "Page.fileChooserOpened":
+                self.chooser = (cdp, params)
+            case _:
+                pass
 
     def world_number(self, frame_id: str, cdp: CdpSession) -> int | None:
         """Return the number of the agent's world in that frame; each session has its own numbers."""
@@ -418,6 +405,17 @@ class Tab:
         if payload := answer.get("exceptionDetails"):
             raise CdpFailed("Runtime.evaluate", payload.get("exception", {}).get("description") or payload["text"])
         return answer["result"].get("value")
+
+    async def call_all(self, frames: Sequence[Frame], script: str, *, timeout_s: float) -> list[Any]:
+        """Evaluate in several frames at once; the error `CdpFailed` is the value of a frame that does not answer."""
+
+        async def call(frame: Frame) -> Any:
+            try:
+                return await self.call(frame, script, timeout_s=timeout_s)
+            except CdpFailed as exc:
+                return exc
+
+        return await asyncio.gather(*(call(frame) for frame in frames))
 
 
 async def _target_of(page: Page) -> str:

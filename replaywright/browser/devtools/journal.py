@@ -44,10 +44,30 @@ class Journal:
     """By the protocol's number; the oldest first."""
 
     def on_event(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take note of an event of the protocol, if it is one of those that count."""
-        handler = _HANDLERS.get(method)
-        if handler is not None:
-            handler(self, params)
+        """Note console messages, exceptions and requests."""
+        request = self._requests.get(params.get("requestId", ""))
+        match method:
+            case "Log.entryAdded":
+                entry = params["entry"]
+                where = f" ({without_query(entry['url'])})" if entry.get("url") else ""
+                self._add_message(entry["level"], entry["text"] + where)
+            case "Runtime.consoleAPICalled":
+                self._add_message(params["type"], " ".join(_argument(argument) for argument in params["args"][:20]))
+            case "Runtime.exceptionThrown":
+                details = params["exceptionDetails"]
+                exception = details.get("exception") or {}
+                text = exception.get("description") or f"{details['text']} {_argument(exception)}"
+                self._add_message("exception", text)
+            case "Network.requestWillBeSent":
+                self._sent(params)
+            case "Network.responseReceived" if request:
+                request.status = params["response"]["status"]
+            case "Network.loadingFinished" if request:
+                request.ended, request.size = time.time(), int(params.get("encodedDataLength", 0))
+            case "Network.loadingFailed" if request:
+                request.ended, request.failed = time.time(), f"failed: {params.get('errorText', '')}"
+            case _:
+                pass
 
     def console_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
         """Return one line per message: time (UTC), level, text without secrets and line breaks."""
@@ -62,19 +82,6 @@ class Journal:
     def _add_message(self, level: str, text: str) -> None:
         self.console.append((time.time(), level, text[:TEXT_KEPT]))
 
-    def _logged(self, params: Mapping[str, Any]) -> None:
-        entry = params["entry"]
-        where = f" ({without_query(entry['url'])})" if entry.get("url") else ""
-        self._add_message(entry["level"], entry["text"] + where)
-
-    def _called(self, params: Mapping[str, Any]) -> None:
-        self._add_message(params["type"], " ".join(_argument(argument) for argument in params["args"][:20]))
-
-    def _thrown(self, params: Mapping[str, Any]) -> None:
-        details = params["exceptionDetails"]
-        exception = details.get("exception") or {}
-        self._add_message("exception", exception.get("description") or f"{details['text']} {_argument(exception)}")
-
     def _sent(self, params: Mapping[str, Any]) -> None:
         number, now = params["requestId"], time.time()
         if redirected := params.get("redirectResponse"):
@@ -88,29 +95,6 @@ class Journal:
         )
         while len(self._requests) > LINES_KEPT:
             del self._requests[next(iter(self._requests))]
-
-    def _answered(self, params: Mapping[str, Any]) -> None:
-        if request := self._requests.get(params["requestId"]):
-            request.status = params["response"]["status"]
-
-    def _finished(self, params: Mapping[str, Any]) -> None:
-        if request := self._requests.get(params["requestId"]):
-            request.ended, request.size = time.time(), int(params.get("encodedDataLength", 0))
-
-    def _failed(self, params: Mapping[str, Any]) -> None:
-        if request := self._requests.get(params["requestId"]):
-            request.ended, request.failed = time.time(), f"failed: {params.get('errorText', '')}"
-
-
-_HANDLERS: Mapping[str, Callable[[Journal, Mapping[str, Any]], None]] = {
-    "Log.entryAdded": Journal._logged,  # noqa: SLF001 - the class's own
-    "Runtime.consoleAPICalled": Journal._called,  # noqa: SLF001
-    "Runtime.exceptionThrown": Journal._thrown,  # noqa: SLF001
-    "Network.requestWillBeSent": Journal._sent,  # noqa: SLF001
-    "Network.responseReceived": Journal._answered,  # noqa: SLF001
-    "Network.loadingFinished": Journal._finished,  # noqa: SLF001
-    "Network.loadingFailed": Journal._failed,  # noqa: SLF001
-}
 
 
 def _argument(value: Mapping[str, Any]) -> str:

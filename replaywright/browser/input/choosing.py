@@ -5,7 +5,7 @@ from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame
-from replaywright.browser.input import hand
+from replaywright.browser.input import trusted
 from replaywright.domain.task.steps import SelectOption, Step
 
 Placing = Callable[[Frame, tuple[float, float]], Awaitable[tuple[float, float]]]
@@ -17,7 +17,7 @@ def spec_of(step: Step) -> dict[str, Any]:
     return {"options": list(step.wanted)} if isinstance(step, SelectOption) else {}
 
 
-async def give(cdp: CdpSession, frame: Frame, wish: Mapping[str, Any], placing: Placing) -> hand.Posted:
+async def give(cdp: CdpSession, frame: Frame, wish: Mapping[str, Any], placing: Placing) -> trusted.Posted:
     """Post the input of one `wants` message: a click, a key, or text typed key by key.
 
     Raises:
@@ -27,10 +27,10 @@ async def give(cdp: CdpSession, frame: Frame, wish: Mapping[str, Any], placing: 
         case "click":
             place = await placing(frame, (wish["point"]["x"], wish["point"]["y"]))
             modifiers = (wish["modifier"],) if wish.get("modifier") else ()
-            return hand.point(cdp, place, clicks=1, modifiers=modifiers)
+            return trusted.point(cdp, place, clicks=1, modifiers=modifiers)
         case "press":
-            return hand.press(cdp, wish["keys"])
+            return trusted.press(cdp, wish["keys"])
         case "type":
-            return hand.enter(cdp, wish["text"], key_by_key=True)
+            return trusted.enter(cdp, wish["text"], key_by_key=True)
         case unknown:
             raise AssertionError(f"no such input: {unknown}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.input import choosing, entering, hand, pointer, sliding, uploading
+from replaywright.browser.input import choosing, entering, pointer, sliding, trusted, uploading
 from replaywright.browser.reading import frames
 from replaywright.browser.step.attempt import Blocked
 from replaywright.browser.step.find import FoundElement, why_blocked
@@ -76,8 +76,8 @@ class InputDispatch:
             await sliding.slide(context, found.ready, place)
             await self._landing([], _LANDING_GRACE_S)
         elif place is not None and entering.is_pasted(step, found.ready, text, self.tries):
-            async with entering.carried(context.tabs, context.tab, found.frame, text):
-                await self._landing(hand.press(context.tab.cdp, "Control+V"), _LANDING_GRACE_S)
+            async with entering.on_clipboard(context.tabs, context.tab, found.frame, text):
+                await self._landing(trusted.press(context.tab.cdp, "Control+V"), _LANDING_GRACE_S)
         elif isinstance(step, Upload):
             await self._upload(step, found.frame, place, files)
         else:
@@ -89,7 +89,7 @@ class InputDispatch:
         context, attempt = self._context, self._context.attempt
         if attempt.intercepted is not None:
             what = attempt.intercepted.by or "something else"
-            message = f"the input would have met {what}; it was stopped before the page saw it"
+            message = f"the input would have hit {what}; it was stopped before the page saw it"
             raise ActionFailed("intercepted", message, dispatched=attempt.landed or self._gave)
         if attempt.failed:
             context.fail("agent_failed", attempt.failed)
@@ -99,8 +99,8 @@ class InputDispatch:
         recorder = context.recorder
         if recorder is not None and recorder.landed is False and not recorder.causes and not context.step.expect:
             if isinstance(context.step, SelectOption):
-                context.fail("timeout", "the list was still being looked through when the step's time was up")
-            context.fail("not_landed", "the page did not see the input arrive at the element")
+                context.fail("timeout", "the step's time was up while the list was still being searched")
+            context.fail("not_landed", "the input did not arrive at the element")
 
     # ------------------------------------------------------------------------------------- kinds of input
 
@@ -112,7 +112,7 @@ class InputDispatch:
     async def _enter_secret(self, frame: Frame) -> None:
         """Have the page agent enter the secret, only where it is allowed; see page/secret.js."""
         context = self._context
-        why = await entering.entered(context.tab, frame, context.work, "enter", context.attempt.token)
+        why = await entering.enter_secret(context.tab, frame, context.work, "enter", context.attempt.token)
         if why in ("gone", "focus_lost"):  # it may be there again, or another element in its place
             context.attempt.intercepted = Blocked("intercepted", entering.WHY_NOT[why])
         elif why:
@@ -132,7 +132,7 @@ class InputDispatch:
             await self._landing(upload.drop(place), _LANDING_GRACE_S)
         else:
             async with upload.caught_chooser():
-                await self._landing(hand.point(context.tab.cdp, place, clicks=1), _LANDING_GRACE_S)
+                await self._landing(trusted.point(context.tab.cdp, place, clicks=1), _LANDING_GRACE_S)
                 if attempt.intercepted is None:
                     await upload.answer_chooser()
         if attempt.intercepted is None:
@@ -153,7 +153,7 @@ class InputDispatch:
             raise ActionFailed("covered", "the frame is covered by something at that point", dispatched=False)
         return place
 
-    def _input(self, place: tuple[float, float] | None) -> hand.Posted:
+    def _input(self, place: tuple[float, float] | None) -> trusted.Posted:
         """Post the trusted input of the step; nothing for what the agent does itself."""
         context = self._context
         cdp, text = context.tab.cdp, context.work.text
@@ -161,17 +161,17 @@ class InputDispatch:
             case Click() | DoubleClick() as step if place is not None:
                 clicks = 2 if isinstance(step, DoubleClick) else 1
                 button, modifiers = step.button or "left", step.modifiers or ()
-                return hand.point(cdp, place, clicks, button=button, modifiers=modifiers)
+                return trusted.point(cdp, place, clicks, button=button, modifiers=modifiers)
             case Switch() if place is not None:
-                return hand.point(cdp, place, clicks=1)
+                return trusted.point(cdp, place, clicks=1)
             case Hover() if place is not None:
-                return hand.point(cdp, place, clicks=0)
+                return trusted.point(cdp, place, clicks=0)
             case Fill() if place is not None and self.tries and "\n" in text:
-                return hand.enter_lines(cdp, text)
+                return trusted.enter_lines(cdp, text)
             case Fill() | Type() | Paste() as step if place is not None:
-                return hand.enter(cdp, text, key_by_key=isinstance(step, Type))
+                return trusted.enter(cdp, text, key_by_key=isinstance(step, Type))
             case Press(keys=combination):
-                return hand.press(cdp, combination)
+                return trusted.press(cdp, combination)
             case _:
                 # The agent acts itself: at once, or when it is told to after something was written first.
                 if context.holds:
@@ -180,7 +180,7 @@ class InputDispatch:
 
     # --------------------------------------------------------------------------------------------- arrival
 
-    async def _landing(self, posted: hand.Posted, patience: float) -> None:
+    async def _landing(self, posted: trusted.Posted, patience: float) -> None:
         """Wait until the input has arrived, was stopped, or has visibly taken effect."""
         context, attempt, recorder = self._context, self._context.attempt, self._context.armed
 
@@ -200,7 +200,7 @@ class InputDispatch:
         recorder.landed = True if attempt.landed else None if over() else False
 
 
-async def delivered(context: StepContext, posted: hand.Posted, over: Callable[[], bool]) -> None:
+async def delivered(context: StepContext, posted: trusted.Posted, over: Callable[[], bool]) -> None:
     """Wait until the browser has delivered every event to the page, or `over` holds.
 
     Raises:

@@ -39,19 +39,19 @@ def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
 
 
 @asynccontextmanager
-async def carried(tabs: Tabs, tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
+async def on_clipboard(tabs: Tabs, tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
     """Keep the text on the browser's clipboard inside the block, and empty it afterwards.
 
     Raises:
         ActionFailed: it could not be written, or not be cleared, as the page is gone.
     """
-    if not await _carry(frame, text):
+    if not await _copy(frame, text):
         message = "the text could not be put on the browser's clipboard"
         raise ActionFailed("clipboard_refused", message, dispatched=False)
     try:
         yield
     finally:
-        await _empty(tabs, tab, frame)
+        await _clear(tabs, tab, frame)
 
 
 async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]) -> list[str]:
@@ -70,7 +70,7 @@ async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]
     return origins
 
 
-async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) -> str:
+async def enter_secret(tab: Tab, frame: Frame, work: Work, call: str, *first: int) -> str:
     """Have the page agent enter the secret if its site allows it; return "", or a key of `WHY_NOT`.
 
     Check and input concern the same documents: the agent receives their origins, and a newer document has another
@@ -103,14 +103,14 @@ async def focused_frame(tab: Tab) -> Frame:
     return tab.main
 
 
-async def _empty(tabs: Tabs, tab: Tab, frame: Frame) -> None:
+async def _clear(tabs: Tabs, tab: Tab, frame: Frame) -> None:
     """Clear the clipboard, in a new document if the paste has led to one."""
     for place in (frame, tab.main):
         if not await tabs.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
             continue
         for _ in range(2):  # the document may be replaced at this moment
             try:
-                if place.context and not tab.closed and await _carry(place, ""):
+                if place.context and not tab.closed and await _copy(place, ""):
                     return
             except CdpFailed:
                 await tabs.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
@@ -118,7 +118,7 @@ async def _empty(tabs: Tabs, tab: Tab, frame: Frame) -> None:
     raise ActionFailed("clipboard_kept", message, dispatched=True)
 
 
-async def _carry(frame: Frame, text: str) -> bool:
+async def _copy(frame: Frame, text: str) -> bool:
     params = {"expression": script_for("carry", text), "uniqueContextId": frame.context, "returnByValue": True}
     answer = await frame.cdp.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
     return answer["result"].get("value") is True

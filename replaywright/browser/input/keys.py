@@ -15,25 +15,11 @@ _MODIFIER_KEYS = {
 _ALIASES = {"Ctrl": "Control", "Cmd": "Meta", "Command": "Meta", "Option": "Alt", "Esc": "Escape", "Return": "Enter"}
 _ALIASES |= {"Space": " ", "Del": "Delete", "Up": "ArrowUp", "Down": "ArrowDown"}
 _ALIASES |= {"Left": "ArrowLeft", "Right": "ArrowRight"}
-_NAMED: dict[str, tuple[str, int, str]] = {
-    "Enter": ("Enter", 13, "\r"),
-    "Tab": ("Tab", 9, ""),
-    "Escape": ("Escape", 27, ""),
-    "Backspace": ("Backspace", 8, ""),
-    "Delete": ("Delete", 46, ""),
-    "Insert": ("Insert", 45, ""),
-    "Home": ("Home", 36, ""),
-    "End": ("End", 35, ""),
-    "PageUp": ("PageUp", 33, ""),
-    "PageDown": ("PageDown", 34, ""),
-    "ArrowLeft": ("ArrowLeft", 37, ""),
-    "ArrowUp": ("ArrowUp", 38, ""),
-    "ArrowRight": ("ArrowRight", 39, ""),
-    "ArrowDown": ("ArrowDown", 40, ""),
-    "ContextMenu": ("ContextMenu", 93, ""),
-    " ": ("Space", 32, " "),
-    **{f"F{number}": (f"F{number}", 111 + number, "") for number in range(1, 13)},
-}
+_PLAIN_KEYS = {"Tab": 9, "Escape": 27, "Backspace": 8, "Delete": 46, "Insert": 45, "Home": 36, "End": 35, "PageUp": 33}
+_PLAIN_KEYS |= {"PageDown": 34, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "ContextMenu": 93}
+_PLAIN_KEYS |= {f"F{number}": 111 + number for number in range(1, 13)}
+_NAMED = {name: (name, number, "") for name, number in _PLAIN_KEYS.items()}
+_NAMED |= {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " ")}
 """Key → code, virtual key code, text."""
 _PUNCTUATION = {
     ";:": ("Semicolon", 186),

@@ -7,7 +7,7 @@ from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.input import hand, keys
+from replaywright.browser.input import keys, trusted
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.task.steps import Drag, Offset, PointerStep, Position, Scroll, Step
 from replaywright.errors import ActionFailed
@@ -120,15 +120,15 @@ class Dragging:
             await self._drag(start)
         finally:
             if self._held:
-                hand.up(cdp, self._pointer).add_done_callback(lambda _: self._tab.pulse.beat())
+                trusted.up(cdp, self._pointer).add_done_callback(lambda _: self._tab.pulse.beat())
             cdp.notify("Input.setInterceptDrags", {"enabled": False})
 
     async def _drag(self, start: Place) -> None:
         cdp, attempt = self._tab.cdp, self._attempt
         self._pointer = self._start = start
-        await self._delivered(hand.move(cdp, start))
+        await self._delivered(trusted.move(cdp, start))
         self._held = True
-        await self._delivered(hand.down(cdp, start))
+        await self._delivered(trusted.down(cdp, start))
         await self._until(lambda: self._over() or attempt.pressed, self._deadline.left(TAKEN_S))
         if self._over() or not attempt.pressed:
             await self._let_go()
@@ -148,11 +148,11 @@ class Dragging:
         await self._release()
         await self._until(lambda: attempt.undropped or attempt.landed or self._over(), self._deadline.left(ENDED_S))
         if attempt.undropped and not attempt.landed:
-            message = "the page takes no drop there: the element was released and went back"
+            message = "the page does not accept a drop there: the element was released and went back"
             raise ActionFailed("not_dropped", message, dispatched=True)
         if attempt.intercepted is not None:
             what = attempt.intercepted.by or "something else"
-            message = f"the drop would have met {what}; it was stopped before the page saw it"
+            message = f"the drop would have hit {what}; it was stopped before the page saw it"
             raise ActionFailed("intercepted", message, dispatched=True)
 
     def _over(self) -> bool:
@@ -178,7 +178,7 @@ class Dragging:
         await self._until(lambda: self._tab.dragged is not None, self._deadline.left(TAKEN_S))
         self._data = self._tab.dragged
         if self._data is None:
-            raise ActionFailed("not_dropped", "the browser did not say what is dragged", dispatched=True)
+            raise ActionFailed("not_dropped", "the browser did not report the dragged data", dispatched=True)
         await self._delivered(self._drag_event("dragEnter", self._pointer))
 
     async def _go(self, place: Place, least: int) -> None:
@@ -197,7 +197,7 @@ class Dragging:
             await self._take_over()
         self._pointer = place
         if self._data is None:
-            await self._delivered(hand.move(self._tab.cdp, place, pressed="left"))
+            await self._delivered(trusted.move(self._tab.cdp, place, pressed="left"))
         else:
             await self._delivered(self._drag_event("dragOver", place))
 
@@ -207,14 +207,14 @@ class Dragging:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        await self._delivered(hand.up(self._tab.cdp, self._pointer))
+        await self._delivered(trusted.up(self._tab.cdp, self._pointer))
         self._held = False
 
-    def _drag_event(self, kind: str, place: Place) -> hand.Sent:
+    def _drag_event(self, kind: str, place: Place) -> trusted.Sent:
         params = {"type": kind, "x": place[0], "y": place[1], "data": self._data}
         return self._tab.cdp.post("Input.dispatchDragEvent", params)
 
-    async def _delivered(self, sent: hand.Sent) -> None:
+    async def _delivered(self, sent: trusted.Sent) -> None:
         sent.add_done_callback(lambda _: self._tab.pulse.beat())
         if not await self._until(lambda: sent.done() or self._tab.closed, self._deadline.left()):
             raise ActionFailed("timeout", "the page did not take the input in time", dispatched=True)
@@ -232,9 +232,9 @@ class Dragging:
         for event in keys.press("Escape"):
             self._tab.cdp.notify("Input.dispatchKeyEvent", event)
         self._pointer = self._start
-        await self._delivered(hand.move(self._tab.cdp, self._start, pressed="left"))
+        await self._delivered(trusted.move(self._tab.cdp, self._start, pressed="left"))
         await self._let_go()
         if aim.gone or aim.point is None:
-            raise ActionFailed("no_destination", "the destination went away while it was dragged to", dispatched=True)
-        message = "the destination could not be reached: it is covered, or gives way; the drag was called off"
+            raise ActionFailed("no_destination", "the destination disappeared during the drag", dispatched=True)
+        message = "the destination could not be reached: it is covered or moves away; the drag was cancelled"
         raise ActionFailed("intercepted", message, dispatched=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from replaywright.browser.input import hand
+from replaywright.browser.input import trusted
 from replaywright.browser.step.attempt import Ready
 from replaywright.browser.step.step_context import StepContext
 from replaywright.errors import ActionFailed
@@ -100,11 +100,11 @@ class _Slider:
 
     async def _press(self, key: str, times: int = 1) -> float:
         before = self.now
-        posted = [event for _ in range(times) for event in hand.press(self._tab.cdp, key)]
+        posted = [event for _ in range(times) for event in trusted.press(self._tab.cdp, key)]
         await self._settled(posted, before)
         return self.now
 
-    async def _settled(self, posted: Sequence[hand.Sent], before: float) -> None:
+    async def _settled(self, posted: Sequence[trusted.Sent], before: float) -> None:
         """Wait until the events were delivered and the value rests."""
         for sent in posted:
             sent.add_done_callback(lambda _: self._context.tabs.pulse.beat())
@@ -125,13 +125,13 @@ class _Slider:
     async def by_thumb(self, place: tuple[float, float]) -> bool:
         """Drag the thumb and release it at the nearest place; return whether the value was reached."""
         cdp = self._tab.cdp
-        await self._settled([hand.move(cdp, place)], self.now)
-        await self._settled([hand.down(cdp, place)], self.now)
+        await self._settled([trusted.move(cdp, place)], self.now)
+        await self._settled([trusted.down(cdp, place)], self.now)
         if self.is_over:
-            await self._settled([hand.up(cdp, place)], self.now)
+            await self._settled([trusted.up(cdp, place)], self.now)
             return False
         along = await self._search(place)
-        await self._settled([hand.up(cdp, self._at(place, along))], self.now)
+        await self._settled([trusted.up(cdp, self._at(place, along))], self.now)
         return self.now == self._wanted
 
     def _at(self, place: tuple[float, float], along: float) -> tuple[float, float]:
@@ -146,7 +146,7 @@ class _Slider:
                 return along
             before, missing = self.now, self._wanted - self.now
             along += step
-            await self._settled([hand.move(self._tab.cdp, self._at(place, along), pressed="left")], before)
+            await self._settled([trusted.move(self._tab.cdp, self._at(place, along), pressed="left")], before)
             moved = self.now - before
             if self.now == self.nearest:
                 best = along

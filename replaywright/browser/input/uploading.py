@@ -7,7 +7,7 @@ from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.input import hand
+from replaywright.browser.input import trusted
 from replaywright.browser.step.step_context import StepContext
 from replaywright.errors import ActionFailed
 
@@ -65,7 +65,7 @@ class Uploading:
         """
         await self._until(lambda: self._tab.chooser is not None, self._deadline.left(CHOOSER_S))
         if self._tab.chooser is None:
-            message = "the click opened no file chooser; where files are to be dropped on the element, say drop: true"
+            message = "the click opened no file chooser; to drop files on the element, set drop: true"
             raise ActionFailed("no_file_chooser", message, dispatched=True)
         cdp, reply = self._tab.chooser
         if "backendNodeId" not in reply:
@@ -95,9 +95,9 @@ class Uploading:
         handle = resolved["object"]["objectId"]
         await cdp.send("Runtime.callFunctionOn", {"objectId": handle, "functionDeclaration": declaration})
 
-    def drop(self, place: tuple[float, float]) -> hand.Posted:
+    def drop(self, place: tuple[float, float]) -> trusted.Posted:
         """Post a drag of the files from outside, onto that place."""
-        return hand.drop_files(self._tab.cdp, place, self._paths)
+        return trusted.drop_files(self._tab.cdp, place, self._paths)
 
     async def verify(self) -> None:
         """Verify that the page was given these files, unless it went on to another document.

@@ -1,5 +1,5 @@
 /*
- * One attempt: find the element, have it made ready (prepare.js) and its input guarded (guard.js), say what was seen
+ * One attempt: find the element, have it prepared (prepare.js) and its input guarded (guard.js), report the consequences
  * afterwards.
  *
  * Nothing is polled: looks are set off by mutations, frames and events. A slow tick remains as a net under what
@@ -9,7 +9,7 @@
 const SETTLE_LIMIT_MS = 3000;
 const OBSERVE_EVERY_MS = 25;
 const SAFETY_TICK_MS = 250;
-/** An attempt that nobody ended lets go of the page by itself: a person may be working in it by then. */
+/** An attempt ends by itself after this time: a person may be working in the page by then. */
 const ATTEMPT_LIFE_MS = 120000;
 
 /** Phases in which the page is looked at again whenever something happens in it. */
@@ -48,7 +48,7 @@ class Attempt {
     this.guard = new Guard(this);
     this.drag = spec.need === "drag" ? new Drag(spec.drop) : null;
     this.search = null;
-    this.files = spec.need === "upload" ? new Files(spec.files, (...told) => this.guarded(() => this.filesSet(...told))) : null;
+    this.files = spec.need === "upload" ? new Files(spec.files, (...report) => this.guarded(() => this.filesSet(...report))) : null;
     this.lastObserved = "";
     this.lastObservedAt = 0;
     this.timers = new Map();
@@ -61,7 +61,7 @@ class Attempt {
     this.post({ attempt: this.spec.attempt, type, ...fields });
   }
 
-  /** Runs a part of the attempt; whatever goes wrong is told, and never reaches the page. */
+  /** Runs a part of the attempt; an error is reported, and does not reach the page. */
   guarded(work) {
     if (this.phase === "over") return;
     try {
@@ -84,7 +84,7 @@ class Attempt {
     });
   }
 
-  /** DOMContentLoaded: before it, neither "the only one" nor "none" can be said. */
+  /** Handles DOMContentLoaded: before it, neither "the only one" nor "none" is certain. */
   documentIsLoaded() {
     this.lastChange = performance.now();
     this.started = this.lastChange;
@@ -303,7 +303,7 @@ class Attempt {
     this.send("settled", { candidates: this.describeCandidates(reading), total: this.total });
   }
 
-  /** Python decided. Its index is that of the last candidates it was told. */
+  /** Takes Python's choice, an index into the last candidates that were sent. */
   pick(index) {
     this.guarded(() => {
       const chosen = this.offered[index];
@@ -318,7 +318,7 @@ class Attempt {
       this.candidates = this.offered;
       this.choose(chosen, reading);
       this.byPython = true;
-      // Of several that are alike, it was the row that told them apart.
+      // The row distinguishes several similar candidates.
       if (this.offered.length > 1) this.row = row;
       this.prepare(reading);
     });
@@ -329,9 +329,9 @@ class Attempt {
   /** Says why the element cannot take the input; `final` when no change of the page can be expected to mend that. */
   block(reason, by = "", final = false) {
     // What a list has instead may change while its options come; what covers the element, while it is scrolled.
-    const told = reason === "no_such_option" || reason === "covered" ? `${reason} ${by}` : reason;
-    if (!this.blockedBy.has(told)) {
-      this.blockedBy.add(told);
+    const key = reason === "no_such_option" || reason === "covered" ? `${reason} ${by}` : reason;
+    if (!this.blockedBy.has(key)) {
+      this.blockedBy.add(key);
       this.send("blocked", { reason, by, final });
     }
     // Properties that hold an element back (a box that moves, a cover that fades) may change without a mutation.
@@ -339,8 +339,8 @@ class Attempt {
   }
 
   prepare(reading) {
-    if (this.element && !this.saysTheSame(reading)) {
-      // The same node says something else now: it is not what was chosen.
+    if (this.element && !this.isUnchanged(reading)) {
+      // The node has other content now: it is not the chosen element.
       this.forget();
       this.offeredKey = "";
       return void this.find(reading);
@@ -349,7 +349,7 @@ class Attempt {
   }
 
   /** The element can take the input, or needs none. */
-  tellReady(reading, { element = this.element, point = null, already = false } = {}) {
+  sendReady(reading, { element = this.element, point = null, already = false } = {}) {
     const state = element ? stateOf(this.control ?? element, reading) : null;
     this.stateBefore = state && JSON.stringify(state);
     const fields = {
@@ -374,8 +374,8 @@ class Attempt {
     this.guard.arm(receiver, point);
   }
 
-  /** Returns whether the element says what it said when it was chosen. */
-  saysTheSame(reading) {
+  /** Returns whether the element has the content that it had when it was chosen. */
+  isUnchanged(reading) {
     if (this.row !== null && rowKey(this.element, reading) !== this.row) return false;
     return elementHash(this.element, reading) === this.identity;
   }
@@ -396,7 +396,7 @@ class Attempt {
     if (originsHere().join() !== origins.join()) return "moved";
     if (this.phase !== "ready" || !control || !isConnected(control)) return "gone";
     this.takeMutations();
-    if (!this.saysTheSame(new Reading()) || !takesSecret(control)) return "gone";
+    if (!this.isUnchanged(new Reading()) || !takesSecret(control)) return "gone";
     if (obstacleTo(control, { ...spec, text })) return "too_long";
     if (deepActive() !== control) {
       focusElement(control);
@@ -426,7 +426,7 @@ class Attempt {
     return this.drag && this.phase === "ready" ? this.drag.aim() : null;
   }
 
-  /** The field whose files the browser is to set; what it then holds is told. */
+  /** Returns the field whose files the browser sets; its files are reported then. */
   takeFiles(field = this.files?.field) {
     if (field && this.files) this.files.listen(field);
     return field ?? null;
@@ -442,7 +442,7 @@ class Attempt {
   /**
    * The input has arrived.
    *
-   * @param {string} last the event of this gesture after which the page has been told everything; "" when there is none
+   * @param {string} last the last event of this gesture; "" when there is none
    */
   land(last = "") {
     const seen = () => this.guarded(() => this.phase === "landing" && this.beginObserving());

@@ -2,7 +2,7 @@
  * Returns whether what changes in the page after a press is a consequence of it.
  *
  * Every press leaves traces: the element is focused and drawn as pressed, a ripple runs over it, a tooltip comes up,
- * scripts are fetched; and clocks tick anyway. None of these says that the press did anything.
+ * scripts are fetched; and clocks tick anyway. None of these shows that the press had an effect.
  */
 
 const STATE_ATTRIBUTES = new Set(["aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-current", "aria-disabled",
@@ -11,7 +11,7 @@ const LOOK_ATTRIBUTES = new Set(["class", "style", "src", "href", "value"]);
 const NOT_SHOWN = new Set(["script", "style", "link", "meta", "noscript", "template", "base", "title", "head"]);
 const CLOCK = /\d:\d\d|\b(?:sec|second|min|minute|hour|ago|vor|il y a|hace)\w*\b|[秒分]/i;
 
-/** Returns whether a text differs from the one before by its digits only, and tells a time. */
+/** Returns whether a text differs from the one before only in its digits, and shows a time. */
 function isTicking(before, after) {
   const shape = (text) => text.replace(/\d+/g, "0");
   return before !== after && shape(before) === shape(after) && CLOCK.test(after || before);
@@ -33,7 +33,7 @@ function isSomething(node) {
   return !isConnected(node) || boxesOf(node).length > 0;
 }
 
-/** Returns whether one record of a mutation observer (with old values) tells of a consequence of a press on `element`. */
+/** Returns whether one record of a mutation observer (with old values) shows a consequence of a press on `element`. */
 function isConsequence({ type, target, oldValue, attributeName, addedNodes, removedNodes }, element) {
   const inside = Boolean(element) && flatContains(element, target);
   switch (type) {

@@ -1,7 +1,7 @@
 /*
  * Choosing from a list that the page makes itself: a combobox, a button with a popup list, a listbox.
  *
- * The agent says which trusted input it wants next (`wants`), Python gives it. Every piece of input is an attempt of its
+ * The agent requests the next trusted input (`wants`), Python gives it. Every input is an attempt of its
  * own, with the same care: visible, still, uncovered, guarded. Options are awaited by events; what is not among them
  * is looked for by typing (where the control takes text), then by scrolling through the list. Only the one option
  * that answers to the label is pressed, and in the end the control has to show it.
@@ -15,8 +15,8 @@ const STOPPED_LIMIT = 3;
 
 /** One trusted input on one element of the page that is not the step's own. */
 class Part extends Attempt {
-  constructor(number, element, need, reading, { hear, lost }) {
-    super({ attempt: number, need, probes: [] }, hear);
+  constructor(number, element, need, reading, { onMessage, lost }) {
+    super({ attempt: number, need, probes: [] }, onMessage);
     this.lost = lost;
     this.element = element;
     this.identity = elementHash(element, reading);
@@ -243,25 +243,25 @@ class Choosing {
     };
     const part = new Part(this.number, element, need, reading, {
       lost: () => inNewTask(again),
-      hear: (message) => this.hear(part, message, input, then, again),
+      onMessage: (message) => this.onMessage(part, message, input, then, again),
     });
     this.part = part;
     part.start();
   }
 
-  hear(part, message, input, then, again) {
+  onMessage(part, message, input, then, again) {
     const { attempt } = this;
     if (part !== this.part) return;
     switch (message.type) {
       case "ready": {
-        const wish = input(message.point);
-        if (wish.input === "click" && this.adding) wish.modifier = "Control";
-        return attempt.send("wants", wish);
+        const request = input(message.point);
+        if (request.input === "click" && this.adding) request.modifier = "Control";
+        return attempt.send("wants", request);
       }
       case "blocked":
         return attempt.block(message.reason, message.by);
       case "intercepted":
-        // It was stopped before the page saw it: the list was drawn anew under the pointer, so look again.
+        // It was stopped before the page saw it: the list was redrawn under the pointer, so look again.
         part.stop();
         if (++this.stopped >= STOPPED_LIMIT) return attempt.send("intercepted", { by: message.by });
         return again();
@@ -368,7 +368,7 @@ class Choosing {
     this.attempt.later("drawn", DRAWN_MS, () => this.attempt.phase === "choosing" && this.look());
   }
 
-  /** Returns whether what is drawn fills the window of the list, or nothing more came for a while. */
+  /** Returns whether the drawn options fill the list's window, or no more came for a while. */
   isDrawn(options, scroller) {
     if (performance.now() - this.scan.since >= DRAWN_MS) return true;
     const window = rectOf(scroller);

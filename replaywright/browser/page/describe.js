@@ -1,7 +1,7 @@
 /* Describing an element as a Target: all properties that may find it again and distinguish it. */
 
 const KEPT_ATTRIBUTES = new Set(["id", "class", "name", "type", "placeholder", "title", "alt", ...TEST_IDS]);
-/** aria-* that says what state the element is in, not which element it is. */
+/** aria-* attributes of an element's state, not its identity. */
 const STATE_ARIA = new Set(["aria-valuenow", "aria-valuetext", "aria-checked", "aria-selected", "aria-expanded",
   "aria-pressed", "aria-busy", "aria-hidden", "aria-disabled", "aria-invalid", "aria-activedescendant",
   "aria-describedby", "aria-controls", "aria-owns", "aria-current"]);
@@ -16,7 +16,7 @@ function looksGenerated(id) {
     .test(id) || id.length > 60;
 }
 
-/** Path of a link: no query, no fragment; the origin in front when it is another. Fragments alone say nothing. */
+/** Path of a link: no query, no fragment; with the origin if it is another. Fragments alone give "". */
 function hrefPath(element, reading) {
   const raw = attr(element, "href").trim();
   if (!raw || raw.startsWith("#") || raw.length > HREF_LIMIT) return "";
@@ -28,7 +28,7 @@ function hrefPath(element, reading) {
 /** A longer address is data, not a place. */
 const HREF_LIMIT = 4000;
 
-/** A path from the root with nothing in it to be resolved or encoded: it is what the parser would say, at a tenth of the cost. */
+/** An absolute path without anything to resolve or encode equals the parser's result, at a tenth of the cost. */
 const PLAIN_PATH = /^(?!\/\/)(?:\/(?!\.)[\w\-.~]*)+$/;
 
 function pathOfLink(raw, reading) {
@@ -435,7 +435,7 @@ function neighboursOf(element, reading) {
   return nearest(reading.box(element), texts);
 }
 
-/** Returns whether a text is short enough to name a field; a sentence that happens to stand near says something else. */
+/** Returns whether a text is short enough to name a field; a nearby sentence is no label. */
 function isLabel(text) {
   return text !== "" && text.length <= LABEL_LIMIT && !(SENTENCE_END.test(text) && text.split(" ").length > 3);
 }

@@ -1,5 +1,5 @@
 /*
- * Dragging: where the destination is, what is dragged along, and whether a release there is one on the destination.
+ * Dragging: the destination, the elements that move along, and the check of a release on the destination.
  *
  * A drag has a guard at both ends. The press must reach the element; the release must happen over the destination, or
  * over what has taken its place because of the drag (the gap, the placeholder or the dragged element itself: lists

@@ -23,7 +23,7 @@ const focusElement = (element) => {
 
 // ------------------------------------------------------------------------------------ which control is meant
 
-/** Elements under `element` in the flat tree that pass `test`, in order; what is inside one of them is left out. */
+/** Elements under `element` in the flat tree that pass `test`, in order, without elements inside one of them. */
 function innerElements(element, test, limit = INSIDE_LIMIT) {
   const found = [];
   let left = limit;
@@ -104,7 +104,7 @@ function obstacleTo(control, { need, text, wanted }) {
   if (isReadonly(control)) return ["readonly"];
   const limit = Number(attr(control, "maxlength") || "NaN");
   const limited = control instanceof HTMLTextAreaElement || /^(?:text|search|email|url|tel|password)$/.test(type);
-  // What is pasted may be meant for several fields of which this is the first.
+  // A pasted text may be for several fields, this one being the first.
   if (need !== "paste" && limited && limit >= 0 && unixLines(text ?? "").length > limit) return ["too_long", String(limit)];
   return null;
 }
@@ -129,7 +129,7 @@ function holdsText(element, text, reading) {
   if (isSlider(element)) return text.trim() !== "" && Number(attr(element, "aria-valuenow")) === Number(text);
   if (!isEditable(element) && timeParts(element, reading)) return holdsTime(element, text, reading);
   const shown = readText(element, reading);
-  // A part of a date that is written into: it says 3 as 03, or as the name of the month.
+  // An editable part of a date shows 3 as 03, or as the name of the month.
   if (isNumberPart(element) && Number(attr(element, "aria-valuenow")) === Number(text) && text.trim() !== "") return true;
   return plainLines(shown) === plainLines(text);
 }
@@ -307,7 +307,7 @@ function isAsWanted(control, spec, reading) {
   return false;
 }
 
-/** Chooses exactly these options of a <select>, as a person's choice is told to the page. */
+/** Chooses exactly these options of a <select>, with the events of a person's choice. */
 function setOptions(select, options) {
   focusElement(select);
   for (const option of optionsOf(select)) {

@@ -1,7 +1,7 @@
 /*
  * Uploading: which file field an element stands for, and what the field, or a drop, was given.
  *
- * Files cannot be set by a script. Python has the browser set them, and is told here what the page got to see.
+ * Files cannot be set by a script. Python has the browser set them, and is sent the files that the page received.
  */
 
 const filesOf = getterOf(HTMLInputElement.prototype, "files");
@@ -16,7 +16,7 @@ const DROP_ZONE_PX = 16;
 
 const isFileField = (element) => inputTypeOf(element) === "file";
 
-const toldFiles = (list) =>
+const fileFacts = (list) =>
   Array.from(list ?? []).map((file) => ({ name: fileNameOf(file), size: fileSizeOf(file) }));
 
 /** The file field that an element is, labels, or has as its only one inside; null when it has to be clicked. */
@@ -51,18 +51,18 @@ function hiddenFileFields(query, reading) {
 }
 
 class Files {
-  constructor({ count, drop }, told) {
+  constructor({ count, drop }, report) {
     this.count = count;
     this.drop = drop;
     /** The field that the browser is to set. */
     this.field = null;
-    this.told = told;
+    this.report = report;
     this.dropped = false;
   }
 
   /** Says what the field holds when the browser has set it, before a page that empties it can. */
   listen(field) {
-    const seen = (event) => this.told(toldFiles(filesOf(field)), event.type === "cancel");
+    const seen = (event) => this.report(fileFacts(filesOf(field)), event.type === "cancel");
     for (const type of ["input", "change", "cancel"]) addListener(field, type, seen, true);
   }
 }

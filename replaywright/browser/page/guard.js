@@ -2,9 +2,9 @@
  * The guard of input: what reaches the page is the input that was meant, where it was meant; anything else is stopped
  * before a listener of the page sees it.
  *
- * It asks its attempt what is done to which element (`spec`, `element`, `control`, `drag`, `files`), whether it has
- * landed (`landed`), and whether the element still says what it said (`saysTheSame`). It tells it: `land`, `filesSet`,
- * and the messages `pressed`, `undropped` and `intercepted`.
+ * It reads from its attempt the action and its element (`spec`, `element`, `control`, `drag`, `files`), whether it has
+ * landed (`landed`), and whether the element is unchanged (`isUnchanged`). It calls `land` and `filesSet`,
+ * and sends `pressed`, `undropped` and `intercepted`.
  */
 
 /** Input comes right after `ready`; a guard that waits longer would swallow what a person does. */
@@ -75,14 +75,14 @@ class Guard {
     return Boolean(control && path.includes(control));
   }
 
-  /** Returns whether the element still says what it said when it was ready; asked once, before the page sees the input. */
+  /** Returns whether the element is unchanged since it was ready; checked once, before the page sees the input. */
   isSame() {
     const { attempt } = this;
     if (this.refused) return false;
     if (this.checkedIdentity || !attempt.element) return true;
     this.checkedIdentity = true;
     attempt.takeMutations();
-    return (!this.touched && attempt.row === null) || attempt.saysTheSame(new Reading());
+    return (!this.touched && attempt.row === null) || attempt.isUnchanged(new Reading());
   }
 
   /** Handles one trusted input event before any listener of the page. */
@@ -124,7 +124,7 @@ class Guard {
     if (event.type !== "drop") return;
     const path = event.composedPath();
     if (!path.includes(attempt.element) || !this.isSame()) return this.intercept(event, path);
-    attempt.filesSet(toldFiles(transferredFilesOf(event.dataTransfer)), false);
+    attempt.filesSet(fileFacts(transferredFilesOf(event.dataTransfer)), false);
   }
 
   onHoverInput(event) {

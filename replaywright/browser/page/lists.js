@@ -24,10 +24,10 @@ const suggestionsOf = (input) => {
   return list instanceof HTMLDataListElement ? Array.from(queryAll(list, "option")) : [];
 };
 
-/** Returns whether several can be chosen: the list says so, its options have boxes to tick, or several are chosen. */
+/** Returns whether several can be chosen: the list declares it, its options have checkboxes, or several are chosen. */
 function isMultiple(options, control) {
-  const said = [options[0], control].map((element) => closest(element, "[aria-multiselectable]")).filter(Boolean);
-  if (said.some((element) => attr(element, "aria-multiselectable") === "true")) return true;
+  const marked = [options[0], control].map((element) => closest(element, "[aria-multiselectable]")).filter(Boolean);
+  if (marked.some((element) => attr(element, "aria-multiselectable") === "true")) return true;
   const ticks = options.map(tickOf).filter(Boolean);
   return ticks.some((tick) => inputTypeOf(tick) === "checkbox" || attr(tick, "role") === "checkbox")
     || options.filter(isSelected).length > 1;
@@ -101,7 +101,7 @@ function isWindowed(options, scroller) {
   return scrollHeightOf(scroller) > extent + 4 * (rects[0].height || 20);
 }
 
-/** Returns whether the list, or the control as it reads, says before any input that exactly this is chosen. */
+/** Returns whether exactly this is chosen before any input, by the list or the control's text. */
 function isChosenAlready(control, wanted, reading) {
   if (isListbox(control)) {
     const options = optionsIn(control, reading);
@@ -140,7 +140,7 @@ function isShownAt(control, label, reading) {
   if (!isEditable(control) && says(readText(control, reading), label)) return true;
   for (let at = flatParent(control), depth = 0; at && depth < 4; at = flatParent(at), depth++) {
     const inside = innerElements(at, (element) => element === control || matches(element, `${LISTS},${CONTROL_LIKE}`));
-    // Further out stand other controls; and a list that is still open says every label.
+    // Further out are other controls, and an open list contains every label.
     const others = inside.filter((element) => element !== control && !flatContains(element, control) && reading.isShown(element));
     if (others.some((element) => matches(element, LISTS) || isEditable(element) || isList(element))) return false;
     if (says(readText(at, reading), label)) return true;

@@ -70,7 +70,7 @@ function byXpathVariants(xpath, reading) {
         if (matchesSuffix.length > 5) break;
       }
     }
-    // Two steps say little: only when they lead to one place.
+    // Two steps are weak evidence: they count only if they lead to one place.
     if (matchesSuffix.length <= (length === 2 ? 1 : 5)) for (const element of matchesSuffix) found.add(element);
     if (matchesSuffix.length) break;
   }
@@ -147,7 +147,7 @@ function namedAlike({ role, name, tag }, reading) {
   );
 }
 
-/** Returns whether an element has the label by which a nameless one is called; without a label nothing is said of it. */
+/** Returns whether a nameless element has the recorded label; true without one. */
 const isLabelled = ({ role, name, label }, element, reading) =>
   Boolean(name) || !label || normalise(labelOf(element, role ?? "", reading)) === normalise(label);
 
@@ -186,7 +186,7 @@ const countCalled = (called, named, reading) => named.filter((element) => isLabe
 /** Number of elements of the page with a described element's name, itself included. */
 const namesakesOf = (described, reading) => countCalled(described, namedAlike(described, reading), reading);
 
-/** Returns whether role and name, or else the label, confirm a candidate, as far as the page can tell (Python decides). */
+/** Returns whether role and name, or else the label, confirm a candidate (Python decides). */
 function agreesWith(target, element, reading) {
   const { role, name } = identityOf(element, reading);
   const sameName = normalise(name) === normalise(target.name ?? "");

@@ -7,7 +7,7 @@ let attempt = null;
 function post(message) {
   unsent.push(JSON.stringify({ ...message, url: location.href, title: titleOf(document) }));
   const send = globalThis[BINDING];
-  // A world that was made before its binding keeps what it has to say until there is one.
+  // A world that is older than its binding keeps messages until the binding exists.
   if (typeof send !== "function") return;
   while (unsent.length) send(unsent.shift());
 }
@@ -91,11 +91,11 @@ function standGuard() {
 // that writes its document anew (`document.open`) takes all listeners away: then the next attempt puts them back.
 standGuard();
 
-function tellLoaded() {
+function sendLoaded() {
   post({ attempt: 0, type: "loaded" });
   attempt?.documentIsLoaded();
 }
 
 post({ attempt: 0, type: "document", top: window === window.top });
-if (readyStateOf(document) === "loading") addListener(document, "DOMContentLoaded", tellLoaded, { once: true });
-else tellLoaded();
+if (readyStateOf(document) === "loading") addListener(document, "DOMContentLoaded", sendLoaded, { once: true });
+else sendLoaded();

@@ -43,7 +43,7 @@ function isHiddenForName(element, context) {
 const isSaidHidden = (element, reading) =>
   (reading.marks(element) & HIDING) !== 0 && attr(element, "aria-hidden").toLowerCase() === "true";
 
-/** Returns whether an element inside of what is named is invisible; what is named itself may be about to be shown. */
+/** Returns whether an element inside the named one is invisible; the named one itself may be about to appear. */
 const isVeiled = (element, context) => !context.includeHidden && element !== context.root &&
   context.reading.standing(element) === VEILED && !isSaidHidden(element, context.reading);
 
@@ -55,7 +55,7 @@ function computeName(element, context) {
   if (context.seen.has(element)) return "";
   const { mode } = context;
   if (mode === "content" && isHiddenForName(element, context)) {
-    // What is invisible may hold what is visible again; it says nothing itself.
+    // An invisible element may contain visible ones; its own text does not count.
     return isVeiled(element, context) ? nameFromContent(element, context) : "";
   }
   if (mode === "reference" || mode === "label") {
@@ -83,7 +83,7 @@ function computeName(element, context) {
     const content = nameFromContent(element, context);
     if (/\S/.test(content)) return content;
   }
-  // An image that is said to stand for no words has none.
+  // An image with an empty alternative text has no name.
   if (!named || NAME_PROHIBITED.has(role) || (has(element, "alt") && tagOf(element) === "img")) return "";
   return tooltip(element);
 }
@@ -131,8 +131,8 @@ function embeddedValue(element, role, context) {
     case "progressbar":
     case "meter": {
       if (context.mode === "reference") return null;
-      const told = attr(element, "aria-valuetext") || attr(element, "aria-valuenow");
-      return told || (element instanceof HTMLInputElement ? inputValueOf(element) : attr(element, "value"));
+      const value = attr(element, "aria-valuetext") || attr(element, "aria-valuenow");
+      return value || (element instanceof HTMLInputElement ? inputValueOf(element) : attr(element, "value"));
     }
   }
   return null;
@@ -257,7 +257,7 @@ function pseudoContent(element, which, context) {
   const { content } = style;
   if (content === "none" || content === "normal" || !content) return "";
   if (style.display === "none" || style.visibility === "hidden") return "";
-  // After a slash comes the alternative text, which stands for what is before it.
+  // After a slash comes the alternative text, which replaces the rest.
   const alternative = /\/\s*("(?:[^"\\]|\\.)*")\s*$/.exec(content);
   const strings = (alternative ? alternative[1] : content).match(/"(?:[^"\\]|\\.)*"/g) ?? [];
   const text = strings.map((string) => string.slice(1, -1).replace(/\\(["\\])/g, "$1")).join("");

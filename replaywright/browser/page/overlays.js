@@ -5,7 +5,7 @@
  */
 
 const DIALOGS = "dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]";
-/** Characters of an overlay that is not declared a dialog: what says more is a page of its own that is laid out so. */
+/** Limit of characters of an undeclared overlay: longer ones are whole pages with such a layout. */
 const OVERLAY_TEXT = 3000;
 const ACROSS = [0.02, 0.18, 0.34, 0.5, 0.66, 0.82, 0.98];
 const DOWN = [0.02, 0.14, 0.26, 0.38, 0.5, 0.62, 0.74, 0.86, 0.98];
@@ -17,15 +17,15 @@ function overlaysOf(reading) {
   for (const root of reading.roots) {
     for (const selector of [DIALOGS, ":popover-open"]) for (const element of queryAll(root, selector)) found.add(element);
   }
-  for (const element of layersOnTop()) if (saysLittle(element, reading)) found.add(element);
+  for (const element of layersOnTop()) if (isBrief(element, reading)) found.add(element);
   // A frame cannot see where it stands: a short one may be a banner's.
   const body = bodyOf(document);
-  if (window !== window.top && body && saysLittle(body, reading)) found.add(body);
+  if (window !== window.top && body && isBrief(body, reading)) found.add(body);
   const shown = Array.from(found).filter((element) => reading.isShown(element));
   return (reading.overlays = shown.sort((a, b) => (compareNodes(a, b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1)));
 }
 
-const saysLittle = (element, reading) => readText(element, reading).length <= OVERLAY_TEXT;
+const isBrief = (element, reading) => readText(element, reading).length <= OVERLAY_TEXT;
 
 /** Elements that are laid over others where they are seen. */
 function layersOnTop() {

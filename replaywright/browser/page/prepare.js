@@ -2,7 +2,7 @@
  * Making an element ready: in sight, still, uncovered, focused, with its content selected; whatever its need takes.
  *
  * Obstacles are reported (`block`), and checked again whenever something happens in the page. Without one, the attempt
- * guards the input (`arm`) and reports that it may come (`tellReady`); steps without input are done at once (`land`).
+ * guards the input (`arm`) and reports that it may come (`sendReady`); steps without input are done at once (`land`).
  */
 
 /** A selection that is no change sends no event. */
@@ -77,7 +77,7 @@ class Preparation {
     if (obstacle) return attempt.block(...obstacle);
     attempt.files.field = field;
     attempt.phase = "ready";
-    attempt.tellReady(reading);
+    attempt.sendReady(reading);
   }
 
   prepareNothing(reading) {
@@ -90,21 +90,21 @@ class Preparation {
     const active = need === "focus" ? deepActive() : null;
     if (need === "read" || need === "scroll") return this.readyToRead(reading);
     attempt.arm(null, reading);
-    attempt.tellReady(reading, { element: active });
+    attempt.sendReady(reading, { element: active });
   }
 
   readyToRead(reading) {
-    this.attempt.tellReady(reading);
+    this.attempt.sendReady(reading);
     this.attempt.beginObserving();
   }
 
   readyAndDone(reading) {
-    this.attempt.tellReady(reading);
+    this.attempt.sendReady(reading);
     this.attempt.land();
   }
 
   alreadyThere(reading) {
-    this.attempt.tellReady(reading, { already: true });
+    this.attempt.sendReady(reading, { already: true });
     this.attempt.beginObserving();
   }
 
@@ -198,7 +198,7 @@ class Preparation {
       if (why) return attempt.block(...why);
     }
     attempt.arm(receiver, reading, point);
-    attempt.tellReady(reading, { point });
+    attempt.sendReady(reading, { point });
   }
 
   prepareKeys(reading, area) {
@@ -218,13 +218,13 @@ class Preparation {
       }
     }
     if (TEXT_NEEDS.has(need) && isEditable(control) && !isRange(control) && !this.hasSelected(control)) return;
-    // Focusing may have changed the page: what is told now must be read now.
+    // Focusing may have changed the page: read it again for the report.
     const fresh = attempt.newReading();
     attempt.arm(control, fresh);
-    attempt.tellReady(fresh, { point: { x: area.x, y: area.y } });
+    attempt.sendReady(fresh, { point: { x: area.x, y: area.y } });
   }
 
-  /** Selects what the control holds; false while an editor has yet to hear of it: it keeps a selection of its own. */
+  /** Selects the control's content; false until an editor, which has its own selection, has noticed. */
   hasSelected(control) {
     if (this.selected === control) return this.isSelectionHeard;
     selectContent(control);
@@ -290,7 +290,7 @@ class Preparation {
   hold(reading, work) {
     const { attempt } = this;
     this.bringIntoView(attempt.element);
-    attempt.tellReady(reading);
+    attempt.sendReady(reading);
     attempt.phase = "ready";
     const act = () => {
       this.pending = null;

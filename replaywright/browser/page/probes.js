@@ -23,16 +23,16 @@ function checkedOf(element) {
   if (element instanceof HTMLInputElement && /^(?:checkbox|radio)$/.test(inputTypeOf(element))) {
     return inputCheckedOf(element);
   }
-  const told = attr(element, "aria-checked") || attr(element, "aria-pressed");
-  return told ? told === "true" : null;
+  const state = attr(element, "aria-checked") || attr(element, "aria-pressed");
+  return state ? state === "true" : null;
 }
 
 /** Returns whether what the element opens and closes is open; null when it opens nothing. */
 function expandedOf(element) {
   const details = tagOf(element) === "summary" ? flatParent(element) : element;
   if (details && tagOf(details) === "details") return has(details, "open");
-  const told = attr(element, "aria-expanded");
-  if (told) return told === "true";
+  const state = attr(element, "aria-expanded");
+  if (state) return state === "true";
   const popover = byId(getRoot(element), attr(element, "popovertarget"));
   return popover ? matches(popover, ":popover-open") : null;
 }
@@ -115,7 +115,7 @@ function answersTo(element, query, reading) {
   return true;
 }
 
-/** Returns whether the page itself says that this is the element's label. */
+/** Returns whether the page itself declares this as the element's label. */
 function isCalled(element, label, reading) {
   const own = labelsOf(element).map((each) => textOf(each, reading, 120)).join(" ");
   return [own, nameOf(element, reading)].some((text) => bareLabel(text) === bareLabel(label));
@@ -294,7 +294,7 @@ function findWithin(scope, query, reading) {
 
 /**
  * Values of the named fields. A field whose element is missing, or not the only one, is null: taking the first of
- * several would be a guess. `count`, `texts` and `table` say what there is.
+ * several would be a guess. `count`, `texts` and `table` report all matches.
  */
 function extractFields(scope, fields, reading) {
   const values = {};

@@ -56,16 +56,16 @@ function namedOnly(items, walk) {
   for (const word of walk.wanted) holders.set(word, []);
   if (!holders.size) return new Set();
   for (const item of items) {
-    for (const word of wordsOf(saidBy(item, walk.reading))) holders.get(word)?.push(item);
+    for (const word of wordsOf(descriptionOf(item, walk.reading))) holders.get(word)?.push(item);
   }
   return new Set([...holders.values()].filter((held) => held.length <= NAMED_ELEMENTS).flat());
 }
 
-/** All that a description says of an element, but where it is. */
-function saidBy({ element, role }, reading) {
+/** All texts of an element's description, without its place. */
+function descriptionOf({ element, role }, reading) {
   const { name } = identityOf(element, reading);
-  const said = [name, textOf(element, reading, 200), labelOf(element, role, reading), valueOf(element, reading),
+  const words = [name, textOf(element, reading, 200), labelOf(element, role, reading), valueOf(element, reading),
     ...rowOf(element, reading), ...Object.values(attributesOf(element, reading))];
-  if (element instanceof HTMLSelectElement) said.push(...optionsShown(element));
-  return said.join(" ");
+  if (element instanceof HTMLSelectElement) words.push(...optionsShown(element));
+  return words.join(" ");
 }

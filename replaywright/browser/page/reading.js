@@ -190,7 +190,7 @@ function standingOf(element, reading) {
   return display !== "none" && visibility !== "visible" && checkVisibility.call(element) ? VEILED : ABSENT;
 }
 
-/** The standing of an element in whose parent everything is drawn that does not say otherwise of itself. */
+/** The standing of an element whose parent draws all children that are not hidden by their own styles. */
 function ownStanding(element, reading) {
   const display = reading.display(element);
   if (display === "none") return ABSENT;

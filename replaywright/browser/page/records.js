@@ -40,7 +40,7 @@ function describePicked(walk) {
       break;
     }
     const whole = item.actionable || item.frame || item.scrolling.length > 0;
-    if (!whole && !saysSomething(item, reading)) continue;
+    if (!whole && !hasContent(item, reading)) continue;
     item.id = `e${elements.length + 1}`;
     elements.push(elementRecord(item, whole, walk));
   }
@@ -75,7 +75,7 @@ function optionsShown(select) {
   return shown;
 }
 
-const saysSomething = (item, reading) =>
+const hasContent = (item, reading) =>
   item.role === "img" || item.role === "progressbar" || item.role === "meter" || item.role === "dialog"
     ? Boolean(nameOf(item.element, reading)) : WORD.test(textOf(item.element, reading, 200));
 
@@ -114,10 +114,10 @@ function columnOf(cell, walk) {
 
 function statesOf(element, role, reading) {
   const states = [];
-  const told = (reading.marks(element) & STATING) !== 0;
-  const aria = (name) => (told ? attr(element, name).toLowerCase() : "");
+  const stating = (reading.marks(element) & STATING) !== 0;
+  const aria = (name) => (stating ? attr(element, name).toLowerCase() : "");
   if (matches(element, ":disabled") || aria("aria-disabled") === "true") states.push("disabled");
-  const checked = checkedState(element, told);
+  const checked = checkedState(element, stating);
   if (checked) states.push(checked);
   const pressed = aria("aria-pressed");
   if (pressed === "true") states.push("pressed");
@@ -126,11 +126,11 @@ function statesOf(element, role, reading) {
     (tagOf(element) === "summary" ? String(has(parentNodeOf(element), "open")) : "");
   if (expanded === "true") states.push("expanded");
   if (expanded === "false") states.push("collapsed");
-  if ((told && has(element, "required")) || aria("aria-required") === "true") states.push("required");
+  if ((stating && has(element, "required")) || aria("aria-required") === "true") states.push("required");
   if (aria("aria-invalid") && aria("aria-invalid") !== "false") states.push("invalid");
   else if (matches(element, ":user-invalid")) states.push("invalid");
   if (aria("aria-selected") === "true" || (aria("aria-current") && aria("aria-current") !== "false")) states.push("selected");
-  if (aria("aria-readonly") === "true" || (told && has(element, "readonly") && /^(?:input|textarea)$/.test(tagOf(element)))) {
+  if (aria("aria-readonly") === "true" || (stating && has(element, "readonly") && /^(?:input|textarea)$/.test(tagOf(element)))) {
     states.push("readonly");
   }
   if (element === reading.active) states.push("focused");
@@ -138,10 +138,10 @@ function statesOf(element, role, reading) {
 }
 
 /** `checked`, `mixed` or "": a native box says itself what it is, whatever an attribute says. */
-function checkedState(element, told) {
+function checkedState(element, stating) {
   if (/^(?:checkbox|radio)$/.test(inputTypeOf(element))) {
     return inputIndeterminateOf(element) ? "mixed" : inputCheckedOf(element) ? "checked" : "";
   }
-  const said = told ? attr(element, "aria-checked").toLowerCase() : "";
-  return said === "true" ? "checked" : said === "mixed" ? "mixed" : "";
+  const checked = stating ? attr(element, "aria-checked").toLowerCase() : "";
+  return checked === "true" ? "checked" : checked === "mixed" ? "mixed" : "";
 }

@@ -1,4 +1,4 @@
-/* Roles after HTML-AAM and WAI-ARIA 1.2. The empty role is what ARIA calls generic: the element says nothing. */
+/* Roles after HTML-AAM and WAI-ARIA 1.2. The empty role is ARIA's generic role. */
 
 const ROLES = new Set(("alert alertdialog application article banner blockquote button caption cell checkbox code " +
   "columnheader combobox comment complementary contentinfo definition deletion dialog directory document emphasis feed " +
@@ -69,7 +69,7 @@ function explicitRole(element, reading) {
 function computeRole(element, reading) {
   const explicit = explicitRole(element, reading);
   if (explicit === "none" || explicit === "presentation") {
-    // Presentational roles conflict: what can be focused or says something globally keeps its own role.
+    // Conflict of presentational roles: focusable elements and those with global ARIA keep their role.
     const conflict = isFocusable(element) || GLOBAL_ARIA.some((name) => has(element, name));
     return conflict ? implicitRole(element, reading) : "";
   }

@@ -1,5 +1,5 @@
 /*
- * Scrolling: named places into sight, areas to their ends, and page by page through lists that hold only what is seen.
+ * Scrolling: positions into view, areas to their ends, and page by page through virtual lists.
  */
 
 const sizeText = (width, height) => `${Math.round(width)} × ${Math.round(height)}`;
@@ -90,7 +90,7 @@ function searchableAreas(container, reading) {
 /**
  * Goes through the areas page by page, down to the end and then up from where it began.
  *
- * Lists that are made while they are scrolled never hold all of their rows; what is looked for must be met on the way.
+ * Virtual lists never contain all of their rows, so an element can only be found on the way.
  * Areas whose end shows nothing that was not there before hold all that they have, and are left as they were.
  */
 class Search {
@@ -122,7 +122,7 @@ class Search {
           this.start = scrollTopOf(area);
           this.height = scrollHeightOf(area);
           this.changed = false;
-          // To the end that is farther off: what is there was not made yet, if anything is made on the way.
+          // To the farther end: its rows do not exist yet in a virtual list.
           scrollTo(area, { top: this.start > (this.height - clientHeightOf(area)) / 2 ? 0 : this.height, behavior: "instant" });
           await this.change();
           this.stage = "probed";

@@ -4,7 +4,7 @@
  * takes the focus, could catch. It is never on the clipboard.
  */
 
-/** The origin of this document and of those around it, outwards; a sandboxed one says `null`. */
+/** The origins of this document and of those around it, outwards; `null` for a sandboxed one. */
 function originsHere() {
   const around = location.ancestorOrigins;
   return [globalThis.origin, ...(around ? Array.from(around) : window === window.top ? [] : ["null"])];
@@ -14,7 +14,7 @@ function originsHere() {
 const takesSecret = (control) =>
   isEditable(control) && !SETTABLE_INPUTS.test(inputTypeOf(control)) && !isReadonly(control) && !isDisabled(control);
 
-/** Puts the text in place of what is selected, as if it were typed. */
+/** Replaces the selection by the text, as if it were typed. */
 function insertText(control, text) {
   if (Document.prototype.execCommand.call(document, "insertText", false, text)) return;
   if (control instanceof HTMLInputElement) setInputValue(control, inputValueOf(control) + text);
@@ -45,7 +45,7 @@ function pasteText(control, text) {
 }
 
 /**
- * Enters a secret into what has the focus, in place of what is selected.
+ * Enters a secret into the focused element, in place of the selection.
  *
  * @returns {string} empty, or why not: `moved`, `not_editable`
  */

@@ -26,7 +26,7 @@ function isActionable(element, tag, role, walk, inside) {
     const control = controlOf(element);
     return Boolean(control && !reading.isShown(control));
   }
-  // Listeners cannot be seen from here; the pointer says what the page means to be clicked. It is inherited, so
+  // Listeners are not visible here; the pointer cursor shows clickable elements. It is inherited, so
   // only the element where it begins counts, and not inside something that is actionable anyway.
   return !inside && (CLICKABLE.has(tag) || tag.includes("-")) && pointerBeginsAt(element, walk);
 }
@@ -43,7 +43,7 @@ function pointerBeginsAt(element, walk) {
 }
 
 /**
- * The document as a Snapshot, within limits; what was left out is said in `notes`. With `about` (an instruction) it is
+ * The document as a Snapshot, within limits; `notes` lists what was left out. With `about` (an instruction) it is
  * for a reader who looks for that and is shown `maxLines` lines: of a long repetition, the items off the screen that it
  * does not name are counted, and not read; what there is no line for is not described.
  */
@@ -74,16 +74,16 @@ function takeSnapshot(given, about) {
 function outline() {
   if (!(innerWidth > 1 && innerHeight > 1)) return [];
   const walk = walkOver(LIMITS);
-  const told = [];
+  const found = [];
   for (const item of walk.picked) {
     if (!item || item.frame || isLate(walk)) continue;
     const { element, role, actionable } = item;
     if (!actionable && !NAMED_CONTEXT.has(role)) continue;
     const name = cut(nameOf(element, walk.reading), 200);
     const value = actionable ? cut(valueOf(element, walk.reading), 500) : null;
-    if (name || value) told.push([role, name, value]);
+    if (name || value) found.push([role, name, value]);
   }
-  return told;
+  return found;
 }
 
 const NAMED_CONTEXT = new Set(["heading", "img", "dialog", "alertdialog"]);
@@ -108,9 +108,9 @@ function walkOver(limits, about) {
 
 /**
  * Context of an element: `actionable` inside an atomic control, `covered` inside a context that is shown as one text,
- * `told` inside an element whose name has all its words, `choices` inside a menu or the like, `item` its repeated item.
+ * `named` inside an element whose name has all its words, `choices` inside a menu or the like, `item` its repeated item.
  */
-const OUTSIDE = { depth: 0, actionable: false, covered: false, told: false, choices: false, item: null };
+const OUTSIDE = { depth: 0, actionable: false, covered: false, named: false, choices: false, item: null };
 
 function goesOn(walk, depth) {
   const { limits } = walk;
@@ -154,7 +154,7 @@ function visitElement(element, walk, inherited) {
     depth: inherited.depth + 1,
     actionable: inherited.actionable || (actionable && CHILDREN_PRESENTATIONAL.has(role)) || tag === "svg",
     covered: inherited.covered || (context && READ_WHOLE.has(role)),
-    told: inherited.told || (actionable && NAME_FROM_CONTENT.has(role)),
+    named: inherited.named || (actionable && NAME_FROM_CONTENT.has(role)),
     choices: inherited.choices || CHOICES.has(role),
     item: inherited.item,
   };
@@ -162,7 +162,7 @@ function visitElement(element, walk, inherited) {
   if (!UNREAD.has(tag) && !reading.isEditingHost(element)) visitChildren(element, standing, walk, inner);
   if (!item) return;
   item.textTo = walk.texts.length;
-  // What only repeats the words of the links and buttons in it says nothing of its own.
+  // A context that only repeats the words of its links and buttons is left out.
   if (context && words === walk.words && REPEATING.has(role)) picked[item.place] = null;
 }
 
@@ -193,7 +193,7 @@ function visitItem(element, group, walk, inner) {
   else visitElement(element, walk, { ...inner, item });
 }
 
-/** Contexts that are shown as one text: what is inside gives no line of its own unless it can be acted on. */
+/** Contexts that are shown as one text: elements inside get a line only if they are actionable. */
 const READ_WHOLE = new Set(["heading", "cell", "columnheader", "rowheader", "caption", "paragraph", "alert", "status",
   "listitem", "term", "definition", "tooltip"]);
 /** Contexts that are left out when all their words are those of links and buttons in them. */
@@ -222,7 +222,7 @@ function pickElement(element, tag, role, walk, inherited) {
 function visitText(node, walk, inherited) {
   if (!WORD.test(headOf(node))) return;
   walk.texts.push(node);
-  if (!inherited.told && !inherited.actionable) walk.words++;
+  if (!inherited.named && !inherited.actionable) walk.words++;
 }
 
 function isContext(element, tag, role, inherited) {
@@ -245,7 +245,7 @@ function hasOwnText(element) {
   return false;
 }
 
-// -------------------------------------------------------------------------------------------- what is special
+// -------------------------------------------------------------------------------------------- special elements
 
 const NO_STATES = Object.freeze([]);
 const SCROLLERS = new Set(["div", "section", "main", "ul", "aside", "nav", "tbody", "ol", "article", "pre", "form", "dialog",
@@ -329,13 +329,13 @@ function frameRecord({ item, index }, reading) {
   };
 }
 
-// --------------------------------------------------------------------------------------- what was not come to
+// --------------------------------------------------------------------------------------- unvisited parts
 
 const GRID_COLUMNS = 20;
 const GRID_ROWS = 29;
 /** Coprime to the number of points: in this order they cover the whole viewport evenly, however soon it must end. */
 const GRID_STRIDE = 177;
-/** Less than `maxDepth`: however deep it nests, all of it is come to. */
+/** Less than `maxDepth`, so that all of it is visited. */
 const SMALL_PART = 300;
 
 /**

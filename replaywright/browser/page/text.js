@@ -81,7 +81,7 @@ function overlap(left, right) {
   return shared / (a.size + b.size - shared);
 }
 
-/** 64 bits as sixteen hexadecimal digits (after cyrb53, public domain): a digest to tell elements apart, no secret. */
+/** 64 bits as sixteen hexadecimal digits (after cyrb53, public domain): a digest that distinguishes elements, not cryptographic. */
 function hash64(text) {
   let a = 0xdeadbeef, b = 0x41c6ce57;
   for (let i = 0; i < text.length; i++) {

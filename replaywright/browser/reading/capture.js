@@ -23,8 +23,8 @@ const htmlStyleOf = getterOf(HTMLElement.prototype, "style");
 const inlineStyleOf = (element) => (element instanceof HTMLElement ? htmlStyleOf(element) : element.style);
 const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
-/** Elements in the order in which `texts` told of them. */
-let told = [];
+/** Elements in the order in which `texts` reported them. */
+let reported = [];
 /** Hidden elements, each with its undo function. */
 let hidden = new Map();
 let timer = 0;
@@ -90,7 +90,7 @@ function texts(limits) {
     }
   }
   for (const [element, parts] of blocks) found.push({ element, text: oneLine(parts.join("")) });
-  told = found.map(({ element }) => element);
+  reported = found.map(({ element }) => element);
   return { texts: found.map(({ text }) => text), secret, complete };
 }
 
@@ -127,7 +127,7 @@ function show() {
 }
 
 /**
- * Hides what `texts` told of at these places and, with `frames`, all frames in the document, until `until` (epoch
+ * Hides the elements at these places of `texts` and, with `frames`, all frames in the document, until `until` (epoch
  * milliseconds) at the latest. Returns how many elements it hid that were not hidden yet; -1 when it is too late, or
  * when something cannot be hidden.
  */
@@ -136,7 +136,7 @@ function hide(places, frames, until) {
   if (left <= 0) return -1;
   clearTimeout(timer);
   timer = setTimeout(show, left);
-  const wanted = places.map((place) => boxed(told[place]));
+  const wanted = places.map((place) => boxed(reported[place]));
   if (frames) {
     for (const root of allRoots()) {
       if (queryAll(root, "frame").length) return -1;

@@ -64,11 +64,11 @@ def _source() -> str:
     return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
 
 
-class NotHad(Exception):
+class CaptureFailed(Exception):
     """A part of a capture cannot be had; the message says why."""
 
 
-class NotMasked(NotHad):
+class MaskingFailed(CaptureFailed):
     """A part of a capture cannot be had, because a secret on the page could not be hidden."""
 
 
@@ -111,61 +111,46 @@ class _Capturing:
         """Return a PNG of the whole page, else of the screen, with all secrets hidden.
 
         Raises:
-            NotHad: it cannot be taken, or not without a secret in it.
+            CaptureFailed: it cannot be taken, or not without a secret in it.
         """
         try:
             self.ends = time.monotonic() + WHOLE_S
             try:
                 return await self._masked(whole=True)
-            except NotHad:
+            except CaptureFailed:
                 if self.hangs:
                     raise
-                return await self._of_screen()
+                return await self.of_screen()
         finally:
-            self._show()
+            self.show()
 
-    async def screen(self) -> bytes:
-        """Return a PNG of the screen with all secrets hidden.
+    async def view(self) -> Box:
+        """Return the part of the page that the window shows.
 
         Raises:
-            NotHad: it cannot be taken, or not without a secret in it.
+            CaptureFailed: the page does not answer.
         """
-        try:
-            return await self._of_screen()
-        finally:
-            self._show()
-
-    async def shown(self) -> tuple[bytes, Box]:
-        """Return a JPEG of the screen with all secrets hidden, and the part of the page that it shows.
-
-        Raises:
-            NotHad: as `screen`; also when the page is scrolled meanwhile.
-        """
-        try:
-            view = await self._view()
-            data = await self._of_screen(jpeg=True)
-            if await self._view() != view:
-                raise NotHad("the page was scrolled, or its window changed, while its picture was taken")
-        finally:
-            self._show()
-        return data, view
-
-    async def _view(self) -> Box:
         try:
             x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
         except CdpFailed as exc:
-            raise NotHad(f"the page did not answer: {exc}") from exc
+            raise CaptureFailed(f"the page did not answer: {exc}") from exc
         return Box(x=x, y=y, width=width, height=height)
 
-    async def _of_screen(self, *, jpeg: bool = False) -> bytes:
+    async def of_screen(self, *, jpeg: bool = False) -> bytes:
+        """Return a picture of the screen with all secrets hidden; `show` ends the hiding.
+
+        Raises:
+            CaptureFailed: it cannot be taken, or not without a secret in it.
+        """
         self.ends = time.monotonic() + SCREEN_S
         try:
             return await self._masked(whole=False, jpeg=jpeg)
-        except NotMasked:
+        except MaskingFailed:
             observer().not_masked("picture")
             raise
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Show again what was hidden."""
         for frame in self.tab.worlds():
             self.tab.notify(frame, "globalThis.replaywrightCapture?.show()")
 
@@ -175,7 +160,7 @@ class _Capturing:
             data = await self._shoot(whole=whole, jpeg=jpeg)
             if not await self._hide(whole=whole):
                 return data
-        raise NotMasked("the page showed secrets anew while its picture was taken")
+        raise MaskingFailed("the page showed secrets anew while its picture was taken")
 
     async def _hide(self, *, whole: bool) -> int:
         """Hide in all frames whatever shows a secret, and frames that cannot be asked; how much was newly hidden."""
@@ -185,7 +170,7 @@ class _Capturing:
         places = dict(zip(worlds, shown, strict=True))
         blind = {frame.parent for frame in self.tab.frames.values() if places.get(frame) is None}
         if places.get(self.tab.main) is None:
-            raise NotHad("the page did not answer in time, so that no secret on it could be hidden")
+            raise CaptureFailed("the page did not answer in time, so that no secret on it could be hidden")
         hidden = 0
         for frame, found in places.items():
             if found is None or not (found or frame.id in blind):
@@ -193,9 +178,9 @@ class _Capturing:
             try:
                 answer = await self.call(frame, "hide", found, frame.id in blind, until)
             except CdpFailed as exc:
-                raise NotMasked(f"a secret on the page could not be hidden: {exc}") from exc
+                raise MaskingFailed(f"a secret on the page could not be hidden: {exc}") from exc
             if answer < 0:
-                raise NotMasked("a secret on the page could not be hidden")
+                raise MaskingFailed("a secret on the page could not be hidden")
             hidden += answer
         return hidden
 
@@ -239,10 +224,10 @@ class _Capturing:
                 wanted |= {"captureBeyondViewport": True, "clip": clip}
             reply = await cdp.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
         except CdpFailed as exc:
-            raise NotHad(f"no picture could be taken: {exc}") from exc
+            raise CaptureFailed(f"no picture could be taken: {exc}") from exc
         data = base64.b64decode(reply["data"])
         if len(data) > PICTURE_BYTES:
-            raise NotHad(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
+            raise CaptureFailed(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
         return data
 
     # ------------------------------------------------------------------------------------------- documents
@@ -251,10 +236,10 @@ class _Capturing:
         """Return the HTML of all frames, the top one first, without secrets.
 
         Raises:
-            NotHad: the top document does not answer.
+            CaptureFailed: the top document does not answer.
         """
         if self.hangs:
-            raise NotHad("the page did not answer in time")
+            raise CaptureFailed("the page did not answer in time")
         self.ends = time.monotonic() + DOM_S
         parts: list[str] = []
         left = DOM_CHARACTERS
@@ -267,7 +252,7 @@ class _Capturing:
                 reply = await self.call(frame, "write", {"characters": left, "ms": 1_000})
             except CdpFailed as exc:
                 if frame is self.tab.main:
-                    raise NotHad(f"the document could not be read: {exc}") from exc
+                    raise CaptureFailed(f"the document could not be read: {exc}") from exc
                 parts.append(f"<!-- did not answer: document {where} -->")
                 continue
             complete = reply["complete"]
@@ -295,11 +280,11 @@ class _Capturing:
         left, right = left[-SEAM:], right[:SEAM]
         return self.cleaned(left + right) != self.cleaned(left) + self.cleaned(right)
 
-    async def attempted(self, kind: str, part: Callable[[], Awaitable[_Part]]) -> _Part | None:
+    async def try_part(self, kind: str, part: Callable[[], Awaitable[_Part]]) -> _Part | None:
         """Return the result of `part`; note the reason and return None when it fails."""
         try:
             return await part()
-        except NotHad as exc:
+        except CaptureFailed as exc:
             self.missing[kind] = self.cleaned(str(exc))[:200]
             return None
 
@@ -311,8 +296,8 @@ async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callabl
         capturing.missing |= dict.fromkeys(("screenshot", "dom"), "the page has no document")
         screenshot = dom = None
     else:
-        screenshot = await capturing.attempted("screenshot", capturing.picture)
-        dom = await capturing.attempted("dom", capturing.documents)
+        screenshot = await capturing.try_part("screenshot", capturing.picture)
+        dom = await capturing.try_part("dom", capturing.documents)
     return Capture(
         screenshot=screenshot,
         dom=dom,
@@ -326,13 +311,15 @@ async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -
     """Return a PNG of the screen without secrets, within `SCREEN_S`.
 
     Raises:
-        NotHad: it cannot be taken, or not without a secret in it; the message says why, and names none.
+        CaptureFailed: it cannot be taken, or not without a secret in it; the message says why, and names none.
     """
     capturing = _Capturing(tab, tuple(typed), redact)
     try:
-        return await capturing.screen()
-    except NotHad as exc:
-        raise NotHad(capturing.cleaned(str(exc))[:200]) from None
+        return await capturing.of_screen()
+    except CaptureFailed as exc:
+        raise CaptureFailed(capturing.cleaned(str(exc))[:200]) from None
+    finally:
+        capturing.show()
 
 
 async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> Shown:
@@ -341,7 +328,12 @@ async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) ->
     if not tab.main.context:
         return Shown(missing="the page has no document")
     try:
-        data, view = await capturing.shown()
-    except NotHad as exc:
+        view = await capturing.view()
+        data = await capturing.of_screen(jpeg=True)
+        if await capturing.view() != view:
+            raise CaptureFailed("the page was scrolled, or its window changed, while its picture was taken")
+    except CaptureFailed as exc:
         return Shown(missing=capturing.cleaned(str(exc))[:200])
+    finally:
+        capturing.show()
     return Shown(data, view)

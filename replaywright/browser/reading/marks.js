@@ -1,7 +1,7 @@
 /*
  * Drawing numbered marks on a picture of the page. Not part of the agent: it is evaluated in the agent's world of the top
  * document when a planner is to see the page. It draws on a canvas that is in no document, and the digits with pixels of
- * its own instead of a font, which a page could have replaced: nothing of the page is read, changed or told.
+ * its own instead of a font, which a page could have replaced: the page is not read, changed or notified.
  */
 
 /** Colours that white digits can be read on; neighbours have different ones. */

@@ -56,7 +56,7 @@ async def look(
     snapshot, origins = await snapshots.take_pictured(tab, typed)
     try:
         picture = await _picture(tab, typed, {one: origins[one] for one in wanted(snapshot)}, redact)
-    except (capture.NotHad, CdpFailed) as exc:
+    except (capture.CaptureFailed, CdpFailed) as exc:
         return Look(snapshot, missing=redact(str(exc))[:200])
     return Look(snapshot, picture)
 

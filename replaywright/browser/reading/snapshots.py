@@ -76,7 +76,7 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
 async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
         raise CdpFailed("Runtime.evaluate", "the page has no document")
-    top = _Part(tab.main, await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
+    top = _Part(tab.main, await tab.call(tab.main, script, timeout_s=FRAME_TIMEOUT_S))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
     _put_together(top, (), reading)
@@ -94,11 +94,6 @@ async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapsho
     return snapshot, reading.origins
 
 
-async def _ask(tab: Tab, frame: Frame, script: str, timeout_s: float) -> Mapping[str, Any]:
-    reply: Mapping[str, Any] = await tab.call(frame, script, timeout_s=timeout_s)
-    return reply
-
-
 async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
     """Read the frames level by level: only a document knows which of its frames are visible."""
     level = [(tab.main, top)]
@@ -110,15 +105,11 @@ async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
         timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())
         read = found[:left] if timeout_s > 0 else []
         left -= len(read)
-        reply = await asyncio.gather(
-            *(_ask(tab, child, script, timeout_s) for _, (child, _, _) in read), return_exceptions=True
-        )
+        answers = await tab.call_all([child for _, (child, _, _) in read], script, timeout_s=timeout_s)
         for parent, _ in found[len(read) :]:
             parent.notes.append("a frame was left out: too many frames, or the page took too long to read")
         level = []
-        for (parent, (child, step, element_id)), answer in zip(read, reply, strict=True):
-            if isinstance(answer, BaseException) and not isinstance(answer, CdpFailed):
-                raise answer
+        for (parent, (child, step, element_id)), answer in zip(read, answers, strict=True):
             part = None if isinstance(answer, CdpFailed) else _Part(child, answer)
             parent.inside.append((part, step, element_id))
             if part is not None:

@@ -60,7 +60,7 @@ const isJson = (value) => {
   try { return isTrivial(value); } catch (error) { return false; }
 };
 
-const told = (request) => new Promise((resolve, reject) => {
+const resultOf = (request) => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result);
   request.onerror = () => reject(request.error);
   request.onblocked = () => reject(new Error("blocked"));
@@ -69,7 +69,7 @@ const told = (request) => new Promise((resolve, reject) => {
 const pathsOf = (keyPath) => Array.isArray(keyPath) ? {keyPathArray: keyPath} : keyPath === null ? {} : {keyPath};
 
 async function storeOf(store) {
-  const [keys, values] = await Promise.all([told(store.getAllKeys()), told(store.getAll())]);
+  const [keys, values] = await Promise.all([resultOf(store.getAllKeys()), resultOf(store.getAll())]);
   const records = values.map((value, index) => {
     const record = {};
     if (store.keyPath === null) {
@@ -84,7 +84,7 @@ async function storeOf(store) {
 }
 
 async function databaseOf(name, version) {
-  const database = await told(indexedDB.open(name, version));
+  const database = await resultOf(indexedDB.open(name, version));
   database.onversionchange = () => database.close();
   try {
     const names = [...database.objectStoreNames];

@@ -40,22 +40,17 @@ async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState,
         CdpFailed: the document does not answer.
         PlaywrightError: cookies cannot be read.
     """
-    cookies = asyncio.create_task(tab.page.context.cookies())
-    inner = asyncio.create_task(_of_frames(tab))
-    try:
-        reply, shown = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
-    except CdpFailed:
-        cookies.cancel()
-        inner.cancel()
-        raise
+    (reply, shown), inner, cookies = await asyncio.gather(
+        tab.call(tab.main, _source(), timeout_s=TAKE_S), _outlines_of_frames(tab), tab.page.context.cookies()
+    )
     state = PageState(
         url=tab.url,
-        storage={"cookies": await cookies, "origins": [reply["origin"]]},
+        storage={"cookies": cookies, "origins": [reply["origin"]]},
         scroll=tuple(reply["scroll"]),
         tabs=tabs,
         left_out=tuple(reply["leftOut"]),
     )
-    return state, _outline([*shown, *await inner], typed)
+    return state, _outline([*shown, *inner], typed)
 
 
 async def outline(tab: Tab, typed: Sequence[str]) -> Outline:
@@ -64,29 +59,16 @@ async def outline(tab: Tab, typed: Sequence[str]) -> Outline:
     Raises:
         CdpFailed: the document does not answer.
     """
-    inner = asyncio.create_task(_of_frames(tab))
-    try:
-        shown = await tab.call(tab.main, script_for("outline"), timeout_s=TAKE_S)
-    except CdpFailed:
-        inner.cancel()
-        raise
-    return _outline([*shown, *await inner], typed)
-
-
-async def _of_frames(tab: Tab) -> list[Any]:
-    """Return the outlines of its frames in order, without frames that do not answer."""
-    asked = tab.worlds()[1 : 1 + FRAMES_LIMIT]
-    reply = await asyncio.gather(
-        *(tab.call(frame, script_for("outline"), timeout_s=TAKE_S) for frame in asked), return_exceptions=True
+    shown, inner = await asyncio.gather(
+        tab.call(tab.main, script_for("outline"), timeout_s=TAKE_S), _outlines_of_frames(tab)
     )
-    shown: list[Any] = []
-    for answer in reply:
-        if isinstance(answer, CdpFailed):
-            continue
-        if isinstance(answer, BaseException):
-            raise answer
-        shown += answer
-    return shown
+    return _outline([*shown, *inner], typed)
+
+
+async def _outlines_of_frames(tab: Tab) -> list[Any]:
+    """Return the outlines of its frames in order, without frames that do not answer."""
+    answers = await tab.call_all(tab.worlds()[1 : 1 + FRAMES_LIMIT], script_for("outline"), timeout_s=TAKE_S)
+    return [shown for answer in answers if not isinstance(answer, CdpFailed) for shown in answer]
 
 
 def _outline(shown: Sequence[tuple[str, str, str | None]], typed: Sequence[str]) -> Outline:

@@ -32,7 +32,7 @@ _NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
 
 
 @dataclass
-class Troubles:
+class FailedRequests:
     """Failed requests of one tab: their content may be missing on its page."""
 
     tab: Tab
@@ -63,7 +63,7 @@ class Troubles:
         return next((why for url, why in self._seen if is_same_site(url, self.tab.url)), "")
 
 
-class _Void(Exception):
+class _VoidAnswer(Exception):
     """The page is not the requested one; the message is the reason."""
 
 
@@ -74,20 +74,20 @@ async def ask(
     url = ""
     try:
         async with asyncio.timeout((sum(work.timeout_ms for work in works) + ANSWER_MS + OVERHEAD_MS) / 1000):
-            async with _tab(environment.tabs) as troubles:
+            async with _tab(environment.tabs) as failed:
                 begun = time.monotonic()
                 try:
                     for work in works:
                         await _perform(perform, work, environment.tabs)
-                    return await _answer(environment, troubles, works, expect, begun)
-                except _Void as void:
-                    url = troubles.tab.url
+                    return await _answer(environment, failed, works, expect, begun)
+                except _VoidAnswer as void:
+                    url = failed.tab.url
                     return SiteAnswer(url=url, void=str(void))
                 except ActionFailed as exc:
-                    url = troubles.tab.url
+                    url = failed.tab.url
                     return SiteAnswer(url=url, void=exc.reason)
                 except SessionLost:
-                    if not (troubles.tab.crashed or troubles.tab.closed):
+                    if not (failed.tab.crashed or failed.tab.closed):
                         raise
                     return SiteAnswer(void="page_crashed")
     except TimeoutError:
@@ -96,30 +96,34 @@ async def ask(
 
 
 async def _answer(
-    environment: StepEnvironment, troubles: Troubles, works: Sequence[Work], expect: Sequence[Predicate], begun: float
+    environment: StepEnvironment,
+    failed: FailedRequests,
+    works: Sequence[Work],
+    expect: Sequence[Predicate],
+    begun: float,
 ) -> SiteAnswer:
     results = await environment.evaluate((*expect, SIGNED_OUT), Deadline(ANSWER_MS / 1000), since=begun)
     url, signed_out = environment.tabs.current.url, results[-1:]
     if failing(signed_out) is not None or not signed_out:
-        raise _Void("sign_in_page" if signed_out else "no_answer")
+        raise _VoidAnswer("sign_in_page" if signed_out else "no_answer")
     navigations = [work for work in works if isinstance(work.step, Goto) and not work.step.expect]
     if navigations and navigations[-1] is works[-1]:
         _require_asked(navigations[-1], url)  # a script may have led elsewhere since
-    tab = troubles.tab
+    tab = failed.tab
     rests = tab.main.loaded and not (tab.main.loading or tab.traffic.busy())
-    return SiteAnswer(results[:-1], url, incomplete=troubles.reason() or ("" if rests else "still_loading"))
+    return SiteAnswer(results[:-1], url, incomplete=failed.reason() or ("" if rests else "still_loading"))
 
 
 async def _perform(perform: Perform, work: Work, tabs: Tabs) -> None:
     report = await perform(work)
     if names_element(work.step) and not report.lookup.hit:
-        raise _Void(f"element_{report.lookup.reason}")
+        raise _VoidAnswer(f"element_{report.lookup.reason}")
     if any(request.kind != "following" for request in report.evidence.requests) and not isinstance(work.step, Goto):
-        raise _Void("changed_something")
+        raise _VoidAnswer("changed_something")
     if failing(report.after) is not None:
-        raise _Void("step_unmet")
+        raise _VoidAnswer("step_unmet")
     if report.page_fault:
-        raise _Void(report.page_fault)
+        raise _VoidAnswer(report.page_fault)
     if isinstance(work.step, Goto) and not work.step.expect:
         _require_asked(work, tabs.current.url)
 
@@ -127,28 +131,28 @@ async def _perform(perform: Perform, work: Work, tabs: Tabs) -> None:
 def _require_asked(work: Work, url: str) -> None:
     assert isinstance(work.step, Goto)
     if not is_asked_page(work.step.url, url):
-        raise _Void("led_elsewhere")
+        raise _VoidAnswer("led_elsewhere")
 
 
 @asynccontextmanager
-async def _tab(tabs: Tabs) -> AsyncIterator[Troubles]:
+async def _tab(tabs: Tabs) -> AsyncIterator[FailedRequests]:
     """Open a tab in its own window, so that the current page stays visible, and close it afterwards."""
     shown = tabs.current
     before = {tab.main.id for tab in tabs.attached}
-    troubles: Troubles | None = None
+    failed: FailedRequests | None = None
     try:
         frame_id = await tabs.new_window()
         await tabs.until(lambda: any(tab.main.id == frame_id for tab in tabs.attached), TAB_LIMIT_S)
         found = next((tab for tab in tabs.attached if tab.main.id == frame_id), None)
         if found is None:
             raise TimeoutError
-        troubles = Troubles(found)
-        tabs.listeners.append(troubles.on_event)
+        failed = FailedRequests(found)
+        tabs.listeners.append(failed.on_event)
         tabs.make_current(found)
-        yield troubles
+        yield failed
     finally:
-        if troubles is not None:
-            tabs.listeners.remove(troubles.on_event)
+        if failed is not None:
+            tabs.listeners.remove(failed.on_event)
         tabs.make_current(shown)
         await _close(tabs, before)
 

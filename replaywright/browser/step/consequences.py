@@ -66,19 +66,19 @@ def require_effect(context: StepContext) -> None:
     """Raise unless the result in the page is equivalent to the wanted one."""
     if context.attempt.intercepted is not None:
         what = context.attempt.intercepted.by or "something else"
-        context.fail("intercepted", f"the input went on to {what}, and was stopped before the page saw it there")
+        context.fail("intercepted", f"the input was redirected to {what}, and stopped before the page saw it there")
     if isinstance(context.step, Switch):
         wanted = "on" if isinstance(context.step, Check) else "off" if isinstance(context.step, Uncheck) else ""
         wanted = wanted or ("open" if isinstance(context.step, Expand) else "closed")
-        context.fail("state_differs", f"the control did not change: it was to be {wanted}")
+        context.fail("state_differs", f"the control did not change: it should be {wanted}")
     if isinstance(context.step, SelectOption):
         if not context.step.expect:  # lists that only trigger something return to their old value
             chosen = ", ".join(map(repr, context.step.wanted))
-            context.fail("value_differs", f"chosen was {chosen}, and the list shows {_held(context)}")
+            context.fail("value_differs", f"chose {chosen}, but the list shows {_held(context)}")
         return
     if not entering.holds(str(context.attempt.state.get("value") or ""), context.work.text):
         entered = "a secret" if context.work.sensitive else repr(shorten(context.work.text, _SHOWN))
-        context.fail("value_differs", f"entered was {entered}, and the field holds {_held(context)}")
+        context.fail("value_differs", f"entered {entered}, but the field holds {_held(context)}")
 
 
 def _held(context: StepContext) -> str:

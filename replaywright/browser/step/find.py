@@ -118,22 +118,22 @@ class Finder:
             ActionFailed: the element is there and cannot take the input, or the page does not answer.
         """
         if self._work.query is None and self._target is None:
-            await self._at_rest(_NETWORK_S)
+            await self._wait_for_rest(_NETWORK_S)
             return await self._missed(Lookup(reason="no_entry", entry_version=self._work.entry_version))
         frame = await self._where()
         if frame is None:  # no frame at the path: it may be described differently now
             self._compared = True
-            return await self._not_certain() or MissedElement(self._lookup)
+            return await self._compare_or_miss() or MissedElement(self._lookup)
         self._begin(frame)
         while not self._deadline.passed:
             count = self._attempt.message_count
-            await self._tabs.until(lambda: self._news(count), min(self._pause(), self._rules.pause()))  # noqa: B023
+            await self._tabs.until(lambda: self._has_news(count), min(self._pause(), self._rules.pause()))  # noqa: B023
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
-            outcome = await self._weigh()
+            outcome = await self._evaluate()
             if isinstance(outcome, MissedElement) and await self._scrolled_to(outcome):
-                outcome = await self._weigh()
+                outcome = await self._evaluate()
             if outcome is not None:
                 return outcome
             if await self._is_overridden():
@@ -191,7 +191,7 @@ class Finder:
         if frame is not None and frame.context:
             self._begin(frame)
 
-    def _news(self, count: int) -> bool:
+    def _has_news(self, count: int) -> bool:
         return self._attempt.message_count != count or self._frame.context != self._context
 
     def _pause(self) -> float:
@@ -209,7 +209,7 @@ class Finder:
             return _HEAL_S
         return _MISS_S
 
-    async def _weigh(self) -> FoundElement | MissedElement | None:
+    async def _evaluate(self) -> FoundElement | MissedElement | None:
         """Return the outcome of the messages so far; None to wait for more."""
         attempt = self._attempt
         if attempt.failed:
@@ -224,7 +224,7 @@ class Finder:
             self._lookup = decision.lookup
             self._compared = True
             self._tab.notify(self._frame, script_for("cancel"))
-            return await self._not_certain()
+            return await self._compare_or_miss()
         if attempt.candidates:
             decision = self._decide(attempt.candidates)
             self._lookup = decision.lookup
@@ -236,7 +236,7 @@ class Finder:
         if attempt.blocked is not None or not attempt.settled:
             return None
         if self._work.query is not None and not attempt.candidates:
-            if await self._goes_elsewhere():
+            if await self._move_to_other_frame():
                 return None
             self._lookup = self._decide_declared(()).lookup
         if time.monotonic() < attempt.settled_at + self._patience_left():
@@ -245,7 +245,7 @@ class Finder:
             await self._tabs.until(lambda: not self._tab.traffic.busy(), _NETWORK_S)
             attempt.settled_at = time.monotonic()
             return None
-        return await self._not_certain()
+        return await self._compare_or_miss()
 
     def _decide(self, candidates: tuple[ElementCandidate, ...]) -> MatchDecision:
         if self._work.query is not None or self._target is None:
@@ -299,7 +299,7 @@ class Finder:
 
         await self._tabs.until(answered, self._deadline.left(SILENCE_S))
 
-    async def _goes_elsewhere(self) -> bool:
+    async def _move_to_other_frame(self) -> bool:
         """Move the look-up to another frame if it alone has a match; return whether it moved."""
         before = self._attempt.probes
         self._ask_other_frames()
@@ -329,7 +329,7 @@ class Finder:
 
     # ---------------------------------------------------------------------------------------- not certain
 
-    async def _not_certain(self) -> FoundElement | MissedElement | None:
+    async def _compare_or_miss(self) -> FoundElement | MissedElement | None:
         """Compare the target with every element of the page, as its identifiers found nothing, or give up."""
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
@@ -385,7 +385,7 @@ class Finder:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
             return None
 
-    async def _at_rest(self, timeout_s: float) -> None:
+    async def _wait_for_rest(self, timeout_s: float) -> None:
         """Wait until the page has loaded and no request that may change it is under way."""
         tab = self._tab
         await self._tabs.until(

@@ -1,6 +1,5 @@
 """Evaluation of override rules on a page, by one call to each of its frames."""
 
-import asyncio
 from collections.abc import Sequence
 
 from replaywright.browser.devtools.cdp import CdpFailed
@@ -29,18 +28,8 @@ async def due(tab: Tab, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ..
 async def _answers(tab: Tab, probes: Sequence[Probe]) -> tuple[ProbeResult, ...] | None:
     frames = tab.worlds()[:FRAMES_LIMIT]
     script = script_for("probe", [probe.model_dump(by_alias=True, exclude_none=True) for probe in probes])
-    reply = await asyncio.gather(
-        *(tab.call(frame, script, timeout_s=ANSWER_S) for frame in frames), return_exceptions=True
-    )
-    parts: list[tuple[ProbeResult, ...]] = []
-    for frame, answer in zip(frames, reply, strict=True):
-        if isinstance(answer, BaseException):
-            if not isinstance(answer, CdpFailed):
-                raise answer
-            if frame is tab.main:
-                return None
-            continue
-        parts.append(tuple(ProbeResult.model_validate(one) for one in answer))
-    if tab.main not in frames:
+    answers = await tab.call_all(frames, script, timeout_s=ANSWER_S)
+    if tab.main not in frames or isinstance(answers[frames.index(tab.main)], CdpFailed):
         return None
-    return tuple(joined(each) for each in zip(*parts, strict=True))
+    parts = [answer for answer in answers if not isinstance(answer, CdpFailed)]
+    return tuple(joined([ProbeResult.model_validate(one) for one in each]) for each in zip(*parts, strict=True))

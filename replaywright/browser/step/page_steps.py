@@ -7,7 +7,7 @@ from typing import Any
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.evidence import without_query
-from replaywright.browser.input import entering, hand, keys
+from replaywright.browser.input import entering, keys, trusted
 from replaywright.browser.input.dispatch import delivered
 from replaywright.browser.step import consequences
 from replaywright.browser.step.step_context import StepContext
@@ -49,7 +49,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
         await _press(context, "Delete")
     elif isinstance(step, Paste):
         frame = await entering.focused_frame(context.tab)
-        async with entering.carried(context.tabs, context.tab, frame, context.work.text):
+        async with entering.on_clipboard(context.tabs, context.tab, frame, context.work.text):
             context.dispatched = True
             await _press(context, "Control+V")
     else:
@@ -61,7 +61,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
 
 async def _enter_secret(context: StepContext) -> None:
     frame = await entering.focused_frame(context.tab)
-    if why := await entering.entered(context.tab, frame, context.work, "enterHere"):
+    if why := await entering.enter_secret(context.tab, frame, context.work, "enterHere"):
         reason = "not_editable" if why == "not_editable" else "not_landed"
         raise ActionFailed(reason, f"the secret was not entered: {entering.WHY_NOT[why]}", dispatched=False)
     context.dispatched = True
@@ -80,7 +80,7 @@ async def _end_guards(context: StepContext) -> None:
 
 
 async def _press(context: StepContext, combination: str) -> None:
-    posted = hand.press(context.tab.cdp, combination)
+    posted = trusted.press(context.tab.cdp, combination)
     await delivered(context, posted, lambda: Cause.NEW_DOCUMENT in context.armed.causes or context.tab.closed)
 
 
@@ -108,7 +108,7 @@ async def switch_tab(context: StepContext, step: SwitchTab) -> None:
     if len(found) != 1:
         shown = ", ".join(repr(without_query(tab.url)) for tab in tabs.attached)
         reason = "ambiguous_tab" if found else "no_such_tab"
-        raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
+        raise ActionFailed(reason, f"{len(found)} tabs match the step; open tabs: {shown}", dispatched=False)
     tabs.make_current(found[0])
     context.tab = found[0]
     await context.tab.cdp.send("Page.bringToFront", timeout_s=5)

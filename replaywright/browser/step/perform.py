@@ -215,7 +215,7 @@ class StepRun:
             if covering is None:
                 consequences.require_effect(context)
                 context.fail("gone", "the element was gone before the step had its effect")
-            message = f"the input was stopped: it would have met {covering.by}"
+            message = f"the input was stopped: it would have hit {covering.by}"
             raise ActionFailed("intercepted", message, dispatched=False)
         return FoundElement(first.lookup, result.frame, result.ready)
 

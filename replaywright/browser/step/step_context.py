@@ -139,9 +139,7 @@ class StepContext:
     def fail_if_held(self) -> None:
         """Raise when the page stayed because of its question."""
         if self.is_held():
-            message = (
-                "the page asked whether it may be left (beforeunload), and stayed; to leave it, say dialog: accept"
-            )
+            message = "the page asked before leaving (beforeunload), and stayed; to leave it, set dialog: accept"
             self.fail("held_by_dialog", message)
 
 

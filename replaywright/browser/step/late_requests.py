@@ -29,7 +29,7 @@ class _Press:
 
 
 @dataclass
-class Latecomers:
+class LateRequests:
     """The presses of a session, and what their pages send afterwards.
 
     A late request is attributed to the latest press in its tab, as long as the document of the press is there. Kinds of
