@@ -545,9 +545,9 @@ async def _keep_reaping(sessions_dir: Path) -> None:
         await asyncio.sleep(REAP_EVERY_S)
         try:
             for session_id in await asyncio.to_thread(reap, sessions_dir):
-                _log.warning("session %s had lost its keeper: browser ended, profile deleted", session_id)
+                _log.warning("cleaned up session %s: its keeper was dead", session_id)
         except OSError as exc:
-            _log.warning("dead sessions are not cleaned up: %s", exc)
+            _log.warning("cannot clean up dead sessions: %s", exc)
 
 
 async def _serve(role: str) -> None:
@@ -593,7 +593,7 @@ async def _poll(  # noqa: PLR0917 - parts of one process
         if ready := os.environ.get(READY_FILE_VARIABLE):
             announce_ready(Path(ready), pid=os.getpid(), role=role, metrics=metrics_url)
         await stop.wait()
-        _log.info("draining: steps under way may end, browsers stay")
+        _log.info("draining: running steps finish, browsers stay")
 
 
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
