@@ -398,7 +398,7 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions)
     most = context.settings.max_browsers or most_places()
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
-    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
+    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/internals/adr/0007).
     return [
         context.worker(own_queue, activities.of_worker(), most * 2),
         context.worker(of_host, activities.of_host(), most),
