@@ -398,7 +398,7 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions)
     most = context.settings.max_browsers or most_places()
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
-    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
+    # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/internals/adr/0007).
     return [
         context.worker(own_queue, activities.of_worker(), most * 2),
         context.worker(of_host, activities.of_host(), most),
@@ -545,9 +545,9 @@ async def _keep_reaping(sessions_dir: Path) -> None:
         await asyncio.sleep(REAP_EVERY_S)
         try:
             for session_id in await asyncio.to_thread(reap, sessions_dir):
-                _log.warning("session %s had lost its keeper: browser ended, profile deleted", session_id)
+                _log.warning("cleaned up session %s: its keeper was dead", session_id)
         except OSError as exc:
-            _log.warning("dead sessions are not cleaned up: %s", exc)
+            _log.warning("cannot clean up dead sessions: %s", exc)
 
 
 async def _serve(role: str) -> None:
@@ -593,7 +593,7 @@ async def _poll(  # noqa: PLR0917 - parts of one process
         if ready := os.environ.get(READY_FILE_VARIABLE):
             announce_ready(Path(ready), pid=os.getpid(), role=role, metrics=metrics_url)
         await stop.wait()
-        _log.info("draining: steps under way may end, browsers stay")
+        _log.info("draining: running steps finish, browsers stay")
 
 
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -124,7 +124,7 @@ class Fleet:
         self.url = SCRIPTED_URL if self.is_played else self._exits.enter_context(served())
         self.stack = await self._exits.enter_async_context(Stack(given, persistent=False, tell=self._tell))
         self.place = Place(await connect(self.settings), self.settings, "started")
-        self._redis = open_redis(self.stack.redis_url, client_name="replaywright-bench", read_timeout_s=60)
+        self._redis = open_redis(self.stack.running.redis_url, client_name="replaywright-bench", read_timeout_s=60)
         self._exits.push_async_callback(self._redis.aclose)
         self.store = RedisStepStore(self._redis, signer=signer_of(self.settings))
         self._exits.push_async_callback(self._stop_workers)

@@ -98,7 +98,7 @@ async def compared(*, tell: Callable[[str], None]) -> list[dict[str, object]]:
         allow_loopback(Path(folder))
         settings = load_settings().model_copy(update={"home": Path(folder), "temporal_address": None})
         async with Stack(settings, persistent=False, tell=tell) as stack:
-            client = await Client.connect(stack.temporal_address)
+            client = await Client.connect(stack.running.temporal_address)
             for resource_based in (False, True):
                 rows.append(await _visited(client, resource_based=resource_based))
                 tell(str(rows[-1]))

@@ -173,7 +173,7 @@ class Keeper:
         owner = self._options.owner
         while owner is not None:
             if not is_alive(owner):
-                _log.info("the stack that this session belongs to has ended")
+                _log.info("owner of the stack has ended: ending the session")
                 self._removes_directory = True
                 self._end.set()
                 return
@@ -228,7 +228,7 @@ class Keeper:
             await chromium.open(f"http://{host}:{port}", **size)
             await chromium.knock(f"http://{name}/")
             try:
-                _log.info("the browser comes from %s", await asyncio.wait_for(knocked, KNOCK_S))
+                _log.info("browser connected from %s", await asyncio.wait_for(knocked, KNOCK_S))
             except TimeoutError:
                 raise StackFailed(
                     f"the browser at {chromium.shown} does not reach this host's proxy at {host}:{port}, and without "
@@ -246,7 +246,7 @@ class Keeper:
         while not self._end.is_set():
             now_s = clock.lease_now_s()
             if now_s >= self._ends_at_s:
-                _log.info("nobody wants this session any more")
+                _log.info("lease expired without renewal: ending the session")
                 return
             self._gate.check_deadlines()
             deadlines = [self._ends_at_s, self._lease_until_s, self._gate.next_deadline_s or self._ends_at_s]
@@ -364,7 +364,7 @@ class Keeper:
         polls: set[asyncio.Task[None]] = set()
         try:
             if not is_own(writer):
-                _log.warning("another user's process connected to the control socket, and was cut off")
+                _log.warning("refused a control client of another user")
                 return
             while line := await reader.readline():
                 request = await self._read_request(line, writer)
@@ -486,7 +486,7 @@ class Keeper:
         self._is_spare = self._removes_directory = False
         self._renew(request.epoch, request.lease_s)
         self._write_record()
-        _log.info("the spare browser is a session's")
+        _log.info("spare browser taken for a session")
         return self._lease()
 
     async def _hand_over(self, request: AttachRequest | LendRequest | TakeBackRequest) -> Message:

@@ -96,7 +96,7 @@ async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[st
         try:
             kept |= {chunk.digest for chunk in (await read_index(store, digest)).chunks}
         except ArtifactMissing as exc:
-            _log.warning("a batch that is under way has lost its rows: %s", exc)
+            _log.warning("rows of a running batch are missing: %s", exc)
     return frozenset(kept)
 
 
@@ -116,7 +116,7 @@ async def keep_within_limits(settings: Settings, client: TemporalClient, redis: 
         try:
             done = await enforce(settings, client, redis)
         except ReplaywrightError as exc:
-            _log.warning("artifacts are not kept within their limits now: %s", exc)
+            _log.warning("cannot enforce artifact limits now: %s", exc)
         else:
             if done.count:
                 _log.info("deleted %d artifacts, %d bytes; %d are left", done.count, done.size_bytes, done.left_count)
@@ -135,6 +135,6 @@ def _due_in_s(folder: Path) -> float:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         stamp.touch(mode=0o600)
     except OSError as exc:
-        _log.warning("artifacts are not kept within their limits: %s", exc)
+        _log.warning("cannot enforce artifact limits: %s", exc)
         return EVERY_S
     return 0.0

@@ -37,7 +37,7 @@ class Stack:
     """Temporal, Redis and a Chromium, as an asynchronous context manager.
 
         async with Stack(load_settings()) as stack:
-            print(stack.temporal_address, stack.redis_url)
+            print(stack.running.temporal_address, stack.running.redis_url)
 
     A configured address is used as it is. For the rest, the stack that another command runs for the same home folder
     is joined, and only when there is none are servers started. What was started ends with the block, and with this
@@ -81,7 +81,7 @@ class Stack:
     @property
     def settings(self) -> Settings:
         """The given settings with every address filled in."""
-        running, given = self._known, self._given
+        running, given = self.running, self._given
         own_keys: dict[str, object] = {}
         if given.redis_url is None and not (given.unsigned or given.signing_keys):
             own_keys["signing_keys"] = own_keys_file(given.home, "signing")
@@ -101,34 +101,20 @@ class Stack:
         )
 
     @property
-    def temporal_address(self) -> str:
-        """`host:port`"""
-        return self._known.temporal_address
+    def running(self) -> RunningStack:
+        """Addresses of all parts.
 
-    @property
-    def ui_url(self) -> str | None:
-        """The Temporal UI; None when a server is configured and its UI is not."""
-        return self._known.temporal_ui_url
-
-    @property
-    def redis_url(self) -> str:
-        """The ledger's Redis."""
-        return self._known.redis_url
-
-    @property
-    def chromium(self) -> Path:
-        """The browser."""
-        return self._known.chromium
-
-    @property
-    def owner(self) -> ProcessIdentity | None:
-        """The process that stops its servers; None when nobody does."""
-        return self._known.owner
+        Raises:
+            StackFailed: the stack has not been entered.
+        """
+        if self._running is None:
+            raise StackFailed("the stack has not been entered: use `async with Stack(...)`")
+        return self._running
 
     @property
     def brings_workers(self) -> bool:
         """The owner keeps workers for the queue of these settings running."""
-        return self._known.served_queue == self._given.queue
+        return self.running.served_queue == self._given.queue
 
     def ended_server(self) -> Child | None:
         """Return a server of our own that has ended; None while all of them run."""
@@ -136,18 +122,18 @@ class Stack:
 
     def run_url(self, workflow_id: str) -> str | None:
         """Return the address of a run in the Temporal UI; None when the UI is unknown."""
-        if self.ui_url is None:
+        if (ui_url := self.running.temporal_ui_url) is None:
             return None
-        return run_address(self.ui_url, self._given.temporal_namespace, workflow_id)
+        return run_address(ui_url, self._given.temporal_namespace, workflow_id)
 
     def environment(self) -> dict[str, str]:
         """Return variables that give a child process these settings; a worker of our own Temporal has no version."""
         own = {PREFIX + "BUILD_ID": ""} if self._given.temporal_address is None else {}
-        return settings_environment(self.settings) | own | {OWNER_VARIABLE: as_variable(self._known.owner)}
+        return settings_environment(self.settings) | own | {OWNER_VARIABLE: as_variable(self.running.owner)}
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         """Return name and address of each part, to be shown."""
-        running = self._known
+        running = self.running
         return (
             ("Temporal", running.temporal_address),
             ("Temporal UI", running.temporal_ui_url or self._why_no_ui()),
@@ -181,12 +167,6 @@ class Stack:
     ) -> None:
         """End the sessions of its workers, then stop what was started, the last first."""
         await self._exits.aclose()
-
-    @property
-    def _known(self) -> RunningStack:
-        if self._running is None:
-            raise StackFailed("the stack has not been entered: use `async with Stack(...)`")
-        return self._running
 
     async def _join_or_start(self, home: Path) -> None:
         running = read_running(home) if self._persistent else None

@@ -53,22 +53,22 @@ async def test_a_stack_serves_while_it_is_entered_and_nothing_is_left_after(sett
     async with Stack(settings) as stack:
         running = read_running(settings.home)
         assert running is not None
-        client = await Client.connect(stack.temporal_address)
+        client = await Client.connect(stack.running.temporal_address)
         assert await client.service_client.check_health()
-        assert await ask_redis(stack.redis_url, ("SET", "a", "b"), ("GET", "a")) == ["OK", "b"]
+        assert await ask_redis(stack.running.redis_url, ("SET", "a", "b"), ("GET", "a")) == ["OK", "b"]
         assert {service.name for service in running.services} == {"Temporal", "Redis"}
 
     assert not any(is_alive(service.identity) for service in running.services)
     assert not state_file(settings.home).exists()
-    assert not await redis_answers(stack.redis_url)
+    assert not await redis_answers(stack.running.redis_url)
 
 
 async def test_redis_listens_on_a_socket_that_only_its_user_can_reach(settings: Settings) -> None:
     async with Stack(settings) as stack:
-        socket = Path(stack.redis_url.removeprefix("unix://"))
+        socket = Path(stack.running.redis_url.removeprefix("unix://"))
         mode = stat.S_IMODE(socket.stat().st_mode)
         folders = [stat.S_IMODE(folder.stat().st_mode) for folder in (socket.parent, settings.home)]
-        port = await ask_redis(stack.redis_url, ("CONFIG", "GET", "port"))
+        port = await ask_redis(stack.running.redis_url, ("CONFIG", "GET", "port"))
 
     assert (mode, folders, port) == (0o700, [0o700, 0o700], [["port", "0"]])
 
@@ -76,10 +76,10 @@ async def test_redis_listens_on_a_socket_that_only_its_user_can_reach(settings: 
 async def test_a_home_with_a_long_path_has_its_socket_in_a_short_private_folder(settings: Settings) -> None:
     home = settings.home / ("long" * 30)
     async with Stack(settings.model_copy(update={"home": home})) as stack:
-        socket = Path(stack.redis_url.removeprefix("unix://"))
+        socket = Path(stack.running.redis_url.removeprefix("unix://"))
         try:
             assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
-            assert await redis_answers(stack.redis_url)
+            assert await redis_answers(stack.running.redis_url)
 
             socket.parent.chmod(0o777)
             with pytest.raises(StackFailed, match="others may write to"):
@@ -92,7 +92,7 @@ async def test_a_home_with_a_long_path_has_its_socket_in_a_short_private_folder(
 async def test_redis_keeps_every_acknowledged_write_and_evicts_nothing(settings: Settings) -> None:
     async with Stack(settings, persistent=False) as stack:
         policy, fsync = await ask_redis(
-            stack.redis_url, ("CONFIG", "GET", "maxmemory-policy"), ("CONFIG", "GET", "appendfsync")
+            stack.running.redis_url, ("CONFIG", "GET", "maxmemory-policy"), ("CONFIG", "GET", "appendfsync")
         )
 
     assert policy == ["maxmemory-policy", "noeviction"]
@@ -101,7 +101,7 @@ async def test_redis_keeps_every_acknowledged_write_and_evicts_nothing(settings:
 
 async def test_the_dev_server_gets_its_settings_and_search_attributes(settings: Settings) -> None:
     async with Stack(settings) as stack:
-        client = await Client.connect(stack.temporal_address)
+        client = await Client.connect(stack.running.temporal_address)
         found = [workflow async for workflow in client.list_workflows("BrowserStatus = 'done' AND BrowserHeals = 0")]
         running = read_running(settings.home)
         assert running is not None
@@ -114,28 +114,28 @@ async def test_the_dev_server_gets_its_settings_and_search_attributes(settings: 
 
 async def test_what_redis_held_is_there_at_the_next_start(settings: Settings) -> None:
     async with Stack(settings) as stack:
-        await ask_redis(stack.redis_url, ("SET", "kept", "yes"))
+        await ask_redis(stack.running.redis_url, ("SET", "kept", "yes"))
 
     async with Stack(settings) as stack:
-        assert await ask_redis(stack.redis_url, ("GET", "kept")) == ["yes"]
+        assert await ask_redis(stack.running.redis_url, ("GET", "kept")) == ["yes"]
 
 
 async def test_a_second_command_joins_the_stack_and_leaves_it_running(settings: Settings) -> None:
     async with Stack(settings) as first:
         async with Stack(settings) as second:
             assert second.joined
-            assert second.temporal_address == first.temporal_address
-            assert second.redis_url == first.redis_url
+            assert second.running.temporal_address == first.running.temporal_address
+            assert second.running.redis_url == first.running.redis_url
 
-        assert await temporal_answers(first.temporal_address)
-        assert await redis_answers(first.redis_url)
+        assert await temporal_answers(first.running.temporal_address)
+        assert await redis_answers(first.running.redis_url)
 
 
 async def test_two_commands_that_start_together_share_one_stack(settings: Settings) -> None:
     first, second = Stack(settings), Stack(settings)
     await asyncio.gather(first.__aenter__(), second.__aenter__())
     try:
-        assert first.temporal_address == second.temporal_address
+        assert first.running.temporal_address == second.running.temporal_address
         assert first.joined != second.joined
     finally:
         for stack in (first, second):
@@ -158,7 +158,7 @@ async def test_configured_addresses_win(settings: Settings, redis_url: str) -> N
     )
 
     async with Stack(configured) as stack:
-        assert (stack.redis_url, stack.temporal_address) == (redis_url, "example.invalid:7233")
+        assert (stack.running.redis_url, stack.running.temporal_address) == (redis_url, "example.invalid:7233")
         assert stack.run_url("a/b c") == "http://ui/namespaces/default/workflows/a%2Fb%20c"
         assert read_running(settings.home) is None
 
@@ -189,7 +189,7 @@ async def test_a_detached_stack_runs_until_it_is_stopped(settings: Settings) -> 
     try:
         running = read_running(settings.home)
         assert running is not None
-        assert await redis_answers(stack.redis_url)
+        assert await redis_answers(stack.running.redis_url)
     finally:
         assert await stop_running(settings.home)
 

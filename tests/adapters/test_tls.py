@@ -19,6 +19,7 @@ from temporalio.testing import WorkflowEnvironment
 from cache.connection import address_of, open_redis, ping
 from replaywright.errors import SettingsInvalid, StoreUnavailable
 from replaywright.settings import Settings, load_settings
+from replaywright.stack.redis import ask_ping
 from replaywright.stack.temporal_client import connect_client, why_temporal_fails
 from tests.raw_redis import ask_redis
 
@@ -152,7 +153,7 @@ async def test_redis_is_reached_over_tls_by_who_is_vouched_for(
                 with pytest.raises(StoreUnavailable):
                     await ping(client)
         with pytest.raises(StoreUnavailable, match="certificate"):
-            await ask_redis(unknown_server, ("PING",))
+            await ask_ping(unknown_server)
 
 
 @pytest.mark.parametrize("option", ["ssl_cert_reqs=none", "ssl_cert_reqs=NONE", "ssl_check_hostname=False"])

@@ -118,7 +118,9 @@ def _as_json(figures: Figures, *, seconds: float) -> dict[str, object]:
 
 
 async def _until_interrupted(stage: Stage) -> None:
-    output.print_line(f"Temporal UI: {stage.stack.ui_url or 'unknown'}  Webmail: {stage.webmail}  (Ctrl-C ends)")
+    output.print_line(
+        f"Temporal UI: {stage.stack.running.temporal_ui_url or 'unknown'}  Webmail: {stage.webmail}  (Ctrl-C ends)"
+    )
     ended = asyncio.Event()
     with interrupts(ended.set, *ENDING), contextlib.suppress(asyncio.CancelledError):
         await ended.wait()

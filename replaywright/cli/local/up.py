@@ -109,11 +109,11 @@ def _codec_server(stack: Stack, port: int) -> Child:
 
 
 def _already(stack: Stack) -> str:
-    owner = stack.owner
+    running = stack.running
+    by = "" if running.owner is None else f" (process {running.owner.pid})"
     return (
-        f"a stack is running already{f' (process {owner.pid})' if owner is not None else ''}: "
-        f"Temporal UI {stack.ui_url or 'unknown'}, Temporal {stack.temporal_address}; use it, or stop it where it was "
-        "started"
+        f"a stack is running already{by}: Temporal UI {running.temporal_ui_url or 'unknown'}, Temporal "
+        f"{running.temporal_address}; use it, or stop it where it was started"
     )
 
 

@@ -86,7 +86,7 @@ async def open_or_start_store(settings: Settings, *, lasting: bool = False) -> A
             redis_url = redis_url_of(settings)
         else:
             output.print_progress("no stack is running: starting one for this command")
-            redis_url = (await exits.enter_async_context(Stack(settings))).redis_url
+            redis_url = (await exits.enter_async_context(Stack(settings))).running.redis_url
         store = await exits.enter_async_context(_opened(redis_url, settings))
         if lasting:
             for finding in (await check_store(store.client)).findings:

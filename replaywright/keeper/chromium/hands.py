@@ -68,7 +68,7 @@ class Hands:
         """Take the browser back: only the workers have it from now on."""
         if self._lent is None:
             return
-        _log.info("the browser is taken back")
+        _log.info("browser taken back")
         self._lent.close()
         self._own_ports.discard(self._lent.port)
         self._file.unlink(missing_ok=True)

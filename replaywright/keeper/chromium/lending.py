@@ -97,7 +97,7 @@ class LentBrowser:
                 client.refuse(exc.status, str(exc))
             await writer.drain()
         except (OSError, TimeoutError, StackFailed) as exc:
-            _log.info("a request to the lent browser came to nothing: %r", exc)
+            _log.info("request to the lent browser failed: %r", exc)
         except asyncio.CancelledError:
             writer.transport.abort()  # taken back: nothing more passes
         finally:

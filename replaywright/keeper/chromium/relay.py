@@ -115,7 +115,7 @@ class RelaySocket:
         client = WebSocket(reader, writer)
         try:
             if not is_own(writer):
-                _log.warning("another user's process connected to the session, and was cut off")
+                _log.warning("refused a DevTools client of another user")
                 return
             async with asyncio.timeout(_HEAD_S):
                 request = await client.read_request()
@@ -126,7 +126,7 @@ class RelaySocket:
             client.accept(request)
             await relay.serve(client, self._devtools)
         except (OSError, TimeoutError, StackFailed) as error:
-            _log.info("a client of the browser was lost: %r", error)
+            _log.info("DevTools client failed: %r", error)
         except asyncio.CancelledError:
             writer.transport.abort()
         finally:

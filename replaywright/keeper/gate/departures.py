@@ -207,9 +207,9 @@ class DepartureLog:
             self._path.unlink(missing_ok=True)
             _sync_folder(self._path.parent)
         except OSError as error:
-            _log.error("departures can neither be written nor deleted: %s", error)
+            _log.error("cannot write or delete the departure log: %s", error)
             return False
-        _log.error("departures cannot be written: what leaves is not known once this keeper has ended")
+        _log.error("cannot write the departure log: departures are unknown once this keeper has ended")
         self._is_over = True
         return True
 

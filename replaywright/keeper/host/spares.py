@@ -63,7 +63,7 @@ class Spares:
                 async with await handle.connect() as keeper:
                     await keeper.take(_EPOCH, options.network, options.lease_s)
             except (KeeperUnavailable, KeeperRefused, Fenced) as exc:  # it has ended, or made room for another
-                _log.info("spare browser %s is not to be had: %s", handle.record.session_id, exc)
+                _log.info("spare browser %s cannot be taken: %s", handle.record.session_id, exc)
             else:
                 return handle
         return None
@@ -104,7 +104,7 @@ class Spares:
             self._asked_at = time.monotonic()  # not at every look
         except KeeperUnavailable as exc:
             self._asked_at = time.monotonic()
-            _log.warning("no spare browser: %s", exc)
+            _log.warning("cannot start a spare browser: %s", exc)
         else:
             self._ready[handle] = time.monotonic()
 
