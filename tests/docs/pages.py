@@ -78,8 +78,8 @@ def _first_sentence(text: str) -> str:
 
 
 _NOT_SETTINGS: Final = (
-    (f"`{READY_FILE_VARIABLE}`", 'Where a worker writes `{"pid": …}` once it polls.'),
-    (f"`{OWNER_VARIABLE}`", "Which process owns a worker's servers: its browsers end with that one."),
+    (f"`{READY_FILE_VARIABLE}`", 'File to which a worker writes `{"pid": …}` once it polls.'),
+    (f"`{OWNER_VARIABLE}`", "Process that owns a worker's servers; its browsers end with that process."),
     (
         "`REPLAYWRIGHT_SECRET_NAME`",
         "The value of the secret NAME; or `…_FILE`, `…_COMMAND` and `…_DOMAINS`: [secrets](secrets.md).",
