@@ -66,7 +66,8 @@ def _described(command: Any, path: str, parent: Any) -> Iterator[tuple[str, str,
     ]
     names = command.list_commands(context) if hasattr(command, "list_commands") else []
     usage = f"```text\n{' '.join((path, *command.collect_usage_pieces(context)))}\n```"
-    text = "\n\n".join((usage, about, *([table(("argument or option", "meaning"), rows)] if rows else [])))
+    shown = [usage] if rows or not names else []
+    text = "\n\n".join((*shown, about, *([table(("argument or option", "meaning"), rows)] if rows else [])))
     yield path, _first_sentence(about), text
     for name in names:
         yield from _described(command.get_command(context, name), f"{path} {name}", context)
