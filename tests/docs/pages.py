@@ -23,8 +23,7 @@ def command_line() -> str:
     """The index of the commands, in the groups of the help."""
     parts = []
     for heading, names in COMMANDS.items():
-        lines = [f"- [`{path}`](cli/{_slug(heading)}.md#{anchor(path)}): {about}" for path, about, _ in _below(names)]
-        parts.append(f"## {heading}\n\n" + "\n".join(lines))
+        parts.append(f"## {heading}\n\n" + "\n".join(_index(f"cli/{_slug(heading)}.md", names)))
     root: Any = typer.main.get_command(app)
     return page(
         "Command line",
@@ -33,6 +32,19 @@ def command_line() -> str:
         next(_described(root, "replaywright", None))[2],
         *parts,
     )
+
+
+def _index(target: str, names: Iterable[str]) -> Iterator[str]:
+    """A line for each command; those of a group stand in the line of the group, by their last words."""
+    described = [(path, about) for path, about, _ in _below(names)]
+    groups = {path.rpartition(" ")[0] for path, _ in described}
+    for path, about in described:
+        if path in groups:
+            inner = [one for one, _ in described if one.rpartition(" ")[0] == path and one not in groups]
+            links = ", ".join(f"[`{one.rpartition(' ')[2]}`]({target}#{anchor(one)})" for one in inner)
+            yield f"- [`{path}`]({target}#{anchor(path)}): {about}" + (f" {links}" if links else "")
+        elif path.rpartition(" ")[0] == "replaywright":
+            yield f"- [`{path}`]({target}#{anchor(path)}): {about}"
 
 
 def command_group(heading: str) -> str:
