@@ -177,7 +177,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/reference/task-fields.md": task_fields,
     "docs/internals/workflow.md": browser_task,
     "docs/internals/errors.md": error_types,
-    "docs/reference/repairs.md": repairs,
+    "docs/internals/repair-order.md": repairs,
     "docs/reference/metrics.md": metrics,
     "docs/reference/search-attributes.md": search_attributes,
 }

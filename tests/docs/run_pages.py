@@ -133,7 +133,7 @@ def repairs() -> str:
     scopes = "\n".join(f"- **{scope.name.lower()}**: considered {scope.value}." for scope in Scope)
     return page(
         "The order of repairs",
-        "A step that came to nothing is repaired; [repairs](../internals/repairs.md) says what they do. After each "
+        "A step that came to nothing is repaired; [repairs](repairs.md) says what they do. After each "
         "attempt the workflow considers them in this order, and makes the first that applies.",
         table(
             ("repair", "scope", "at most", "does", "when"),
