@@ -38,18 +38,18 @@ from replaywright.value_files import SUFFIX, values_in_files
 
 REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "Servers": (
-        "Every installation has other addresses.",
+        "Addresses and names of the installation.",
         (
             *("temporal_address", "temporal_namespace", "temporal_tls", "temporal_ui_url", "redis_url", "home"),
             *("task_queue", "tenant", "build_id", "browser_endpoint", "browser_proxy_host"),
         ),
     ),
     "Keys and trust": (
-        "Keys are the operator's secrets, and whom to trust is the operator's decision.",
+        "The operator's keys, and whom to trust.",
         ("signing_keys", "unsigned", "unsigned_starts", "codec_keys", "codec_token", "artifact_keys"),
     ),
     "Models": (
-        "Models cost money and get to see pages: which ones are asked is for the operator to choose.",
+        "Models cost money and see pages, so the operator chooses them.",
         (
             *("model", "model_base_url", "model_timeout_s", "model_price"),
             *("planner_model", "planner_model_base_url", "planner_model_price", "planner_pictures"),
@@ -58,42 +58,41 @@ REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ),
     ),
     "The host": (
-        "Hosts differ in memory, in their display and in what they let a process do.",
+        "Properties of the machine.",
         ("chromium", "headless", "sandbox", "max_browsers", "spare_browsers"),
     ),
     "Policy": (
-        "What pages may reach, get and be given is the operator's rule, above every task.",
+        "Limits that apply to every task.",
         ("policy", "own_networks", "upload_roots", "command_variables"),
     ),
     "Sites": (
-        "How late a page sends what it says is sent differs with the sites.",
+        "Properties of the sites.",
         ("listen_ms",),
     ),
     "Retention": (
-        "How long what pages showed is kept depends on law and disks.",
+        "Time and space for evidence.",
         ("artifacts_url", "artifacts_max_days", "artifacts_max_mb"),
     ),
     "People": (
-        "Who is told, and how long a run waits, differs with the people.",
+        "Questions and notices.",
         ("ask_within_s", "approve_recalled", "notify_command"),
     ),
     "Logs and metrics": (
-        "They go where the operator looks.",
+        "Output for the operator.",
         ("log_level", "log_format", "metrics_address", "otlp_endpoint"),
     ),
 }
-"""Heading → why the settings below it are no constants → these settings."""
+"""Groups of the settings: heading, subject, and the names."""
 
 PREFIX = "REPLAYWRIGHT_"
-"""Every variable of ours begins with it."""
+"""Prefix of all variables."""
 
 READY_FILE_VARIABLE = "REPLAYWRIGHT_READY_FILE"
-"""Where a worker writes `{"pid": …}` once it polls; whoever started it waits for that file. Not a setting: it differs
-for every process."""
+"""File to which a worker writes `{"pid": …}` once it polls; its parent waits for it. Not a setting: it differs per
+process."""
 
 OWNER_VARIABLE = "REPLAYWRIGHT_STACK_OWNER"
-"""Tells a worker which process owns its servers: `pid:start`. Its browsers end with that process. Not a setting: it
-differs for every stack."""
+"""Process that owns a worker's servers: `pid:start`. The browsers end with it. Not a setting: it differs per stack."""
 
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "rediss+cluster://")
 _NOT_SETTINGS = (READY_FILE_VARIABLE, OWNER_VARIABLE)
@@ -156,14 +155,14 @@ def _languages(text: str) -> str:
 
 
 DEFAULT_TENANT = "default"
-"""Whose queue has no tenant in its name."""
+"""Tenant whose queue has no tenant in its name."""
 Seconds = Annotated[float, Field(gt=0)]
 Prices = Annotated[Price | None, NoDecode, BeforeValidator(_price), PlainSerializer(_price_text, when_used="json")]
-"""What a model costs, written `0.25,2`."""
+"""Prices of a model, written `0.25,2`."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """A part of keys and queue names: letters, digits, dot, hyphen and underscore, 63 at most."""
 UNVERSIONED = "unversioned"
-"""What commands call the workers without a version; no build has this name."""
+"""Name of the workers without a version in commands; no build has it."""
 
 
 def default_home(environment: Mapping[str, str]) -> Path:
@@ -185,7 +184,7 @@ class ModelSettings:
 
 
 _PLAN_TAKES = 4 / 3
-"""So much longer than the executor's model may the planner take to answer."""
+"""Time limit of the planner, relative to that of the executor's model."""
 
 
 class Settings(BaseSettings):
@@ -210,171 +209,166 @@ class Settings(BaseSettings):
     """The Temporal namespace that holds the runs."""
 
     temporal_tls: bool | None = None
-    """Whether Temporal is reached over TLS. None: as Temporal's own variables and configuration file say
-    (`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`, …). The local stack has none."""
+    """True requires TLS, false forbids it. None: as in Temporal's own variables and configuration file
+    (`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`, …). The local stack has no TLS."""
 
     temporal_ui_url: str | None = None
-    """Where people see a run. None: that of the local stack, or unknown for a configured server."""
+    """Address of Temporal's UI. None: that of the local stack; unknown for a configured server."""
 
     task_queue: Name = "replaywright"
-    """Queue of the workflows, with the tenant behind it (`queue`); those of the other roles are derived from it."""
+    """Task queue of the workflows; the tenant is appended, and the queues of the other roles are derived from it."""
 
     build_id: Annotated[Name, AfterValidator(_build_id)] | None = None
-    """Version of a worker's code, such as a commit's hash: runs end on the version that they began with. None: any
-    worker goes on with any run. A worker of the local stack has none, as nobody keeps an older one running there."""
+    """Version of a worker's code, such as a commit's hash; runs end on the version that they began with. None: any
+    worker continues any run. Workers of the local stack have none."""
 
     redis_url: str | None = None
-    """Address of the ledger's Redis: `redis://`, `rediss://` (TLS) or `unix://`; of a Redis Cluster `redis+cluster://`
-    or `rediss+cluster://` with any of its nodes. It must not evict: a lost intent is a second mail. None: the local
-    stack starts one."""
+    """Address of the ledger's Redis: `redis://`, `rediss://` (TLS) or `unix://`; for a Redis Cluster
+    `redis+cluster://` or `rediss+cluster://` with any node. It must not evict: a lost intent is a second mail. None:
+    the local stack starts one."""
 
     signing_keys: str | Path | None = Field(default=None, repr=False)
-    """`id:base64,id2:base64`, 32 bytes each (`replaywright admin keys new`): the first signs what is kept in Redis, all
-    of them verify it. None: the local stack makes a key in `home`; a configured Redis needs keys, or `unsigned`.
-    A file of keys (`…_FILE`) is for its owner only."""
+    """`id:base64,id2:base64`, 32 bytes each (`replaywright admin keys new`): the first signs data in Redis, all
+    verify it. None: the local stack creates a key in `home`; a configured Redis needs keys, or `unsigned`. Only its
+    owner may read a file of keys (`…_FILE`)."""
 
     unsigned: bool = False
-    """Take what is found in Redis as it is, without signatures. Whoever can write there can then make runs act."""
+    """Accept data in Redis without signatures. Whoever can write there can then control runs."""
 
     unsigned_starts: UnsignedStarts | None = None
-    """What becomes of a run that was started without a MAC of the signing key: `refuse` ends it before anything is
-    opened, `no-secrets` runs it without secrets, `trust` takes it for signed: for a Temporal that is itself guarded
-    (mTLS, authorizer). None: `refuse` for the Temporal of the local stack, `no-secrets` for a configured one, and
-    `trust` with `unsigned`."""
+    """Treatment of a run without a MAC of the signing key: `refuse` ends it at once, `no-secrets` runs it without
+    secrets, `trust` accepts it, for a Temporal behind mTLS or an authorizer. None: `refuse` for the local stack,
+    `no-secrets` for a configured Temporal, `trust` with `unsigned`."""
 
     codec_keys: str | Path | None = Field(default=None, repr=False)
-    """Keys as those for signing: the first encrypts the payloads that Temporal keeps, all of them decrypt. None: they
-    are kept as clear text."""
+    """Keys in the same form: the first encrypts payloads in Temporal, all decrypt. None: clear text."""
 
     codec_token: str | None = Field(default=None, repr=False)
-    """Bearer token that `replaywright admin codec-server` asks for. None: it listens on loopback only and asks for
-    none."""
+    """Bearer token for `replaywright admin codec-server`. None: it listens on loopback only, without a token."""
 
     artifact_keys: str | Path | None = Field(default=None, repr=False)
-    """Keys as those for signing: the first encrypts artifacts, all of them decrypt. None: a key that the local stack
-    makes in `home`; with `artifacts_url`, clear text."""
+    """Keys in the same form: the first encrypts artifacts, all decrypt. None: the local stack creates a key in `home`;
+    with `artifacts_url`, clear text."""
 
     tenant: Name = DEFAULT_TENANT
     """Part of every key and queue name: two tenants never see each other's cache, ledger or skills."""
 
     model: str | None = None
-    """`provider:name`, for example `openai:gpt-5-mini`. None: no model; what is not in the cache fails."""
+    """`provider:name`, for example `openai:gpt-5-mini`. None: no model; steps that need one fail."""
 
     model_base_url: str | None = None
-    """Another server that speaks the provider's dialect."""
+    """Address of another server with the provider's API."""
 
     model_timeout_s: Seconds = 60
-    """Limit of one request to the model."""
+    """Time limit of one request to the model."""
 
     model_price: Prices = None
-    """US dollars for a million tokens that the model reads, and that it writes: `0.25,2`. None: unknown, and so is the
-    cost of a run."""
+    """US dollars per million tokens read and written: `0.25,2`. None: the cost of runs is unknown."""
 
     planner_model: str | None = None
-    """`provider:name` of the model that plans for goals and revises the rest of a plan when a step fails. None: the
-    model plans for goals, and the plans of task files are not revised."""
+    """`provider:name` of the model that plans for goals and revises plans after a failed step. None: the model plans
+    for goals, and plans of task files are not revised."""
 
     planner_model_base_url: str | None = None
-    """Another server that speaks the provider's dialect, for the planner."""
+    """Address of another server for the planner."""
 
     planner_model_price: Prices = None
-    """The same of the planner."""
+    """Prices of the planner, in the same form."""
 
     planner_pictures: bool = False
-    """Show the planner a picture of the page as well, with numbered marks; its model must take pictures."""
+    """Show the planner a picture of the page with numbered marks, too; its model must accept pictures."""
 
     recall_languages: Annotated[str, AfterValidator(_languages)] = "en"
-    """Languages that the labeller writes phrases of a skill in, beside that of the goal: tags joined by commas, such as
+    """Languages of the labeller's recall patterns, beside that of the goal: tags joined by commas, such as
     `en,de,zh`."""
 
     labeller_model: str | None = None
-    """`provider:name` of the model that says what a goal is about and what its values are. None: the model."""
+    """`provider:name` of the model that finds subject and values of a goal. None: the model."""
 
     labeller_model_base_url: str | None = None
-    """Another server that speaks the provider's dialect, for the labeller."""
+    """Address of another server for the labeller."""
 
     labeller_model_timeout_s: Seconds = 60
-    """Limit of one request to the labeller."""
+    """Time limit of one request to the labeller."""
 
     labeller_model_price: Prices = None
-    """The same of the labeller."""
+    """Prices of the labeller, in the same form."""
 
     chromium: Path | None = None
-    """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""
+    """Path of the browser. None: the first that is found, see `replaywright.stack.chromium`."""
 
     headless: bool = True
-    """False shows the windows; it needs a display."""
+    """False shows the windows, and needs a display."""
 
     sandbox: bool | None = None
-    """Chromium's own sandbox. None: on, except as root, where Chromium refuses to start with it."""
+    """Chromium's sandbox. None: on, except as root, where Chromium refuses it."""
 
     browser_endpoint: str | None = Field(default=None, repr=False)
-    """`http(s)://host:port`, or `ws(s)://…`, of the DevTools of a Chromium that runs already: sessions are contexts of
-    it. It has to reach this host. None: each session starts a Chromium of its own."""
+    """DevTools address of a running Chromium, `http(s)://host:port` or `ws(s)://…`; sessions are contexts of it. It
+    must reach this host. None: each session starts its own Chromium."""
 
     browser_proxy_host: str | None = None
-    """What that Chromium's host calls this one, where that is another address than this one's own on the way there."""
+    """Address of this host as seen from that Chromium, if it differs from that of the connection."""
 
     home: Annotated[Path, AfterValidator(_absolute)] = Field(default_factory=lambda: default_home(os.environ))
-    """Where sockets, profiles, artifacts and the local stack's databases live. Only its owner can read it."""
+    """Folder of sockets, profiles, artifacts and the local stack's databases. Only its owner can read it."""
 
     artifacts_url: str | None = None
     """Address of the artifact store in fsspec's notation (`s3://…`, `gs://…`, a path). None: `artifacts` in `home`."""
 
     artifacts_max_days: Annotated[float, Field(ge=1, le=36_500)] = 30
-    """An artifact that was neither written nor read for so many days is deleted."""
+    """Days after which an unused artifact is deleted."""
 
     artifacts_max_mb: Annotated[int, Field(ge=1)] = 10_240
-    """Size of all artifacts together, in units of 1,048,576 bytes; above it, the longest unused are deleted."""
+    """Total size of the artifacts, in units of 1,048,576 bytes; above it, the least recently used are deleted."""
 
     max_browsers: Annotated[int, Field(ge=1)] | None = None
-    """Browsers on this host at the same time, of all workers of one `home`; runs wait for a place. None: as many as
-    the memory that is free at the moment has room for, and one at least."""
+    """Maximum number of browsers of all workers of one `home`; runs wait for a place. None: as many as fit into free
+    memory, at least one."""
 
     spare_browsers: Annotated[int, Field(ge=0, le=16)] | None = None
-    """Browsers that a worker keeps started before a run asks for one, which begins most of a second sooner then. Each
-    takes a place and about 200 MiB. None: one for a worker of `replaywright up`, none for others."""
+    """Browsers that a worker starts in advance; a run then begins most of a second sooner. Each takes a place and about
+    200 MiB. None: one under `replaywright up`, else none."""
 
     approve_recalled: Effect | Literal["never"] = Effect.COMMIT
-    """Effect of a skill from which on a person confirms it when a model chose it for a sentence, and no pattern did."""
+    """Lowest effect of a skill that a person must confirm if a model, and no pattern, chose it for a sentence."""
 
     ask_within_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
-    """A question to a person that nobody answered for so many seconds ends the run. 0: it waits for ever."""
+    """Seconds after which an unanswered question ends the run. 0: never."""
 
     notify_command: str | None = None
-    """What a worker runs when a run asks a person, reminds, or gives up waiting; JSON on its standard input."""
+    """Command that a worker runs when a run asks a person, reminds, or gives up; it reads JSON from standard input."""
 
     command_variables: str | None = None
-    """Names of environment variables, separated by commas, that the notify command and secret commands get besides
-    `PATH`, `HOME`, locale and the like, such as `VAULT_ADDR,VAULT_TOKEN`."""
+    """Environment variables that the notify command and secret commands get beside `PATH`, `HOME` and locale, separated
+    by commas, such as `VAULT_ADDR,VAULT_TOKEN`."""
 
     upload_roots: str | None = None
-    """Folders whose files the step `upload` may give to a site, absolute, separated like those of PATH. None: none."""
+    """Folders from which `upload` may take files, absolute, separated as in PATH. None: no uploads."""
 
     own_networks: Annotated[str, AfterValidator(_networks)] | None = None
-    """Networks of Replaywright's own services, such as `10.213.70.0/24,fd00:1::/64`: no page reaches anything there,
-    whatever a policy allows. None: own services are known one by one."""
+    """Networks of Replaywright's own services, such as `10.213.70.0/24,fd00:1::/64`; pages never reach them. None: own
+    services are known one by one."""
 
     listen_ms: Annotated[int, Field(ge=0)] = 15_000
-    """Milliseconds for which a run that has learned presses listens for their late requests at its end, at most."""
+    """Maximum milliseconds for which a run that learned clicks waits for their late requests at its end."""
 
     policy: Annotated[Path, AfterValidator(_absolute)] | None = None
-    """YAML file that says what every run of this worker may reach and do. None: what the tasks say."""
+    """YAML file with the policy for all runs of this worker. None: the tasks' own policies only."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    """Of the worker's log."""
+    """Level of the worker's log."""
 
     log_format: Literal["text", "json"] = "text"
-    """Of the worker's log: lines for people, or one JSON object a line, with run, step and trace."""
+    """Format of the worker's log: lines for people, or one JSON object per line with run, step and trace."""
 
     metrics_address: Annotated[str, AfterValidator(_listened_on)] | None = None
-    """`host:port` where a worker answers Prometheus; port 0 is any that is free. None: nowhere."""
+    """`host:port` on which a worker serves Prometheus; port 0 takes a free one. None: no endpoint."""
 
     otlp_endpoint: Annotated[str, AfterValidator(_collector)] | None = Field(
         default=None, validation_alias=AliasChoices("REPLAYWRIGHT_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
     )
-    """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://localhost:4318`. None: traces
-    and metrics are sent nowhere."""
+    """Address of an OpenTelemetry collector for OTLP over HTTP, such as `http://localhost:4318`. None: no export."""
 
     @model_validator(mode="after")
     def _addresses_are_complete(self) -> Self:

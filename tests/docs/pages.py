@@ -23,8 +23,7 @@ def command_line() -> str:
     """The index of the commands, in the groups of the help."""
     parts = []
     for heading, names in COMMANDS.items():
-        lines = [f"- [`{path}`](cli/{_slug(heading)}.md#{anchor(path)}): {about}" for path, about, _ in _below(names)]
-        parts.append(f"## {heading}\n\n" + "\n".join(lines))
+        parts.append(f"## {heading}\n\n" + "\n".join(_index(f"cli/{_slug(heading)}.md", names)))
     root: Any = typer.main.get_command(app)
     return page(
         "Command line",
@@ -33,6 +32,19 @@ def command_line() -> str:
         next(_described(root, "replaywright", None))[2],
         *parts,
     )
+
+
+def _index(target: str, names: Iterable[str]) -> Iterator[str]:
+    """A line for each command; those of a group stand in the line of the group, by their last words."""
+    described = [(path, about) for path, about, _ in _below(names)]
+    groups = {path.rpartition(" ")[0] for path, _ in described}
+    for path, about in described:
+        if path in groups:
+            inner = [one for one, _ in described if one.rpartition(" ")[0] == path and one not in groups]
+            links = ", ".join(f"[`{one.rpartition(' ')[2]}`]({target}#{anchor(one)})" for one in inner)
+            yield f"- [`{path}`]({target}#{anchor(path)}): {about}" + (f" {links}" if links else "")
+        elif path.rpartition(" ")[0] == "replaywright":
+            yield f"- [`{path}`]({target}#{anchor(path)}): {about}"
 
 
 def command_group(heading: str) -> str:
@@ -66,7 +78,8 @@ def _described(command: Any, path: str, parent: Any) -> Iterator[tuple[str, str,
     ]
     names = command.list_commands(context) if hasattr(command, "list_commands") else []
     usage = f"```text\n{' '.join((path, *command.collect_usage_pieces(context)))}\n```"
-    text = "\n\n".join((usage, about, *([table(("argument or option", "meaning"), rows)] if rows else [])))
+    shown = [usage] if rows or not names else []
+    text = "\n\n".join((*shown, about, *([table(("argument or option", "meaning"), rows)] if rows else [])))
     yield path, _first_sentence(about), text
     for name in names:
         yield from _described(command.get_command(context, name), f"{path} {name}", context)
@@ -78,8 +91,8 @@ def _first_sentence(text: str) -> str:
 
 
 _NOT_SETTINGS: Final = (
-    (f"`{READY_FILE_VARIABLE}`", 'Where a worker writes `{"pid": …}` once it polls.'),
-    (f"`{OWNER_VARIABLE}`", "Which process owns a worker's servers: its browsers end with that one."),
+    (f"`{READY_FILE_VARIABLE}`", 'File to which a worker writes `{"pid": …}` once it polls.'),
+    (f"`{OWNER_VARIABLE}`", "Process that owns a worker's servers; its browsers end with that process."),
     (
         "`REPLAYWRIGHT_SECRET_NAME`",
         "The value of the secret NAME; or `…_FILE`, `…_COMMAND` and `…_DOMAINS`: [secrets](secrets.md).",
@@ -164,7 +177,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "docs/reference/task-fields.md": task_fields,
     "docs/internals/workflow.md": browser_task,
     "docs/internals/errors.md": error_types,
-    "docs/reference/repairs.md": repairs,
+    "docs/internals/repair-order.md": repairs,
     "docs/reference/metrics.md": metrics,
     "docs/reference/search-attributes.md": search_attributes,
 }

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -132,7 +133,7 @@ def repairs() -> str:
     scopes = "\n".join(f"- **{scope.name.lower()}**: considered {scope.value}." for scope in Scope)
     return page(
         "The order of repairs",
-        "A step that came to nothing is repaired; [repairs](../internals/repairs.md) says what they do. After each "
+        "A step that came to nothing is repaired; [repairs](repairs.md) says what they do. After each "
         "attempt the workflow considers them in this order, and makes the first that applies.",
         table(
             ("repair", "scope", "at most", "does", "when"),
@@ -159,6 +160,7 @@ def repairs() -> str:
 def metrics() -> str:
     """Every metric with its labels, and every span with what it says."""
     labels: dict[Label, None] = dict.fromkeys(label for one in METRICS for label in one.labels)
+    several = [name for name, count in Counter(label.name for label in labels).items() if count > 1]
     return page(
         "Metrics and spans",
         f"Measurements and traces of workers. An unlisted label value becomes `{OTHER}`. No label holds a run id, an "
@@ -184,11 +186,11 @@ def metrics() -> str:
         "In Prometheus a histogram's name ends with `_bucket`, `_sum` and `_count`.",
         "## Labels",
         table(
-            ("label", "of", "values", "meaning"),
+            ("label", "of, where there are several", "values", "meaning"),
             (
                 (
                     f"`{label.name}`",
-                    ", ".join(f"`{one.name}`" for one in METRICS if label in one.labels),
+                    ", ".join(f"`{one.name}`" for one in METRICS if label in one.labels and label.name in several),
                     ", ".join(f"`{value}`" for value in label.values) or "any",
                     label.description,
                 )

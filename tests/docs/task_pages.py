@@ -60,8 +60,9 @@ def task_fields() -> str:
         _fields(Patience),
         *_actions(),
         "## Predicates",
-        "Every predicate may have, where it does not stand inside another one:",
+        "Every predicate that is not inside another one may have:",
         _fields(PredicateBase),
+        "With `substring: true`, values of parameters also match inside words, as `12` in `123`.",
         table(("kind", "fields", "meaning"), (_predicate(kind, model) for kind, model in PREDICATES.items())),
         "## Element queries",
         docstring(ElementQuery),
@@ -106,18 +107,20 @@ def _actions() -> Iterator[str]:
 def _predicate(kind: str, model: type[PredicateBase]) -> tuple[str, str, str]:
     taken = types_of(model, _TASK_LINKS)
     said = sentences(model)
-    own = [name for name in model.model_fields if name not in PredicateBase.model_fields]
+    own = [name for name in model.model_fields if name not in {*PredicateBase.model_fields, "substring"}]
     types = [f"`{name}`: {taken[name]}" for name in own]
+    if "substring" in model.model_fields:
+        types.append("`substring`")
     meaning = " ".join(said[name] if name == kind else f"`{name}`: {said[name]}" for name in own if name in said)
     return f"`{kind}`", "; ".join(types), meaning or _DESCRIBED.get(kind, "")
 
 
 _DESCRIBED: Final = {
-    "url_contains": "The address of the page contains the text.",
-    "not_exists": "Nothing on the page answers to the query.",
-    "count": "So many elements answer to the query, shown or not in the window.",
-    "text_contains": "The text is shown on the page, or inside the one element that `within` names.",
-    "all_of": "Every one of them holds.",
-    "any_of": "At least one of them holds.",
-    "not_": "It does not hold, and it can be told that it does not.",
+    "url_contains": "Part of the URL.",
+    "not_exists": "No element matches.",
+    "count": "Number of matches, in or out of view.",
+    "text_contains": "Part of the visible text of the page, or of the one element that matches `within`.",
+    "all_of": "All hold.",
+    "any_of": "At least one holds.",
+    "not_": "It is decided and does not hold.",
 }

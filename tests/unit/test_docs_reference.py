@@ -22,7 +22,8 @@ from tests.docs.tables import sentences
 from tests.docs.task_pages import STEP_MODELS
 
 ENVIRONMENT = re.compile(r"REPLAYWRIGHT_[A-Z0-9_]*[A-Z0-9]")
-NO_SETTINGS = re.compile(r"REPLAYWRIGHT_(READY_FILE|STACK_OWNER|SECRET_\w+|SECRET|INTERNAL_\w+)")
+NO_SETTINGS = re.compile(r"REPLAYWRIGHT_(READY_FILE|STACK_OWNER|SECRET_\w+|SECRET|INTERNAL_\w+|WORKER_LABEL)")
+"""`WORKER_LABEL` is the example of extend.md."""
 DESCRIBED_ELSEWHERE = {"action", "not_exists", "url_contains", "count", "text_contains", "all_of", "any_of", "not_"}
 """What every step begins with, and predicates that the page of task fields describes as a whole."""
 
