@@ -10,7 +10,7 @@ from activities.heartbeats import heartbeats
 from activities.plan.model import traced
 from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.policy.effective import Effective, before_start
-from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trusting
+from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trust_rule
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.run.runs import ActionRequest, step_title
 from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
@@ -61,7 +61,7 @@ class Policing:
 
     def trusts(self, origin: str) -> str:
         """The rule of the operator by which nobody is asked while a task is learned on this site; empty for none."""
-        return trusting(self._operator, origin)
+        return trust_rule(self._operator, origin)
 
     def network(self, asked: NetworkPolicy) -> NetworkPolicy:
         """Where a session may connect to that was asked for so.

@@ -41,9 +41,9 @@ from cache.signed_traces import SignedTraces
 from cache.watch import StoreWatch
 from replaywright.domain.common.base import first_fault
 from replaywright.domain.secrets.signing import UNSIGNED, Signer
-from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus, counted_as
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.trace.trace import flat, step_line
+from replaywright.domain.trace.trace import flat
 from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Intent, Known, Recording
 
@@ -512,7 +512,7 @@ def _writing(recording: Recording, key: str, shared: _Shared) -> list[RedisComma
         if recording.act and not outcome.effect.repeatable:
             acts = acts_key(recording.tenant, recording.lineage)
             commands.append(RedisCommand("HSET", acts, (recording.act, outcome.fingerprint)))
-    counted = _counted(outcome)
+    counted = counted_as(outcome)
     is_done = outcome.status is Status.DONE
     if recording.used_version and outcome.content_key and (counted or is_done):
         succeeded, performance = "1" if is_done else "", f"{recording.run_id}/{recording.sequence}"
@@ -520,16 +520,7 @@ def _writing(recording: Recording, key: str, shared: _Shared) -> list[RedisComma
         commands.append(RedisCommand(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
     if entry is not None:
         commands += _keeping(recording.tenant, recording.candidates_of, entry, shared.signer)
-    line = step_line(
-        outcome,
-        sequence=recording.sequence,
-        title=recording.title,
-        run_id=recording.run_id,
-        epoch=recording.epoch,
-        given=recording.given,
-        more=recording.trace,
-    )
-    commands.append(shared.traces.appending(recording.tenant, recording.lineage, line, recording.line_id))
+    commands.append(shared.traces.appending(recording.tenant, recording.lineage, recording.line, recording.line_id))
     return commands
 
 
@@ -543,17 +534,6 @@ def _keeping(tenant: str, run_id: str, entry: ActionCacheEntry, signer: Signer) 
         RedisCommand(KEEP, entry_key(tenant, entry.content_key), kept),
         RedisCommand("ZADD", index_key(tenant), (0, entry.content_key)),
     ]
-
-
-def _counted(outcome: StepOutcome) -> str:
-    """Return the statistic of the used version that the outcome adds to; empty for none."""
-    if outcome.lookup.from_model:
-        return ""
-    if outcome.status is Status.MISSED:
-        return "misses"
-    if outcome.lookup.healed:
-        return "heals"
-    return "hits" if outcome.lookup.hit or outcome.status is Status.DONE else ""
 
 
 def _limit(what: str, text: str, limit: int) -> None:

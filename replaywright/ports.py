@@ -37,6 +37,7 @@ from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import Parameter
+from replaywright.domain.trace.trace import step_line
 
 # --------------------------------------------------------------------------------------------- browser
 
@@ -658,6 +659,19 @@ class Recording(Record):
     """Answer with what shows later whether the store has lost anything since; see `StepStore.is_whole`."""
     line_id: str = Field(default_factory=lambda: secrets.token_hex(8))
     """Of the line in the trace: what is written again is there once."""
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Content of the trace line."""
+        return step_line(
+            self.outcome,
+            sequence=self.sequence,
+            title=self.title,
+            run_id=self.run_id,
+            epoch=self.epoch,
+            given=self.given,
+            more=self.trace,
+        )
 
     @property
     def candidates_of(self) -> str:

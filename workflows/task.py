@@ -578,7 +578,7 @@ class BrowserTask(SteeringUpdates, Views):
             previous=previous,
             act=course.act_at(position),
             values=values,
-            item=course.said_at(position),
+            item=course.label_at(position),
         )
         attempt.weak, attempt.consent = self._weak.wanted, self._consents.behind(step)
         before = course.plan[position - 1] if position else None

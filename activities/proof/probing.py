@@ -14,7 +14,7 @@ from activities.session.sessions import Attachments
 from replaywright.domain.common.templates import fill
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.domain.proof.probe_checks import checked_probe, nobodys
+from replaywright.domain.proof.probe_checks import checked_probe, with_nonexistent_values
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.runs import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
 from replaywright.domain.skill.entries import EntryStatus
@@ -93,7 +93,7 @@ class ProbeTrials:
             done = await answer_once(held.browser, reconcile, asked)
             if done.answer != "yes":
                 return await self._told(request, f"it does not show the step: {done.reason}")
-            other = asked.model_copy(update={"values": nobodys(asked.values, probe)})
+            other = asked.model_copy(update={"values": with_nonexistent_values(asked.values, probe)})
             nobody = await answer_once(held.browser, reconcile, other)
             if nobody.answer != "no":
                 return await self._told(request, f"it shows what nobody did as well: {nobody.reason}")

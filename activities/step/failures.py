@@ -16,7 +16,7 @@ from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshot_diff import diff
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_said, was_signed_out
+from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_message, was_signed_out
 from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.domain.run.runs import ActionRequest, Mode, step_title
 from replaywright.domain.skill.entries import ActionCacheEntry
@@ -90,7 +90,7 @@ class FailureEvidence:
             await kept.put("model", json.dumps(self._secrets.redact_data(said), indent=1))
         told: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
         if seen is not None and _met_sign_in(request, outcome, *seen):
-            told |= {"reason": SIGNED_OUT, "message": signed_out_said(place_of(seen[0].url))}
+            told |= {"reason": SIGNED_OUT, "message": signed_out_message(place_of(seen[0].url))}
         return outcome.model_copy(update=told)
 
     async def of_end(

@@ -23,7 +23,7 @@ from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import Predicate, named_parameters
-from replaywright.domain.proof.deriving import todays
+from replaywright.domain.proof.deriving import filled_expectations
 from replaywright.domain.proof.late import LATE
 from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, unanswered
 from replaywright.domain.proof.witness import GRACE_MS, Sending, Witness, missing
@@ -66,7 +66,7 @@ from replaywright.domain.step.overrides import Due
 from replaywright.domain.step.press_grants import UNGRANTED
 from replaywright.domain.task.actions import Effect, effect_of, stronger
 from replaywright.domain.task.steps import Goto, SolveCaptcha, VerificationCode, action_of, entering, names_element
-from replaywright.domain.trace.details import element_said
+from replaywright.domain.trace.details import element_summary
 from replaywright.errors import (
     ActionFailed,
     DoneElsewhere,
@@ -411,7 +411,7 @@ class Performance:
 
     def _work(self, entered: "Entered") -> Work:
         request, entry = self._request, self._entry
-        self._derived = () if entry is None or request.proposed else todays(entry.derived, request.values)
+        self._derived = () if entry is None or request.proposed else filled_expectations(entry.derived, request.values)
         recorded = None if entry is None or not self._serves(entry) else entry.target
         target = request.proposed or (None if recorded is None else filled_target(recorded, request.values))
         declared = getattr(self._step, "target", None)
@@ -722,7 +722,7 @@ class Performance:
             "witness": known.witness,
         }
         if known.entry is not None and self._request.next_step is not None and names_element(self._request.next_step):
-            told["ahead"] = element_said(known.entry)
+            told["ahead"] = element_summary(known.entry)
         if not outcome.effect.repeatable and outcome.lookup.from_model:
             told["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=told)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus, counted_as
 from replaywright.domain.skill.weak_steps import PERFORMANCES_KEPT
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.trace.trace import VERSION, chained, flat, origin, step_line
+from replaywright.domain.trace.trace import VERSION, chained, flat, origin
 from replaywright.errors import (
     DoneElsewhere,
     Fenced,
@@ -112,18 +112,9 @@ class FakeStepStore:
         self._count(recording)
         if recording.entry is not None:
             self._keep(tenant, recording.candidates_of, recording.entry)
-        line = step_line(
-            outcome,
-            sequence=recording.sequence,
-            title=recording.title,
-            run_id=recording.run_id,
-            epoch=recording.epoch,
-            given=recording.given,
-            more=recording.trace,
-        )
         if recording.line_id not in self._written:
             self._written.add(recording.line_id)
-            self._append(tenant, lineage, line)
+            self._append(tenant, lineage, recording.line)
         if not owned:
             raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
         following = (recording.next_fingerprint, recording.next_content_key)
@@ -279,15 +270,7 @@ class FakeStepStore:
             recent = f"{recent}{int(done)}"[-PERFORMANCES_KEPT:]
             self._recent[recording.tenant, outcome.content_key] = recent, performance
             versions[:] = [entry.model_copy(update={"recent": recent}) for entry in versions]
-        if lookup.from_model:
-            return
-        if outcome.status is Status.MISSED:
-            counted = "misses"
-        elif lookup.healed:
-            counted = "heals"
-        elif lookup.hit or done:
-            counted = "hits"
-        else:
+        if not (counted := counted_as(outcome)):
             return
         for index, entry in enumerate(versions):
             if entry.version == recording.used_version:

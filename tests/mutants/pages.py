@@ -69,8 +69,8 @@ PAGES = (
         "address in an address",
         "a planned address has no other address in it",
         "_is_of_the_task",
-        "    if sends_on(step, known=known):",
-        "    if sends_on(step, known=(*known, getattr(step, 'url', ''))):",
+        "    if redirects(step, known=known):",
+        "    if redirects(step, known=(*known, getattr(step, 'url', ''))):",
         (_HOSTILE,),
     ),
     Mutant(
@@ -84,7 +84,7 @@ PAGES = (
     Mutant(
         "page's words entered",
         "a planner enters nothing that the page says and nobody else",
-        "made_up",
+        "invented_text",
         "            if foreign or (len(plain) >= _TOLD and plain in shown):",
         "            if foreign:",
         (_LIMITS + "test_a_planner_enters_no_address_no_long_number_and_no_words_of_the_page",),

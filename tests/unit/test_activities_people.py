@@ -9,7 +9,15 @@ import pytest
 
 from activities.run.people import PersonActivities
 from replaywright.domain.page.targets import Target
-from replaywright.domain.task.questions import Ask, LookForPerson, Notice, QuestionKind, SeenByPerson, objection, stated
+from replaywright.domain.task.questions import (
+    Ask,
+    LookForPerson,
+    Notice,
+    QuestionKind,
+    SeenByPerson,
+    as_question,
+    objection,
+)
 from replaywright.errors import NoticeFailed
 from replaywright.notices import CommandNotices
 from replaywright.testing.browser import FakeElement, FakePage
@@ -60,7 +68,7 @@ async def test_the_notify_command_gets_the_question_as_json_and_none_of_our_vari
         FakeCodes(),
         CommandNotices(f'{sys.executable} -c "{script}"'),
     )
-    question = stated(ASK, number=1, now=NOW, seen=SeenByPerson())
+    question = as_question(ASK, number=1, now=NOW, seen=SeenByPerson())
     notice = Notice(event="asked", run_id="r", task="t", tenant="acme", question=question)
 
     await run_activity(activities.notify, notice)
@@ -104,7 +112,7 @@ def test_a_value_that_is_not_what_was_asked_for_is_refused_without_being_repeate
     wants: str, given: dict[str, str], said: str
 ) -> None:
     ask = Ask.model_validate({**ASK.model_dump(), "answers": ("answer", "abandon"), "wants": wants})
-    question = stated(ask, number=1, now=NOW, seen=SeenByPerson())
+    question = as_question(ask, number=1, now=NOW, seen=SeenByPerson())
 
     told = objection(question, verdict="answer", **{"value": "", "sealed": "", **given})
 
@@ -113,6 +121,6 @@ def test_a_value_that_is_not_what_was_asked_for_is_refused_without_being_repeate
 
 
 def test_a_deadline_is_counted_from_when_the_question_is_asked() -> None:
-    question = stated(ASK.model_copy(update={"within_s": 60.0}), number=3, now=NOW, seen=SeenByPerson())
+    question = as_question(ASK.model_copy(update={"within_s": 60.0}), number=3, now=NOW, seen=SeenByPerson())
 
     assert (question.id, question.deadline) == ("3-3", datetime(2026, 1, 1, 0, 1, tzinfo=UTC))

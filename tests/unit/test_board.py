@@ -12,7 +12,15 @@ from replaywright.domain.run.views import PlannedStep, PlanView, StepState
 from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question, QuestionKind, Verdict
-from replaywright.domain.trace.details import details_of, element_said, found_by, how, said_of, spent_so_far, summary
+from replaywright.domain.trace.details import (
+    details_of,
+    element_summary,
+    event_summary,
+    found_by,
+    how,
+    spent_so_far,
+    summary,
+)
 
 HOSTILE = (
     "[approve](https://evil.example/)",
@@ -159,17 +167,17 @@ def test_the_budget_is_told_with_its_limits() -> None:
 def test_a_summary_is_one_short_line_with_the_step_and_how_its_element_is_found() -> None:
     button = Target(tag="button", role="button", name="Send")
 
-    assert summary(3, "click the send button", f"replays {element_said(button)}", "") == (
+    assert summary(3, "click the send button", f"replays {element_summary(button)}", "") == (
         '0004 click the send button · replays button "Send"'
     )
     assert len(summary(0, "x" * 900, "y")) == 200
-    assert element_said(Target(tag="input")) == "input"
-    assert element_said(Target(tag="a", role="link", text="one\n two " + "x" * 90)) == f'link "one two {"x" * 31}…"'
+    assert element_summary(Target(tag="input")) == "input"
+    assert element_summary(Target(tag="a", role="link", text="one\n two " + "x" * 90)) == f'link "one two {"x" * 31}…"'
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_summary_reads_as_it_was_written_and_is_no_link_or_picture_where_it_is_shown_as_markdown(text: str) -> None:
-    said = said_of(text)
+    said = event_summary(text)
 
     assert said.replace("\u2060", "") == " ".join(text.split())
     assert re.search(r"\]\(|<[a-z/]|\w://|www\.|\w@", said, re.IGNORECASE) is None

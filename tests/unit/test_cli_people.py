@@ -12,7 +12,7 @@ from replaywright.cli.people.answer import AnswerOptions
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.inbox import InboxItem
 from replaywright.cli.people.updates import verdict_on
-from replaywright.domain.task.questions import Question, QuestionKind, answering
+from replaywright.domain.task.questions import Question, QuestionKind, answer_command
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import new_key, opened
 
@@ -44,7 +44,7 @@ def test_what_the_site_says_is_quoted_as_its_words_and_moves_no_cursor() -> None
 
 
 def test_a_question_says_how_it_is_answered() -> None:
-    assert answering("pay/1", APPROVAL.answers) == "replaywright answer pay/1 approve|refuse"
+    assert answer_command("pay/1", APPROVAL.answers) == "replaywright answer pay/1 approve|refuse"
 
 
 def test_what_programs_get_has_no_key_and_names_the_picture() -> None:

@@ -17,7 +17,7 @@ from replaywright.domain.predicate.predicates import (
     ValueEquals,
     meaning_of,
 )
-from replaywright.domain.proof.deriving import Seen, derived_from, loosened, todays
+from replaywright.domain.proof.deriving import Seen, derived_from, filled_expectations, loosened
 from replaywright.domain.task.steps import Step
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)
@@ -168,7 +168,9 @@ def verdict(passed: bool, required: bool = False) -> PredicateResult:
 def test_todays_values_are_expected_and_nothing_of_parameters_that_are_not_there() -> None:
     text = TextContains(text_contains="to {{to}}")
 
-    assert todays((FIELD, text), VALUES) == (TextContains(text_contains=f"to {EDGE}ada@example.com{EDGE}"),)
+    assert filled_expectations((FIELD, text), VALUES) == (
+        TextContains(text_contains=f"to {EDGE}ada@example.com{EDGE}"),
+    )
 
 
 def test_what_did_not_hold_on_a_good_run_is_given_up_and_nothing_else() -> None:

@@ -87,7 +87,7 @@ def test_the_steps_of_each_item_are_written_out_with_its_values() -> None:
     assert course.values_at(3)["who"] == "Ada"
     assert course.values_at(3)["invoice"] == "I2 Bolt Paid"
     assert course.values_at(7) == {"who": "Ada"}
-    assert [course.said_at(at) for at in (0, 1, 6, 7)] == ["", "invoice 1/3", "invoice 3/3", ""]
+    assert [course.label_at(at) for at in (0, 1, 6, 7)] == ["", "invoice 1/3", "invoice 3/3", ""]
     assert [course.following(at) is None for at in range(8)] == [True, False, True, False, True, False, True, True]
     assert [course.place_of(at) for at in range(9)] == [0, 0, 0, 0, 0, 0, 0, 1, 2]
     assert Course(course.rolled, {}, course.loops).plan == course.plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replaywright.domain.proof.probe_checks import checked_probe, nobodys
+from replaywright.domain.proof.probe_checks import checked_probe, with_nonexistent_values
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.errors import ProbeRefused
 
@@ -58,7 +58,7 @@ def test_what_could_act_lead_away_or_tell_nothing_is_refused(url: str, shows: tu
 
 
 def test_what_nobody_did_has_other_values_for_all_that_the_probe_names() -> None:
-    values = nobodys(VALUES, checked("https://mail.example/search?q={{no}}", "{{subject}}"))
+    values = with_nonexistent_values(VALUES, checked("https://mail.example/search?q={{no}}", "{{subject}}"))
 
     assert values.keys() == VALUES.keys()
     assert not set(values.values()) & set(VALUES.values())

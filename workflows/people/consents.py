@@ -9,7 +9,7 @@ from workflows.people.person import Person
 from workflows.step.attempts import Attempt, begun_at
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.plan.model_limits import goal_words, is_among, own_words
+    from replaywright.domain.plan.model_limits import goal_words, instruction_words, is_own_step
     from replaywright.domain.run.runs import RunInput, SettleRequest
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.step.press_grants import UNGRANTED, Consent, Consequence, Grant
@@ -44,10 +44,10 @@ class Consents:
         The steps of a skill are a model's, too, until their recording says otherwise.
         """
         run = self._run
-        has_author = run.skill is None and run.state.goal is None and is_among(step, run.task.steps)
+        has_author = run.skill is None and run.state.goal is None and is_own_step(step, run.task.steps)
         if not ACTIONS[action_of(step)].can_trigger or (has_author and step.effect in _DECLARED):
             return None
-        words = (goal_words(run.task.goal), own_words(step) if has_author else "")
+        words = (goal_words(run.task.goal), instruction_words(step) if has_author else "")
         return Consent(
             words=tuple(filter(None, words)), site=begun_at(run), granted=self.grants, is_planned=not has_author
         )

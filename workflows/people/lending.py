@@ -16,7 +16,7 @@ from workflows.step.failures import TaskFailed
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import RunInput
     from replaywright.domain.run.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
-    from replaywright.domain.trace.details import said_of
+    from replaywright.domain.trace.details import event_summary
 
 
 class Lending:
@@ -139,7 +139,7 @@ class Lending:
                         ),
                         Lent,
                         activity_id=f"lend-{self.count}-e{self._browser.epoch}",
-                        summary=said_of(f"{asked.who or 'a person'} takes the browser over"),
+                        summary=event_summary(f"{asked.who or 'a person'} takes the browser over"),
                         limit=policies.OPEN_LIMIT,
                         retry_policy=policies.RESTORING,
                     )
@@ -175,7 +175,7 @@ class Lending:
                     ),
                     HandedBack,
                     activity_id=f"take-back-{self.count}-e{self._browser.epoch}",
-                    summary=said_of(f"{said.who or 'a person'} hands the browser back"),
+                    summary=event_summary(f"{said.who or 'a person'} hands the browser back"),
                     limit=policies.OPEN_LIMIT,
                     retry_policy=policies.RESTORING,
                 )

@@ -31,10 +31,10 @@ with workflow.unsafe.imports_passed_through():
         Notice,
         Question,
         SeenByPerson,
+        as_question,
         objection,
-        stated,
     )
-    from replaywright.domain.trace.details import said_of, summary
+    from replaywright.domain.trace.details import event_summary, summary
 
 
 KEY_LIFETIME_S = 30 * 86_400.0
@@ -85,7 +85,7 @@ class Person:
         self.asked_so_far += 1
         seen = await self._looked()
         ask = self._with_patience(ask)
-        question = stated(ask, number=self.asked_so_far, now=workflow.now(), seen=seen)
+        question = as_question(ask, number=self.asked_so_far, now=workflow.now(), seen=seen)
         if ask.wants == "code":
             question = question.model_copy(update={"key": await self._key(question)})
         self._verdict, self._is_over = None, False
@@ -201,7 +201,7 @@ class Person:
                     question=question,
                 ),
                 activity_id=f"notify-{question.id}-{event}{question.reminders or ''}",
-                summary=said_of(f"{event.replace('_', ' ')}: {question.text}"),
+                summary=event_summary(f"{event.replace('_', ' ')}: {question.text}"),
                 task_queue=policies.browser_queue(info.task_queue),
                 start_to_close_timeout=policies.NOTICE_LIMIT,
                 schedule_to_close_timeout=policies.NOTICE_TOTAL,

@@ -25,7 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.editing import as_written, edited_step
     from replaywright.domain.task.questions import QuestionKind
     from replaywright.domain.task.steps import Step, action_of
-    from replaywright.domain.trace.details import said_of
+    from replaywright.domain.trace.details import event_summary
     from replaywright.errors import InputInvalid
 
 SKIPS_KEPT = 50
@@ -240,7 +240,7 @@ class Steered:
                 "run.steered",
                 NoteSteering.model_validate({**scope, **given}),
                 activity_id=f"steered-{self._noted}-{event}",
-                summary=said_of(f"{event} by {said}"),
+                summary=event_summary(f"{event} by {said}"),
                 task_queue=policies.browser_queue(workflow.info().task_queue),
                 start_to_close_timeout=policies.READ_LIMIT,
                 schedule_to_close_timeout=policies.NOTICE_TOTAL,

@@ -51,7 +51,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.steps import Goto, Step
     from replaywright.domain.task.tasks import Parameter, Task, bind_parameters
-    from replaywright.domain.trace.details import said_of
+    from replaywright.domain.trace.details import event_summary
     from replaywright.errors import InputInvalid
     from replaywright.ports import Labelled
 
@@ -356,7 +356,7 @@ class Goals:
             request,
             result_type=Revision,
             activity_id=activity_id,
-            summary=said_of(summary),
+            summary=event_summary(summary),
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.PLAN_LIMIT,
             schedule_to_close_timeout=policies.PLAN_TOTAL,
@@ -595,7 +595,7 @@ class Goals:
             request,
             result_type=result_type,
             activity_id=f"skill-{activity_id}",
-            summary=said_of(summary),
+            summary=event_summary(summary),
             task_queue=queue(workflow.info().task_queue),
             start_to_close_timeout=policies.MODEL_LIMIT,
             schedule_to_close_timeout=policies.MODEL_TOTAL,

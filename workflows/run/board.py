@@ -191,7 +191,7 @@ class Board:
     def _planned(
         self, course: Course, at: int, position: int, left_out: frozenset[int], line: TraceLine | None
     ) -> PlannedStep:
-        item = course.said_at(at)
+        item = course.label_at(at)
         return PlannedStep(
             sequence=at,
             title=step_title(course.plan[at]) + (f" [{item}]" if item else ""),

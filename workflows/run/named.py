@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.skill_runs import INPUT_INVALID, NewestRequest
     from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus
     from replaywright.domain.task.tasks import bind_parameters
-    from replaywright.domain.trace.details import said_of
+    from replaywright.domain.trace.details import event_summary
     from replaywright.errors import InputInvalid
 
 
@@ -28,7 +28,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
             NewestRequest(tenant=run.tenant, name=run.named),
             result_type=Skill,
             activity_id="skill-newest",
-            summary=said_of(f"which version of the skill {run.named}?"),
+            summary=event_summary(f"which version of the skill {run.named}?"),
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.READ_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,

@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.actions import Effect
     from replaywright.domain.task.questions import Ask, QuestionKind
     from replaywright.domain.task.steps import Step
-    from replaywright.domain.trace.details import said_of
+    from replaywright.domain.trace.details import event_summary
 
 EARLIER_RUN = "earlier_run"
 """Why the page proves nothing of a step in doubt: it was left so by another run, in another browser."""
@@ -60,7 +60,7 @@ class Resuming:
             ),
             result_type=Resumption,
             activity_id=f"resume-{self._asked}",
-            summary=said_of(f"{steps} steps from the ledger of {self._resume.of}"),
+            summary=event_summary(f"{steps} steps from the ledger of {self._resume.of}"),
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.LEDGER_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,

@@ -27,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.press_grants import Consent
     from replaywright.domain.task.actions import effect_of
     from replaywright.domain.task.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
-    from replaywright.domain.trace.details import element_said, summary
+    from replaywright.domain.trace.details import element_summary, summary
 
 
 WHY_LIMIT = 300
@@ -282,7 +282,7 @@ class Attempt:
         if not names_element(self.step):
             return ""
         if self._proposed is not None:
-            return f"{element_said(self._proposed)}, named by the model"
+            return f"{element_summary(self._proposed)}, named by the model"
         if getattr(self.step, "target", None) is not None:
             return "as declared"
         if self._run.mode is Mode.LEARN:

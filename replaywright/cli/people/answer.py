@@ -25,7 +25,7 @@ from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.servers.connect import Place
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import EditStep, SkipStep
-from replaywright.domain.task.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answering
+from replaywright.domain.task.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answer_command
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import read_text
 
@@ -164,7 +164,7 @@ def _show(run_id: str, progress: Progress) -> None:
         output.print_line(line)
     for each in answers:
         output.print_line(f"  {each:<9} {_MEANS[each]}")
-    output.print_line(answering(run_id, answers), style="dim")
+    output.print_line(answer_command(run_id, answers), style="dim")
 
 
 async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> None:

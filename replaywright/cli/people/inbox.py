@@ -20,7 +20,7 @@ from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
 from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
-from replaywright.domain.task.questions import WAITS, Question, answering
+from replaywright.domain.task.questions import WAITS, Question, answer_command
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT
 
@@ -187,7 +187,7 @@ def _print_one(one: InboxItem) -> None:
         output.print_line(f"  picture: {one.picture}")
     elif one.picture_missing:
         output.print_line(f"  no picture: {one.picture_missing}", style="dim")
-    output.print_line(f"  answer: {answering(one.run_id, question.answers)}", style="dim")
+    output.print_line(f"  answer: {answer_command(one.run_id, question.answers)}", style="dim")
 
 
 def _after(question: Question) -> str:

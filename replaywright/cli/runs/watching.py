@@ -29,7 +29,7 @@ from replaywright.domain.common.urls import bracketed
 from replaywright.domain.run.commit_lines import commits_said
 from replaywright.domain.run.remedies import remedy_of
 from replaywright.domain.run.runs import Progress, RunResult
-from replaywright.domain.task.questions import answering
+from replaywright.domain.task.questions import answer_command
 
 _REFUSED_SHOWN = 8
 """Hosts that pages asked for in vain, in the report."""
@@ -255,7 +255,7 @@ def say_what_it_waits_for(
         return
     for line in (*question.shows, *([f"page: {question.url}"] if question.url else [])):
         output.print_line(f"  {line}", console=console)
-    output.print_line(f"  then: {answering(run_id, question.answers)}", console=console)
+    output.print_line(f"  then: {answer_command(run_id, question.answers)}", console=console)
 
 
 def announce(order: Order, here: Place, following: FollowOptions) -> None:

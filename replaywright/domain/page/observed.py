@@ -93,6 +93,7 @@ class PredicateResult(Record):
     """Verdict on a predicate."""
 
     passed: bool
+    """True if it holds."""
     reason: str
     """`holds`, or the code of a failure: `url_differs`, `none_found`, `still_there`, `text_missing`, `value_differs`, …
     """

@@ -255,7 +255,7 @@ class Course:
         iteration = self.iteration_at(position)
         return None if iteration is None else self.loops[iteration.loop].items[iteration.number]
 
-    def said_at(self, position: int) -> str:
+    def label_at(self, position: int) -> str:
         """Return the item's label without its value, such as `invoice 2/5`; empty outside of lists."""
         iteration = self.iteration_at(position)
         if iteration is None:

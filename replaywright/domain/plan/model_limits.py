@@ -40,21 +40,21 @@ def trusted_context(step: Step, *, own: Sequence[Step], goal: str, origins: Iter
         goal: The run's goal as a template.
         origins: Origins that a planner's steps may lead to.
     """
-    is_own = is_among(step, own)
+    is_own = is_own_step(step, own)
     return TrustedContext(
         goal=goal_words(goal),
-        instruction=own_words(step) if is_own else "",
+        instruction=instruction_words(step) if is_own else "",
         secrets=tuple(sorted(secrets_in(getattr(step, "value", "") or ""))),
         origins=() if is_own else tuple(origins),
     )
 
 
-def is_among(step: Step, own: Sequence[Step]) -> bool:
+def is_own_step(step: Step, own: Sequence[Step]) -> bool:
     """Return True if the step is one of these, or in a list among them."""
     return step in own or any(step in each.steps for each in own if isinstance(each, ForEach))
 
 
-def own_words(step: Step) -> str:
+def instruction_words(step: Step) -> str:
     """Return the instruction without its parameters."""
     return _PLACES.sub(" | ", step.instruction)
 
@@ -89,7 +89,7 @@ def _meaning(text: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------- planned steps
 
 
-def goes_out(step: Step, *, known: Iterable[str], values: Mapping[str, str]) -> str:
+def leaked_value(step: Step, *, known: Iterable[str], values: Mapping[str, str]) -> str:
     """Return the value of the run that a planned step puts into an address; empty for none.
 
     Values belong into forms. An address that a page proposes may carry them to a redirecting page; addresses of the
@@ -100,7 +100,7 @@ def goes_out(step: Step, *, known: Iterable[str], values: Mapping[str, str]) -> 
     return next(iter(sorted(parameters_in(step.url) & set(values))), "")
 
 
-def sends_on(step: Step, *, known: Iterable[str]) -> bool:
+def redirects(step: Step, *, known: Iterable[str]) -> bool:
     """Return True if a planned step opens an address with another one in it, as redirecting pages have."""
     if not isinstance(step, Goto) or step.url in known:
         return False
@@ -112,7 +112,7 @@ def sends_on(step: Step, *, known: Iterable[str]) -> bool:
     return any(part in address for part in ("//", "\\\\", ":/", ":\\")) or _ADDRESS.search(address) is not None
 
 
-def made_up(step: Step, *, goal: str, values: Mapping[str, str], own: Sequence[Step], page: str) -> str:
+def invented_text(step: Step, *, goal: str, values: Mapping[str, str], own: Sequence[Step], page: str) -> str:
     """Return text that a planned step enters unasked: an address, a long number, or the page's words.
 
     Other texts of the planner, such as a country's name or a reformatted date, are allowed. Options of a list always

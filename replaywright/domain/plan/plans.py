@@ -9,7 +9,7 @@ from replaywright.domain.common.templates import fill, parameters_in, texts_of
 from replaywright.domain.common.text import normalise
 from replaywright.domain.common.urls import origin_of
 from replaywright.domain.plan.loops import parameters_of
-from replaywright.domain.plan.model_limits import goes_out, made_up, sends_on
+from replaywright.domain.plan.model_limits import invented_text, leaked_value, redirects
 from replaywright.domain.task.actions import ACTIONS, Action, Effect, effect_of
 from replaywright.domain.task.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
 from replaywright.domain.task.tasks import Task, parse_task
@@ -102,12 +102,12 @@ def _is_of_the_task(place: str, step: Step, rules: PlanRules) -> None:
     """
     task = rules.task
     known = (task.url, rules.url, *_first_urls(rules.plan))
-    if sends_on(step, known=known):
+    if redirects(step, known=known):
         raise PlanRefused(f"{place}: goto opens no address with another one in it")
-    if name := goes_out(step, known=known, values=rules.values):
+    if name := leaked_value(step, known=known, values=rules.values):
         raise PlanRefused(f"{place}: goto takes no {{{{{name}}}}}: enter values of the task into fields of a page")
     own = (*task.steps, *rules.plan[: rules.position])
-    if entered := made_up(step, goal=task.goal, values=rules.values, own=own, page=rules.page):
+    if entered := invented_text(step, goal=task.goal, values=rules.values, own=own, page=rules.page):
         raise PlanRefused(f"{place} enters {entered[:60]!r}, which neither the goal nor a parameter says")
 
 

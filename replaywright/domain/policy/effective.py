@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from replaywright.domain.common.base import Record
+from replaywright.domain.common.elsewhere import MB
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.session.guard import FileTypes, Most, Refusal, StepGuard, UploadRoots
 from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Cause
 from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.policy import Policy, Traffic, Wishes
-from replaywright.domain.task.steps import ForEach, Goto, ProbeStep, Step, Upload, action_of
+from replaywright.domain.task.steps import ForEach, Goto, ProbeStep, Step, Upload, action_of, placed
 
 TASK: Final = "task"
 """Author of the rules in the task file."""
-_MB = 1024 * 1024
 _COUNTED: Final = ("navigations", "popups", "dialogs")
 _UNITS: Final[Mapping[str, str]] = {"steps": "steps", "seconds": "seconds", **{name: name for name in _COUNTED}}
 _Author: TypeAlias = tuple[str, Wishes]
@@ -90,7 +90,7 @@ class Effective:
     @property
     def authors(self) -> tuple[_Author, ...]:
         """Authors of rules with their rules, the operator first."""
-        operator = () if self.operator is None else ((name_of(self.operator), self.operator),)
+        operator = () if self.operator is None else ((operator_name(self.operator), self.operator),)
         return operator if self.task is None else (*operator, (TASK, self.task))
 
     # ------------------------------------------------------------------------------------------- actions
@@ -162,7 +162,7 @@ class Effective:
         return StepGuard(
             uploads=self.upload_roots,
             types=self.file_types,
-            bytes=None if size is None else size.model_copy(update={"value": size.value * _MB}),
+            bytes=None if size is None else size.model_copy(update={"value": size.value * MB}),
             popups=left,
         )
 
@@ -213,7 +213,7 @@ class Effective:
         return min(given, key=lambda most: most.value, default=None)
 
 
-def name_of(operator: Policy) -> str:
+def operator_name(operator: Policy) -> str:
     """Return the name of an operator's rules."""
     return f"policy {operator.name!r}"
 
@@ -228,15 +228,11 @@ class Judged:
     refusal: Refusal | None
 
 
-def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str], within: str = "") -> Iterator[Judged]:
+def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str]) -> Iterator[Judged]:
     """Judge every step by itself, with those inside it, in order."""
-    for index, step in enumerate(steps):
-        place = f"{within}steps[{index}]"
-        if isinstance(step, ForEach):
-            yield Judged(place, step, policy.on_action(action_of(step)))
-            yield from judged(policy, step.steps, values, f"{place}.")
-        else:
-            yield Judged(place, step, policy.on_step(step, values))
+    for place, step in placed(steps):
+        is_list = isinstance(step, ForEach)
+        yield Judged(place, step, policy.on_action(action_of(step)) if is_list else policy.on_step(step, values))
 
 
 def before_start(

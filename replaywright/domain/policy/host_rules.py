@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel
 
+from replaywright.domain.common.elsewhere import MB
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.common.urls import WebAddress, address_of, bracketed, web_address
 from replaywright.domain.session.host_patterns import host_rule
@@ -20,7 +21,6 @@ SITE = "own site"
 """Name of the rules of a task whose policy names no hosts."""
 
 _Ports: TypeAlias = Literal["one", "usual", "all"]
-_MB = 1024 * 1024
 
 
 def host_rules(name: str, hosts: Hosts, field: str = "hosts", *, is_operators: bool = False) -> HostRules:
@@ -72,8 +72,8 @@ def network_policy(
     own = wanted.model_copy(update={"allow": (*site_rules(task, values), *wanted.allow)})
     return NetworkPolicy(
         rules=(own,),
-        up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * _MB,
-        down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * _MB,
+        up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * MB,
+        down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * MB,
     )
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from replaywright.domain.common.elsewhere import MB
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.common.urls import bracketed, web_address
-from replaywright.domain.policy.effective import Effective, name_of
+from replaywright.domain.policy.effective import Effective, operator_name
 from replaywright.domain.policy.host_rules import host_rules, network_policy
 from replaywright.domain.session.guard import Refusal
 from replaywright.domain.session.host_patterns import host_rule
 from replaywright.domain.session.network_policy import HostRule, HostRules, NetworkPolicy, decide, not_granted
 from replaywright.domain.task.policy import Policy
-from replaywright.domain.task.steps import ForEach, Goto, Step
+from replaywright.domain.task.steps import Goto, Step, placed
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
-_MB = 1024 * 1024
 _LEFT_TO_THE_TASK = HostRule(text="*", kind="any", ports="all")
 """Rule of an operator who only denies: every public address that the task names."""
 
@@ -24,7 +24,7 @@ def limit_of(operator: Policy | None) -> HostRules | None:
     """Return the operator's host rules; None without any."""
     if operator is None or operator.hosts is None:
         return None
-    rules = host_rules(name_of(operator), operator.hosts, is_operators=True)
+    rules = host_rules(operator_name(operator), operator.hosts, is_operators=True)
     if "allow" in operator.hosts.model_fields_set:
         return rules
     return rules.model_copy(update={"allow": (_LEFT_TO_THE_TASK,)})
@@ -86,7 +86,8 @@ def named(
     if refused is not None:
         yield Named("policy.hosts.allow", "", refusal=Refusal(rule=refused.rule, reason=refused.reason))
     found = [("url", task.url)] if task.url else []
-    for place, url in (*found, *_gotos(steps)):
+    found += [(place, step.url) for place, step in placed(steps) if isinstance(step, Goto)]
+    for place, url in found:
         if parameters_in(url) - values.keys():
             yield Named(place, url)
             continue
@@ -115,7 +116,7 @@ def on_goto(
     return None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
 
 
-def trusting(operator: Policy | None, origin: str) -> str:
+def trust_rule(operator: Policy | None, origin: str) -> str:
     """Return the operator's rule that exempts this origin from grants; empty for none."""
     if operator is None or not operator.learning.trust:
         return ""
@@ -126,7 +127,7 @@ def trusting(operator: Policy | None, origin: str) -> str:
     except InputInvalid:
         return ""
     is_trusted = decide(NetworkPolicy(rules=(trusted,)), address.host, address.port).is_allowed
-    return f"{name_of(operator)}: learning.trust" if is_trusted else ""
+    return f"{operator_name(operator)}: learning.trust" if is_trusted else ""
 
 
 def _reaching(rule: HostRule) -> HostRule:
@@ -134,16 +135,7 @@ def _reaching(rule: HostRule) -> HostRule:
     return rule if rule.kind == "network" else rule.model_copy(update={"addresses": _LEFT_TO_THE_TASK.addresses})
 
 
-def _gotos(steps: Iterable[Step], within: str = "") -> Iterator[tuple[str, str]]:
-    for index, step in enumerate(steps):
-        place = f"{within}steps[{index}]"
-        if isinstance(step, Goto):
-            yield place, step.url
-        elif isinstance(step, ForEach):
-            yield from _gotos(step.steps, f"{place}.")
-
-
 def _least(has_bytes: int | None, most_mb: int | None) -> int | None:
     if most_mb is None:
         return has_bytes
-    return most_mb * _MB if has_bytes is None else min(has_bytes, most_mb * _MB)
+    return most_mb * MB if has_bytes is None else min(has_bytes, most_mb * MB)

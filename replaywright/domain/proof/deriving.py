@@ -70,7 +70,7 @@ def derived_from(step: Step, seen: Seen, target: Target | None, values: Mapping[
     return tuple(predicate for predicate in found if not secrets_in(str(meaning_of(predicate))))
 
 
-def todays(derived: Iterable[Predicate], values: Mapping[str, str]) -> tuple[Predicate, ...]:
+def filled_expectations(derived: Iterable[Predicate], values: Mapping[str, str]) -> tuple[Predicate, ...]:
     """Fill the derived predicates with `values`; those with other parameters are left out."""
     usable = (predicate for predicate in derived if named_parameters(predicate) <= values.keys())
     return tuple(fill_predicate(predicate, values) for predicate in usable)

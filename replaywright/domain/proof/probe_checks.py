@@ -72,7 +72,7 @@ def _only_opens(url: str, page: str, seen: Iterable[str]) -> None:
         raise ProbeRefused(f"an address with {acting[0]!r} in it may do something when it is opened")
 
 
-def nobodys(values: Mapping[str, str], probe: SiteProbe) -> dict[str, str]:
+def with_nonexistent_values(values: Mapping[str, str], probe: SiteProbe) -> dict[str, str]:
     """Replace the values that the probe uses by placeholders that never occurred."""
     named = frozenset().union(*map(parameters_in, (probe.url, *probe.shows)))
     return {**values, **{name: NOBODY.format(number=number) for number, name in enumerate(sorted(named))}}

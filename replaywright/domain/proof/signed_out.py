@@ -33,7 +33,7 @@ def was_signed_out(now: Snapshot, recorded: Snapshot | None, reason: str, *, is_
     return reason == UNAUTHORIZED or (is_elsewhere if recorded is None else not asks_for_password(recorded))
 
 
-def signed_out_said(page: str) -> str:
+def signed_out_message(page: str) -> str:
     """Return the message with its remedy; `page` is the address without its query."""
     return (
         f"the site asks to sign in at {page}, and did not when this was recorded: "

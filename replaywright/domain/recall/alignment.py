@@ -61,7 +61,7 @@ def has_type(value: str, parameter: Parameter) -> bool:
     return bool(value.strip())
 
 
-def said_in(pattern: str) -> frozenset[str]:
+def values_in(pattern: str) -> frozenset[str]:
     """Return the values inside a pattern, in their comparison form."""
     return frozenset(token.plain for token in sentence_of(pattern).tokens if token.kind in VALUES)
 

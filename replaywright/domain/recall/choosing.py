@@ -8,7 +8,7 @@ from pydantic import Field
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.lists import list_value
 from replaywright.domain.common.sentences import VALUES, Sentence
-from replaywright.domain.recall.alignment import has_type, said_in
+from replaywright.domain.recall.alignment import has_type, values_in
 from replaywright.domain.recall.choices import choice_of
 from replaywright.domain.recall.patterns import places_of
 from replaywright.domain.skill.skills import Skill, patterns_of
@@ -71,7 +71,7 @@ def _typed(texts: list[str], skill: Skill, name: str) -> str:
 
 def _is_left_over(sentence: Sentence, places: tuple[tuple[int, int], ...], skill: Skill) -> bool:
     """Return True if a part with the form of a value is outside all values, or only partly inside one."""
-    known = frozenset().union(*map(said_in, patterns_of(skill)))
+    known = frozenset().union(*map(values_in, patterns_of(skill)))
     for token in sentence.tokens:
         is_touched = any(start < token.end and token.start < end for start, end in places)
         is_inside = any(start <= token.start and token.end <= end for start, end in places)

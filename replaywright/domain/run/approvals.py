@@ -99,5 +99,5 @@ def _line(course: Course, at: int) -> str:
     title = step_title(step)
     said = fill(title, values) if parameters_in(title) <= values.keys() else title
     effect = f" ({step.effect.value})" if step.effect is not None and not _repeatable(step) else ""
-    item = course.said_at(at)
+    item = course.label_at(at)
     return shorten(f"{at + 1}. {' '.join(said.split())}{effect}" + (f" [{item}]" if item else ""), SAID_LIMIT)

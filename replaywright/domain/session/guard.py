@@ -21,7 +21,6 @@ _SAY_NOTHING = frozenset(
 _KNOWN = mimetypes.MimeTypes(filenames=())
 for _program in ("x-msdownload", "x-msdos-program", "vnd.microsoft.portable-executable"):
     _KNOWN.add_type(f"application/{_program}", ".exe")
-_MB = 1024 * 1024
 
 
 class Refusal(Record):

@@ -10,6 +10,7 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.proof.witness import Sending
+from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.press_grants import Grant
 from replaywright.domain.task.actions import Action, Cause, Effect
 
@@ -89,6 +90,17 @@ class ActionCacheEntry(Target):
     def target(self) -> Target | None:
         """The element's description; None for a step on the page as a whole."""
         return Target.model_validate(self.model_dump(include=set(Target.model_fields))) if self.tag else None
+
+
+def counted_as(outcome: StepOutcome) -> str:
+    """Return the statistic of the used version that the outcome adds to; empty for none."""
+    if outcome.lookup.from_model:
+        return ""
+    if outcome.status is Status.MISSED:
+        return "misses"
+    if outcome.lookup.healed:
+        return "heals"
+    return "hits" if outcome.lookup.hit or outcome.status is Status.DONE else ""
 
 
 class EntryInfo(Record):

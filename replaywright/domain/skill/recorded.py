@@ -23,6 +23,8 @@ from replaywright.domain.task.tasks import Task
 
 ORIGIN = "imported"
 """Origin of entries from a file."""
+_SHARED = ("effect", "causes", "derived", "probe", "bound")
+"""Fields that elements and entries share."""
 _TARGET_FIELDS = frozenset(Target.model_fields) | {field.alias for field in Target.model_fields.values()}
 
 
@@ -128,13 +130,9 @@ def entries_of(
             action_type=action_of(step),
             method=step.action,
             arguments=arguments_of(step),
-            effect=element.effect,
-            causes=element.causes,
             expectation=tuple(each.model_dump(mode="json", exclude_none=True) for each in step.expect),
-            derived=element.derived,
-            probe=element.probe,
-            bound=element.bound,
             origin=ORIGIN,
+            **{name: getattr(element, name) for name in _SHARED},
         )
         entries.append(entry)
     return tuple(entries)
@@ -150,15 +148,5 @@ def _moved(elements: Sequence[RecordedElement], begins_at: str) -> tuple[str, st
 
 
 def _written(entry: ActionCacheEntry, means: str) -> RecordedElement:
-    return RecordedElement(
-        action=entry.action_type,
-        instruction=entry.instruction,
-        means=means,
-        site=entry.site,
-        element=entry.target,
-        effect=entry.effect,
-        causes=entry.causes,
-        derived=entry.derived,
-        probe=entry.probe,
-        bound=entry.bound,
-    )
+    shared = {name: getattr(entry, name) for name in ("instruction", "site", *_SHARED)}
+    return RecordedElement(action=entry.action_type, means=means, element=entry.target, **shared)

@@ -191,7 +191,7 @@ class Notice(Record):
     question: Question
 
 
-def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson) -> Question:
+def as_question(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson) -> Question:
     """Return the question as asked at `now`, the run's `number`-th."""
     deadline = None if ask.within_s is None else now + timedelta(seconds=ask.within_s)
     return Question(
@@ -208,7 +208,7 @@ def quoted(*texts: str) -> tuple[str, ...]:
     return tuple(shorten(" ".join(text.split()), SAID_LIMIT) for text in texts if text.strip())
 
 
-def answering(run_id: str, answers: Sequence[str]) -> str:
+def answer_command(run_id: str, answers: Sequence[str]) -> str:
     """Return the command that answers, with the accepted answers."""
     return f"replaywright answer {shlex.quote(run_id)} {'|'.join(answers)}"
 

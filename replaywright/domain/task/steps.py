@@ -1,7 +1,7 @@
 """Steps of a task as people write them: one class for each action."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -821,6 +821,15 @@ def names_element(step: Step) -> bool:
             return bool(step.instruction or step.target)
         case _:
             return False
+
+
+def placed(steps: Iterable[Step], within: str = "") -> Iterator[tuple[str, Step]]:
+    """Yield each step with its place in the file, including the steps of lists."""
+    for index, step in enumerate(steps):
+        place = f"{within}steps[{index}]"
+        yield place, step
+        if isinstance(step, ForEach):
+            yield from placed(step.steps, f"{place}.")
 
 
 def arguments_of(step: Step) -> dict[str, Any]:

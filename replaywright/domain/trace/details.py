@@ -13,7 +13,7 @@ from replaywright.domain.run.spending import money_said
 from replaywright.domain.run.views import PlannedStep, PlanView, StepState
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.task.budgets import RunLimits
-from replaywright.domain.task.questions import Question, answering
+from replaywright.domain.task.questions import Question, answer_command
 
 STEPS_SHOWN = 24
 """Number of steps around the current one."""
@@ -97,7 +97,7 @@ def details_of(progress: Progress, plan: PlanView, *, run_id: str, spent: Sequen
     if progress.question is not None:
         paragraphs += _question(progress.question, run_id)
     elif progress.waiting_for:
-        paragraphs += [_quote(progress.waiting_for), f"Go on: {code_span(answering(run_id, ('continue',)))}"]
+        paragraphs += [_quote(progress.waiting_for), f"Go on: {code_span(answer_command(run_id, ('continue',)))}"]
     paragraphs.append(f"**Spent** {' · '.join(map(inert, spent))}")
     paragraphs += [_plan(plan), _events(progress)]
     paragraphs.append(_commands(run_id, progress, is_over=is_over))
@@ -140,7 +140,7 @@ def _question(question: Question, run_id: str) -> list[str]:
         shown.append(f"- until {question.deadline:%Y-%m-%d %H:%M} UTC; then the run {then}")
     if shown:
         paragraphs.append("\n".join(shown))
-    paragraphs.append(f"Answer: {code_span(answering(run_id, question.answers))}")
+    paragraphs.append(f"Answer: {code_span(answer_command(run_id, question.answers))}")
     return paragraphs
 
 
@@ -192,15 +192,15 @@ def _short(text: str) -> str:
 
 def summary(sequence: int, title: str, *parts: str) -> str:
     """Return the summary of an activity in the history: `0004 click the send button · replays button "Send"`."""
-    return said_of(" · ".join(filter(None, (f"{sequence + 1:04d} {title}", *parts))))
+    return event_summary(" · ".join(filter(None, (f"{sequence + 1:04d} {title}", *parts))))
 
 
-def said_of(text: str) -> str:
+def event_summary(text: str) -> str:
     """Return the summary of an activity that belongs to no step."""
     return shorten(unlinked(text), SUMMARY_LIMIT)
 
 
-def element_said(target: Target) -> str:
+def element_summary(target: Target) -> str:
     """Return an element in few words: `button "Send"`."""
     name = target.name or target.label or target.text
     kind = target.role or target.tag or "element"
