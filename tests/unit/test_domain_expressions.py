@@ -69,7 +69,7 @@ def test_what_re2_does_not_know_is_refused_with_the_field_the_pattern_and_the_re
 
 def test_a_pattern_takes_a_bounded_part_of_memory() -> None:
     script = (
-        "from replaywright.domain import expressions\n"
+        "from replaywright.domain.common import expressions\n"
         "for n in range(400):\n"
         "    try: expressions.found_in(r'(\\p{L}|\\p{N}){1,%d}x' % (n % 20 + 1) + str(n), 'é' * 20_000)\n"
         "    except expressions.Unusable: pass\n"
