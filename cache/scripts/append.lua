@@ -1,7 +1,7 @@
--- KEYS: a trace. ARGV: id of the line, the line (a JSON object), SHA-256 of its content, what its first line is chained
--- to. Puts the server's time in front, and the line's link in the chain (replaywright/domain/trace/trace.py has its terms); a
--- repeated line is not added again. Answers {type of the key}, and of a line that was added its position and hash. The
--- trace lives for a while after its last line.
+-- KEYS: a trace. ARGV: id of the line, the line (a JSON object), SHA-256 of its content, `prev` of the first line.
+-- Prepends the server's time and the line's link in the chain (replaywright/domain/trace/trace.py); a repeated line is
+-- not added again. Returns {type of the key}, and position and hash of an added line. The trace expires some time after
+-- its last line.
 local KEEP_S = 90 * 24 * 3600
 local key = KEYS[1]
 

@@ -1,5 +1,5 @@
 -- ARGV: id of this count, version, which (hits, misses, heals, or empty), succeeded (1 or empty), performance.
--- A performance is a step in a run: however often it is tried there, its last word is one bit of the entry's window.
+-- A performance is a step in a run: whatever the number of tries, its final result is one bit of the entry's window.
 local id, version, which, succeeded, performance = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if damaged or redis.call('HEXISTS', key, version .. ':json') == 0 then
   return 0

@@ -1,4 +1,4 @@
--- ARGV: version, json, signature, seal. Signs a version that is there and still says this. Answers 1 if it does, else 0.
+-- ARGV: version, json, signature, seal. Signs an unchanged version. Returns 1, or 0 if it has changed.
 local version = ARGV[1]
 if damaged or get(version, 'json') ~= ARGV[2] then
   return 0

@@ -1,5 +1,5 @@
--- ARGV: epoch. Answers with the record as it was before, also when repeated by the same resolution. After a resolution
--- that was lost, or could not decide, that is what the first one found: the attempt in doubt is still the same.
+-- ARGV: epoch. Returns the record as it was before, also when repeated by the same resolution. After a lost or
+-- undecided resolution that is the record that the first one found: the attempt in doubt is still the same.
 if state == 'COMMITTED' then
   return answer('done')
 end

@@ -1,4 +1,4 @@
--- ARGV: what (use, current, all, own), run. Answers {kind of key, number of versions, row, ...} with
+-- ARGV: what (use, current, all, own), run. Returns {kind of key, number of versions, row, ...} with
 -- row = {version, status, json, run, hold, hits, misses, heals, success, recent, sig, seal}; recent is of all versions.
 -- use: the active version, then the run's own newest candidate; current: the active version, else the newest;
 -- own: all candidates of the run, the newest first.

@@ -1,6 +1,6 @@
--- ARGV: epoch, attempt, seconds within which it must be dispatched, which expectations held before it. With KEYS[2], the
--- acts of the lineage, three more: act, own fingerprint, the fingerprint that it may be taken over from. Repeated by the
--- same attempt, it is granted again.
+-- ARGV: epoch, attempt, seconds within which it must be dispatched, which expectations held before it. With KEYS[2],
+-- the acts of the lineage, three more: act, own fingerprint, the fingerprint that it may be taken over from. Repeated
+-- by the same attempt, it is granted again.
 local attempt = ARGV[2]
 
 if state == 'COMMITTED' then

@@ -1,5 +1,5 @@
--- ARGV: json, run, hold (1 or empty), signature. Adds a candidate; a key of another type is replaced, for nothing there is of use.
--- Answers the version. What the run's newest candidate says already is not added again.
+-- ARGV: json, run, hold (1 or empty), signature. Adds a candidate, replacing a key of another type.
+-- Returns the version. A repetition of the run's newest candidate is not added.
 local json, run, hold, sig = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if damaged then
   redis.call('DEL', key)

@@ -11,7 +11,7 @@
 --   before, before_epoch      what the fence found; kept by the fences that follow until the doubt is over
 --   settled:<epoch>:<state>   who decided it, and when
 --   at              time of the last change
--- All times are the server's, in seconds. Every script answers {verdict, state, epoch, outcome, late, held}.
+-- All times are the server's, in seconds. Every script returns {verdict, state, epoch, outcome, late, held}.
 
 local VERSION = '1'
 local KEEP_S = 90 * 24 * 3600

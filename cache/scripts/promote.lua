@@ -1,5 +1,5 @@
--- ARGV: run, version (empty: its newest candidate), seal. That candidate of the run becomes active, the one before is
--- kept as retired. Answers {promoted, held}, each 0 or 1, and the same when repeated.
+-- ARGV: run, version (empty: its newest candidate), seal. That candidate of the run becomes active, the former
+-- one retired. Returns {promoted, held}, each 0 or 1, and the same when repeated.
 local run, wanted, seal = ARGV[1], ARGV[2], ARGV[3]
 local chosen, active
 local held = 0
@@ -13,7 +13,7 @@ for i = #versions, 1, -1 do
     if get(version, 'hold') == '1' then
       held = 1
     elseif not chosen and wanted ~= '' and wanted ~= version then
-      -- refused: its signature was not of it
+      -- refused: its signature did not match
     elseif chosen then
       put(version, 'status', 'retired')
       put(version, 'reason', 'superseded by version ' .. chosen)

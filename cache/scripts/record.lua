@@ -1,4 +1,4 @@
--- ARGV: epoch, outcome. COMMITTED is final; a success that comes too late is kept beside it, never thrown away.
+-- ARGV: epoch, outcome. COMMITTED is final; a late success is kept beside it.
 local outcome = ARGV[2]
 
 local function late(verdict)

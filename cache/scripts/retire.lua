@@ -1,4 +1,4 @@
--- ARGV: reason. Retires every version; a key of another type is deleted. Answers 1 if there was anything, else 0.
+-- ARGV: reason. Retires every version; a key of another type is deleted. Returns 1 if there was anything, else 0.
 if damaged then
   redis.call('DEL', key)
   return 1

@@ -18,7 +18,7 @@ local change = { state = target, ['settled:' .. ARGV[1] .. ':' .. target] = who 
 if target == 'COMMITTED' and record.late then
   change.outcome = record.late
 end
--- A success that came in after the fence was not part of this verdict: it stays, and forbids the next intent.
+-- A success reported after the fence is not covered by this verdict: it stays and forbids the next intent.
 local overruled = target == 'NOT_DONE' and record.late and record.late_seen
 if overruled then
   change.overruled = record.late

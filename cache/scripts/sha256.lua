@@ -1,5 +1,5 @@
 -- Prepended to the script that chains a trace: SHA-256 (FIPS 180-4), which a server does not offer to scripts.
--- It takes a server about 40 µs for each 64 bytes, so it is given short texts: digests, not what they are of.
+-- A server takes about 40 µs for each 64 bytes, so it hashes digests instead of whole contents.
 -- The first 32 bits of the fractional parts of the cube roots (K) and square roots (H) of the first primes.
 local K = {
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,

@@ -3,8 +3,8 @@
 --   last            the highest number ever given; it outlives the skill
 --   listed, shown   its member in the index, and which version stands there with which status
 --   <n>:json <n>:status <n>:run <n>:id <n>:site <n>:at <n>:sig
---   statuses        what was signed last of all versions' statuses; it outlives the skill, and has a key of its own too
--- The JSON never changes once it is written; what stands beside it is what counts. sig and statuses:
+--   statuses        the last signed statuses of all versions; they outlive the skill and have a key of their own, too
+-- The JSON never changes; the fields beside it take precedence. sig and statuses:
 -- cache/signed_skills.py.
 
 local FIELDS = { 'json', 'status', 'run', 'id', 'site', 'at', 'sig' }

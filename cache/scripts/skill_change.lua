@@ -1,9 +1,9 @@
 -- Prepended, after skill.lua, to every script that changes a skill. KEYS[2..6]: its statistics, its history, the
--- tenant's index of skills, its stamps, and the key of the statuses. ARGV[1..3]: name of the skill, who changes it, why.
--- ARGV[4..8]: 1 if statuses are signed, what is signed of them in the skill's key and in their own, that as
--- <version>=<status> ..., and what is signed of them after this change, empty if it changes none. The rest is `given`.
--- Answers {'damaged', key} and changes nothing if index or stamps are of another type; {'again'} if something else is
--- signed by now.
+-- tenant's index of skills, its stamps, and the key of the statuses. ARGV[1..3]: name of the skill, who changes it,
+-- why. ARGV[4..8]: 1 if statuses are signed, the signed statuses in the skill's key and in their own, the same as
+-- <version>=<status> ..., and the signed statuses after this change, empty without a change. The rest is `given`.
+-- Returns {'damaged', key} without a change if index or stamps have another type; {'again'} if the signed statuses have
+-- changed meanwhile.
 
 local KEPT = 20
 local HISTORY_KEPT = 200
@@ -31,7 +31,7 @@ if is_signed then
     return { 'again' }
   end
 end
--- Nothing of use is in these if they are of another type.
+-- Keys of another type are useless.
 if not is_of(statistics, 'hash') then
   redis.call('DEL', statistics)
 end
@@ -46,7 +46,7 @@ local function put(version, field, value)
   redis.call('HSET', key, version .. ':' .. field, value)
 end
 
--- What is signed counts, not what somebody wrote beside it.
+-- The signed statuses take precedence over the fields.
 if is_signed and after ~= '' and not damaged then
   if ARGV[5] == '' or ARGV[5] ~= ARGV[6] then
     redis.call('HDEL', key, 'shown') -- whoever remembers it reads it anew
@@ -84,7 +84,7 @@ local function site_of(member)
   return string.sub(member, 1, -(#name + 2))
 end
 
--- Keeps what is signed of the statuses, in both places.
+-- Stores the signed statuses in both places.
 local function keep_statuses()
   if after ~= '' then
     redis.call('HSET', key, 'statuses', after)
@@ -92,7 +92,7 @@ local function keep_statuses()
   end
 end
 
--- Brings index and stamps up to what is chosen now; nothing is stamped if that is what stood there before.
+-- Updates index and stamps to the version chosen now; an unchanged choice is not stamped.
 local function list()
   local version = chosen()
   local listed = text('listed')

@@ -1,4 +1,4 @@
--- Removes every version, and keeps what is signed of that; a key of another type is deleted. Answers 1 if there was
+-- Removes every version and keeps the signed statuses; a key of another type is deleted. Returns 1 if there was
 -- anything, else 0.
 if damaged then
   redis.call('DEL', key)

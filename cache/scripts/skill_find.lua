@@ -1,4 +1,4 @@
--- KEYS[2]: what was signed last of the statuses. ARGV: a version's number, or empty for the one that is chosen. Answers
+-- KEYS[2]: the last signed statuses. ARGV: a version's number, or empty for the chosen one. Returns
 -- {kind of key, numbers of all versions, statuses of the skill's key, statuses of their own key, row ...} with
 -- row = {version, status, json, run, at, id, sig}, or without it.
 local register = redis.call('TYPE', KEYS[2]).ok == 'string' and redis.call('GET', KEYS[2]) or ''

@@ -1,6 +1,6 @@
 -- given: run, version, succeeded (1 or empty), number of steps done, index of the step that failed or empty,
 -- outside (1 or empty: the skill is not to blame). Counts a run once, and makes an active version suspect that failed.
--- Answers 1 if it was counted now. Statistics are a hash:
+-- Returns 1 if it was counted now. Statistics are a hash:
 --   runs, step:<version>:<index>   successes, failures, and the newest of them as 1 and 0, separated by blanks
 --   last_success, last_failure     times
 --   seen                           digests of the last runs

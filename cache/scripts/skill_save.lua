@@ -1,7 +1,6 @@
--- given: id of this version, json, status, run, site, and what the change is called: of the first version, of a
--- later one, and then the number that the signature is for, signature. Adds a version; a key of another type is
--- replaced. Answers {version, status, time}, or {'', version} if it would get another number; what was added under this
--- id before is not added again.
+-- given: id of this version, json, status, run, site, names of the change (for a first version, for a later one),
+-- number in the signature, signature. Adds a version; a key of another type is replaced. Returns {version, status,
+-- time}, or {'', version} if it would get another number; a known id is not added again.
 local id, json, status, run, site = unpack(given, 1, 5)
 if damaged then
   redis.call('DEL', key)

@@ -1,6 +1,6 @@
--- KEYS[2]: what was signed last of the statuses. ARGV: version, json, signature, what was signed of the statuses (in the
--- skill's key, in their own), what is signed of them now. Signs a version that is there and still says this, if nothing
--- else was signed meanwhile. Answers 1 if it did, else 0.
+-- KEYS[2]: the last signed statuses. ARGV: version, json, signature, the signed statuses (in the skill's key, in their
+-- own), the new signed statuses. Signs an unchanged version if the statuses have not changed. Returns 1 if it did, else
+-- 0.
 local version, now = ARGV[1], ARGV[6]
 if damaged or get(version, 'json') ~= ARGV[2] then
   return 0

@@ -1,4 +1,4 @@
--- given: version, status. Answers 1, or 0 if the version is not there.
+-- given: version, status. Returns 1, or 0 if the version is not there.
 local version, status = given[1], given[2]
 if damaged or redis.call('HEXISTS', key, version .. ':json') == 0 then
   return 0

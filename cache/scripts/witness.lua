@@ -1,7 +1,6 @@
--- KEYS: a trace. ARGV: a witness, or empty. Without one, answers with that of now: which process keeps the data, in which
--- history of its replication, and the trace's last line. With one, answers 1 if it still holds: the same process and
--- history, and the line where it was. A server that was restarted, took over from another, was emptied or fell back is
--- never taken for the one before. Answers with nothing where the server does not say who it is.
+-- KEYS: a trace. ARGV: a witness, or empty. Without one, returns the current witness: process, replication history, and
+-- the trace's last line. With one, returns 1 if process, history and line are unchanged, which excludes a server that
+-- was restarted, took over from another, was emptied or fell back. Returns nothing if the server hides its identity.
 local key, given = KEYS[1], ARGV[1]
 
 local function told(section, name)

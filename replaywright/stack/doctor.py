@@ -19,7 +19,7 @@ from temporalio.service import RPCError
 
 from cache.alerts import counted
 from cache.connection import check_store, open_redis
-from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, lacking, said
+from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, lacking, missing_message
 from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
 from replaywright.settings import UNVERSIONED, Settings
 from replaywright.stack.chromium import find_chromium
@@ -204,7 +204,7 @@ async def _search_attributes(settings: Settings) -> tuple[Diagnosis, ...]:
     found = f"{len(SEARCH_ATTRIBUTES) - len(missing)} of {len(SEARCH_ATTRIBUTES)} known to {at.temporal_namespace!r}"
     if not missing:
         return (_finding("Search attributes", found=found),)
-    remedy = said(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
+    remedy = missing_message(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
     return (_finding("Search attributes", f"runs go on without, and are harder to find: {remedy}", found=found),)
 
 

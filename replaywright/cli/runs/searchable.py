@@ -23,7 +23,7 @@ from replaywright.domain.trace.search_attributes import (
     TENANT,
     SearchAttribute,
     lacking,
-    said,
+    missing_message,
 )
 from replaywright.errors import InputInvalid
 from replaywright.stack.temporal_client import known_attributes
@@ -160,7 +160,9 @@ async def refuse_unknown(here: Place, wanted: Filter) -> None:
     settings = here.settings
     for option, attribute in options.items():
         if known.get(attribute.name) != attribute.kind:
-            told = said(lacking(known), namespace=settings.temporal_namespace, address=settings.temporal_address or "")
+            told = missing_message(
+                lacking(known), namespace=settings.temporal_namespace, address=settings.temporal_address or ""
+            )
             raise InputInvalid(f"{option}: {told}")
 
 

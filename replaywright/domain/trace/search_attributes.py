@@ -72,7 +72,7 @@ def creating(attributes: Iterable[SearchAttribute], *, namespace: str, address: 
     return shlex.join(words)
 
 
-def said(missing: Iterable[SearchAttribute], *, namespace: str, address: str = "") -> str:
+def missing_message(missing: Iterable[SearchAttribute], *, namespace: str, address: str = "") -> str:
     """Return the message that a namespace lacks them, with the remedy."""
     missing = tuple(missing)
     names = ", ".join(each.name for each in missing)
