@@ -28,7 +28,7 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Known, Report
+from replaywright.ports import Intent, Known, Report
 from replaywright.testing.browser import Dispatch, FakeElement, FakePage
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
@@ -791,9 +791,9 @@ async def test_a_commit_step_writes_its_intent_when_the_element_is_ready_and_bef
     inputs_at_intent: list[int] = []
     intend = stage.store.intend
 
-    async def watched(**asked: Any) -> Known:
+    async def watched(intent: Intent) -> Known:
         inputs_at_intent.append(len(stage.inputs))
-        return await intend(**asked)
+        return await intend(intent)
 
     monkeypatch.setattr(stage.store, "intend", watched)
     stage.site.fail_before = [failure(dispatched=False)]
@@ -874,9 +874,9 @@ async def test_an_intent_whose_answer_was_lost_is_this_attempts_own_after_the_wa
     asked = learned(CLICK_SEND, SEND)
     intend = stage.store.intend
 
-    async def answers_too_late(**scope: Any) -> Known:
+    async def answers_too_late(intent: Intent) -> Known:
         monkeypatch.setattr(stage.store, "intend", intend)
-        await intend(**scope)
+        await intend(intent)
         raise AWAY
 
     monkeypatch.setattr(stage.store, "intend", answers_too_late)
