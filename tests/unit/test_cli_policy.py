@@ -163,4 +163,4 @@ def test_the_schema_of_policies_accepts_one_and_refuses_a_typo() -> None:
     jsonschema.validate(POLICY, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(POLICY | {"action": {}}, schema)
-    assert "Told with everything" in schema["properties"]["name"]["description"]
+    assert "Named in every refusal" in schema["properties"]["name"]["description"]
