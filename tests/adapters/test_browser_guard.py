@@ -9,7 +9,7 @@ import pytest
 
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.session.guard import FileTypes, Most, StepGuard, UploadRoots
+from replaywright.domain.session.guard import FileTypes, RuleLimit, StepGuard, UploadRoots
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import PolicyBlocked
 from tests.adapters.chromium import leave_one_blank_tab
@@ -17,7 +17,7 @@ from tests.adapters.steps import button, link, work
 
 TYPES = "policy 'p': downloads.types"
 SIZE = "policy 'p': downloads.max_mb"
-GUARD = StepGuard(types=(FileTypes(rule=TYPES, types=("pdf",)),), bytes=Most(rule=SIZE, value=100_000))
+GUARD = StepGuard(types=(FileTypes(rule=TYPES, types=("pdf",)),), bytes=RuleLimit(rule=SIZE, value=100_000))
 FILES = {
     "/report.pdf": ("application/pdf", b"%PDF-1.4"),
     "/plain.pdf": ("application/octet-stream", b"%PDF-1.4"),
@@ -111,7 +111,7 @@ async def test_a_tab_beyond_those_that_may_open_is_closed_at_once_and_counted(
     session: ChromiumSession, site: str
 ) -> None:
     await session.perform(work("goto", url=site))
-    guard = StepGuard(popups=Most(rule="policy 'p': amounts.popups", value=0))
+    guard = StepGuard(popups=RuleLimit(rule="policy 'p': amounts.popups", value=0))
 
     report = await session.perform(work("click", button("Two tabs"), guard=guard))
     await session.tabs.until(lambda: not session.tabs.is_opening, 10)

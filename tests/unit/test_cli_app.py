@@ -139,7 +139,10 @@ def test_the_schema_explains_fields_to_an_editor() -> None:
     assert described["title"] == "Replaywright task"
     assert "part of the run's id" in described["properties"]["task"]["description"]
     assert "plain words" in described["$defs"]["Click"]["properties"]["instruction"]["description"]
-    assert "The budget of the step" in described["$defs"]["Goto"]["properties"]["timeout_ms"]["description"]
+    assert (
+        "Time for finding, acting and verifying"
+        in described["$defs"]["Goto"]["properties"]["timeout_ms"]["description"]
+    )
 
 
 def contract(name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from replaywright.domain.plan.loops import Course, collected, items_of
 from replaywright.domain.step.fingerprints import content_key, fingerprint
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.steps import ForEach, Step
-from replaywright.domain.task.tasks import Several, bind_parameters, parse_task
+from replaywright.domain.task.tasks import GivenTexts, bind_parameters, parse_task
 from replaywright.errors import ActionFailed, InputInvalid
 
 PAY = {"action": "click", "instruction": "the pay button of {{invoice.No}}", "effect": "commit"}
@@ -135,7 +135,7 @@ def test_the_steps_without_a_condition_have_the_fingerprints_that_they_always_ha
     assert content_key("a", "http://s/", conditional) == content_key("a", "http://s/", plain)
 
 
-@pytest.mark.parametrize("given", ["a, b", '["a", "b"]', Several(["a", "b"])])
+@pytest.mark.parametrize("given", ["a, b", '["a", "b"]', GivenTexts(["a", "b"])])
 def test_a_list_is_given_by_commas_as_json_or_by_repeating_it(given: str) -> None:
     asked = task(
         for_each({"action": "fill", "instruction": "to", "value": "{{invoice}}"}, values="{{names}}"),
@@ -149,7 +149,7 @@ def test_several_values_for_a_parameter_that_is_no_list_are_refused() -> None:
     asked = task({"action": "fill", "instruction": "to", "value": "{{a}}"}, parameters={"a": {}})
 
     with pytest.raises(InputInvalid, match="'a' was given 2 values, and takes one"):
-        bind_parameters(asked, {"a": Several(["x", "y"])})
+        bind_parameters(asked, {"a": GivenTexts(["x", "y"])})
 
 
 @pytest.mark.parametrize(

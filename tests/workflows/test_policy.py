@@ -9,7 +9,7 @@ from temporalio.testing import WorkflowEnvironment
 from replaywright.domain.policy.effective import Caps, Used
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.run.runs import CommandOnStep, Reapply, RunInput, RunResult
-from replaywright.domain.session.guard import Most
+from replaywright.domain.session.guard import RuleLimit
 from replaywright.domain.step.outcomes import BLOCKED, Evidence, Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import Cause, Effect
@@ -142,7 +142,7 @@ async def test_the_policy_s_limit_counts_against_what_the_caller_allows_and_ends
     client: Client,
 ) -> None:
     rule = "policy 'back-office': spending.calls"
-    caps = Caps(calls=Most(rule=rule, value=1))
+    caps = Caps(calls=RuleLimit(rule=rule, value=1))
     missing = missed("no_entry")
     script = Script(policy=lambda _request: Granted(caps=caps), perform=after_goto(lambda _r, _c: missing))
 

@@ -14,7 +14,7 @@ from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.policy.effective import Effective, before_start, judged
-from replaywright.domain.policy.policy_hosts import Named, named
+from replaywright.domain.policy.policy_hosts import NamedAddress, named
 from replaywright.domain.run.runs import SECRET_PREFIX, step_title
 from replaywright.domain.session.guard import Refusal
 from replaywright.domain.task.actions import Effect, effect_of
@@ -57,7 +57,7 @@ class _Found:
     """Findings about a task."""
 
     rows: tuple[_Row, ...]
-    hosts: tuple[Named, ...]
+    hosts: tuple[NamedAddress, ...]
     beyond: Refusal | None
     """The amount that the plan is certainly beyond; None also where a step of its own is blocked."""
 

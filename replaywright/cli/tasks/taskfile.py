@@ -17,7 +17,7 @@ from replaywright.domain.common.text import code_span, inert, unlinked
 from replaywright.domain.run.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.secrets.secret_sites import unbound
 from replaywright.domain.task.steps import ForEach, Step
-from replaywright.domain.task.tasks import Several, Task, begins_at, parse_task
+from replaywright.domain.task.tasks import GivenTexts, Task, begins_at, parse_task
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
 from replaywright.yaml_files import checked, parse_yaml, read_text
@@ -68,7 +68,7 @@ def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
         if not equals or not name:
             raise InputInvalid(f"--param {pair!r}: expected name=value")
         pairs.setdefault(name.strip(), []).append(value)
-    values |= {name: each[0] if len(each) == 1 else Several(each) for name, each in pairs.items()}
+    values |= {name: each[0] if len(each) == 1 else GivenTexts(each) for name, each in pairs.items()}
     return _texts(values)
 
 
@@ -225,7 +225,7 @@ def _as_text(value: Any, name: str, source: str) -> str:
         case bool():
             return "true" if value else "false"
         case list() if all(isinstance(each, str) for each in value):
-            return Several(value)
+            return GivenTexts(value)
         case _:
             raise InputInvalid(f"{source}: {name}: expected one value, found {type(value).__name__}")
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.elsewhere import MB
 from replaywright.domain.common.templates import fill, parameters_in
-from replaywright.domain.session.guard import FileTypes, Most, Refusal, StepGuard, UploadRoots
+from replaywright.domain.session.guard import FileTypes, Refusal, RuleLimit, StepGuard, UploadRoots
 from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Cause
 from replaywright.domain.task.budgets import Budget, RunLimits
@@ -60,15 +60,15 @@ class Used(Record):
 class Caps(Record):
     """Upper limits for a run's model budget, each with its rule; None is no limit."""
 
-    calls: Most | None = None
-    tokens: Most | None = None
-    money: Most | None = None
+    calls: RuleLimit | None = None
+    tokens: RuleLimit | None = None
+    money: RuleLimit | None = None
 
     def over(self, limits: _Limits) -> _Limits:
         """Lower the limits to these."""
         lower: dict[str, float] = {}
         for name in Caps.model_fields:
-            most: Most | None = getattr(self, name)
+            most: RuleLimit | None = getattr(self, name)
             has = getattr(limits, name)
             if most is not None and (has is None or has > most.value):
                 lower[name] = most.value if name == "money" else int(most.value)
@@ -76,7 +76,7 @@ class Caps(Record):
 
     def rule_of(self, limits: RunLimits, name: str) -> str:
         """Return the rule that sets this limit of a run; empty if none of these does."""
-        most: Most | None = getattr(self, name, None)
+        most: RuleLimit | None = getattr(self, name, None)
         return most.rule if most is not None and getattr(limits, name) == most.value else ""
 
 
@@ -175,7 +175,7 @@ class Effective:
     # ------------------------------------------------------------------------------------------- amounts
 
     @property
-    def amounts(self) -> dict[str, Most]:
+    def amounts(self) -> dict[str, RuleLimit]:
         """Limits by name; unlimited amounts are left out."""
         found = {name: self._least("amounts", name) for name in _UNITS}
         return {name: most for name, most in found.items() if most is not None}
@@ -203,10 +203,10 @@ class Effective:
             money=self._least("spending", "money"),
         )
 
-    def _least(self, part: str, name: str) -> Most | None:
+    def _least(self, part: str, name: str) -> RuleLimit | None:
         """Return the smaller limit of both authors, with its rule."""
         given = (
-            Most(rule=f"{who}: {part}.{name}", value=value)
+            RuleLimit(rule=f"{who}: {part}.{name}", value=value)
             for who, rules in self.authors
             if (value := getattr(getattr(rules, part), name)) is not None
         )
@@ -219,7 +219,7 @@ def operator_name(operator: Policy) -> str:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStep:
     """A step of a plan with the verdict of a policy."""
 
     place: str
@@ -228,11 +228,11 @@ class Judged:
     refusal: Refusal | None
 
 
-def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str]) -> Iterator[Judged]:
+def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str]) -> Iterator[JudgedStep]:
     """Judge every step by itself, with those inside it, in order."""
     for place, step in placed(steps):
         is_list = isinstance(step, ForEach)
-        yield Judged(place, step, policy.on_action(action_of(step)) if is_list else policy.on_step(step, values))
+        yield JudgedStep(place, step, policy.on_action(action_of(step)) if is_list else policy.on_step(step, values))
 
 
 def before_start(

@@ -65,7 +65,7 @@ def wanted(task: Task, values: Mapping[str, str]) -> NetworkPolicy:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedAddress:
     """An address that a task names."""
 
     place: str
@@ -78,27 +78,27 @@ class Named:
 
 def named(
     policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str], granted: Sequence[HostRule]
-) -> Iterator[Named]:
+) -> Iterator[NamedAddress]:
     """Check the pages that a task opens and the addresses that it asks for against the policy."""
     network = narrowed(wanted(task, values), policy.operator, granted)
     hosts = None if task.policy is None else task.policy.hosts
     refused = None if hosts is None else not_granted(host_rules("task", hosts, "policy.hosts").allow, network)
     if refused is not None:
-        yield Named("policy.hosts.allow", "", refusal=Refusal(rule=refused.rule, reason=refused.reason))
+        yield NamedAddress("policy.hosts.allow", "", refusal=Refusal(rule=refused.rule, reason=refused.reason))
     found = [("url", task.url)] if task.url else []
     found += [(place, step.url) for place, step in placed(steps) if isinstance(step, Goto)]
     for place, url in found:
         if parameters_in(url) - values.keys():
-            yield Named(place, url)
+            yield NamedAddress(place, url)
             continue
         try:
             address = web_address(fill(url, values), place)
         except InputInvalid as exc:
-            yield Named(place, url, refusal=Refusal(rule="addresses of pages", reason=str(exc)))
+            yield NamedAddress(place, url, refusal=Refusal(rule="addresses of pages", reason=str(exc)))
             continue
         decision = decide(network, address.host, address.port)
         refusal = None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
-        yield Named(place, url, f"{bracketed(address.host)}:{address.port}", refusal)
+        yield NamedAddress(place, url, f"{bracketed(address.host)}:{address.port}", refusal)
 
 
 def on_goto(

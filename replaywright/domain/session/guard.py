@@ -73,7 +73,7 @@ class FileTypes(Record):
         return None
 
 
-class Most(Record):
+class RuleLimit(Record):
     """A limit with its rule."""
 
     rule: str
@@ -87,9 +87,9 @@ class StepGuard(Record):
     """A file must be in a folder of each."""
     types: tuple[FileTypes, ...] = ()
     """A file must have a type of each."""
-    bytes: Most | None = None
+    bytes: RuleLimit | None = None
     """Size limit of a download; None for no limit."""
-    popups: Most | None = None
+    popups: RuleLimit | None = None
     """Tabs that may still open; further ones are closed at once. None for no limit."""
 
     def refuses_file(self, name: str, mime: str, size: int) -> Refusal | None:

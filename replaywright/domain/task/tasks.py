@@ -304,7 +304,7 @@ def explained(error: ValidationError, source: str, *, whole: str = "the file") -
     return f"{source}: {_place(first['loc']) or whole}: {_remedy(first)}{more}"
 
 
-class Several(str):
+class GivenTexts(str):
     """Several texts given for one parameter: `each` of them, and the last as its text."""
 
     __slots__ = ("each",)
@@ -381,7 +381,7 @@ def checked_value(name: str, parameter: Parameter, value: str) -> str:
     }
     if parameter.type == "list":
         return _checked_list(name, value)
-    if isinstance(value, Several):
+    if isinstance(value, GivenTexts):
         raise InputInvalid(f"parameter {name!r} was given {len(value.each)} values, and takes one: it is no list")
     if parameter.type == "choice" and value not in parameter.choices:
         raise InputInvalid(f"parameter {name!r} is {value!r}; expected one of: {', '.join(parameter.choices)}")
@@ -394,7 +394,7 @@ def checked_value(name: str, parameter: Parameter, value: str) -> str:
 
 def _checked_list(name: str, value: str) -> str:
     try:
-        texts = value.each if isinstance(value, Several) else list_of(value)
+        texts = value.each if isinstance(value, GivenTexts) else list_of(value)
     except ValueError as exc:
         raise InputInvalid(
             f"parameter {name!r} is {value[:60]!r}; expected a list: a JSON array of texts, texts separated by commas, "
