@@ -34,7 +34,7 @@ from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
-from replaywright.cli.servers.connect import Place, existing_place, place, require_somewhere, working_place
+from replaywright.cli.servers.connect import Backend, existing_place, place, require_somewhere, working_place
 from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.batch.batches import (
@@ -144,7 +144,7 @@ def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
     return _Asked(settings, results, watching)
 
 
-Begin = Callable[[Place, BatchStore], Awaitable[str]]
+Begin = Callable[[Backend, BatchStore], Awaitable[str]]
 """Function that starts or finds a batch and returns its id."""
 
 
@@ -183,7 +183,7 @@ async def start(
     if from_file is not None:
         read_rows(data, source, from_file, common)  # what is wrong with them is told before a stack is started
 
-    async def begin(here: Place, store: BatchStore) -> str:
+    async def begin(here: Backend, store: BatchStore) -> str:
         task, skill = (from_file, None) if from_file is not None else await _skill(here, what, asked)
         rows = read_rows(data, source, task, common)
         order = order_of(task, rows[0].values, "", manner, skill)
@@ -231,7 +231,7 @@ async def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, w
     """
     asked = _asked(results, watching)
 
-    async def begin(here: Place, store: BatchStore) -> str:
+    async def begin(here: Backend, store: BatchStore) -> str:
         found = await find_batch(here, batch)
         if is_under_way(found):
             if pace.parallel or pace.max_failures:
@@ -289,7 +289,7 @@ async def retry(
     mended = None if task is None else taskfile.read_task(task)
     wish = Chosen(frozenset(row or []), mended, manner, user_name())
 
-    async def begin(here: Place, store: BatchStore) -> str:
+    async def begin(here: Backend, store: BatchStore) -> str:
         found = await find_batch(here, batch)
         if is_under_way(found):
             raise InputInvalid(
@@ -466,7 +466,7 @@ def exit_status(progress: BatchProgress) -> Exit:
     return Exit.BLOCKED if progress.ended.get("blocked", 0) == unmet else Exit.FAILED
 
 
-def _report(here: Place, batch: str, progress: BatchProgress, console: Console) -> None:
+def _report(here: Backend, batch: str, progress: BatchProgress, console: Console) -> None:
     is_done = progress.done == progress.total
     style = "green" if is_done else "yellow"
     output.print_line(f"{progress.status}: {counts_text(progress)}", style=style, console=console)
@@ -487,7 +487,7 @@ def _report(here: Place, batch: str, progress: BatchProgress, console: Console) 
         output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
 
 
-def _print_it_goes_on(here: Place, batch: str, console: Console) -> None:
+def _print_it_goes_on(here: Backend, batch: str, console: Console) -> None:
     if here.how == "started":
         text = (
             "the stack of this command ends with it, and the batch goes on with the next `replaywright up`; "
@@ -501,7 +501,7 @@ def _print_it_goes_on(here: Place, batch: str, console: Console) -> None:
     output.print_line(text, style="yellow", console=console)
 
 
-async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
+async def _skill(here: Backend, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
     skill = await runnable_at(here, name)
     if skill.status is SkillStatus.SUSPECT:
         asked.tell(f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`")
@@ -547,7 +547,7 @@ def _new_id(task: Task, row: Row) -> str:
 # ---------------------------------------------------------------------------------------------- looking
 
 
-async def _write_results(here: Place, store: BatchStore, batch: str, results: ResultOptions) -> None:
+async def _write_results(here: Backend, store: BatchStore, batch: str, results: ResultOptions) -> None:
     digest = await rows_digest(await find_batch(here, batch))
     found = [result_of(row, end) async for row, end in store.rows(batch, digest)]
     if results.jsonl or (results.out is not None and results.out.suffix.lower() == ".jsonl"):
@@ -561,7 +561,7 @@ async def _write_results(here: Place, store: BatchStore, batch: str, results: Re
         write_whole(results.out, text)
 
 
-async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
+async def _standing(here: Backend, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
     """Return the progress; for a batch that has ended, over all its rows, not only those of its last execution."""
     if not ended:
         progress = await progress_of(batch_handle(here, batch))
@@ -579,5 +579,5 @@ async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) 
     return BatchProgress.model_validate({"status": status, "total": total, "ended": counts, "problems": problems[-20:]})
 
 
-def _as_json(here: Place, batch: str, progress: BatchProgress) -> dict[str, Any]:
+def _as_json(here: Backend, batch: str, progress: BatchProgress) -> dict[str, Any]:
     return {"batch": batch, "url": here.run_url(batch), **progress.model_dump(mode="json", by_alias=True)}

@@ -27,7 +27,7 @@ from replaywright.cli.completion import tasks_or_skills
 from replaywright.cli.files import require_writable, write
 from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.cli.options import Json, ValueOptions
-from replaywright.cli.servers.connect import Place, scratch_place, working_place
+from replaywright.cli.servers.connect import Backend, scratch_place, working_place
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.elements import elements_of, read_skills, take_over
 from replaywright.cli.tasks import taskfile
@@ -183,7 +183,7 @@ async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
         return await _performed(asked, here, wanted)
 
 
-async def _performed(asked: _Asked, here: Place, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
+async def _performed(asked: _Asked, here: Backend, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
     skills = output.count(len(wanted), "skill")
     output.print_line(f"checking {skills}: no model, no healing", style="bold", console=asked.console)
     async with open_store(here.settings) as store:

@@ -18,7 +18,7 @@ from replaywright.cli.evidence.offline import Replayed, replay
 from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
-from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, place, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.common.elsewhere import TRACE_LIMIT
 from replaywright.domain.trace.audit import Audit, audit
@@ -128,7 +128,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
 
 
 async def exported(
-    here: Place, execution: WorkflowExecutionDescription, *, with_history: bool = True
+    here: Backend, execution: WorkflowExecutionDescription, *, with_history: bool = True
 ) -> tuple[str, Header]:
     """Return the run's trace as the text of a file, and its header.
 
@@ -146,7 +146,7 @@ async def exported(
     )
 
 
-async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
+async def histories_of(here: Backend, execution: WorkflowExecutionDescription) -> list[History]:
     """Return the histories of the run's executions, oldest first, as far back as Temporal has them, decrypted.
 
     Raises:

@@ -22,7 +22,7 @@ from replaywright.cli.people.updates import (
     verdict_on,
 )
 from replaywright.cli.runs.follow import handle_of
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import EditStep, SkipStep
 from replaywright.domain.task.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answer_command
@@ -167,14 +167,14 @@ def _show(run_id: str, progress: Progress) -> None:
     output.print_line(answer_command(run_id, answers), style="dim")
 
 
-async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
+async def _decide(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
     verdict = _chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
     await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
     output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
 
 
-async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> None:
+async def _skip(here: Backend, run_id: str, progress: Progress, wish: _Wish) -> None:
     """Skip a step that has not begun."""
     next_one = progress.step if progress.status == "paused" else progress.step + 1
     sequence = next_one if wish.which.step is None else wish.which.step - 1
@@ -183,7 +183,7 @@ async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> No
     output.print_line(f"step {sequence + 1} will be left out", style="green")
 
 
-async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
+async def _change(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
     """Retry the failed step with the user's changes."""
     _chosen(question, "retry")
     number = question.sequence + 1

@@ -12,7 +12,7 @@ from replaywright.cli.options import Run, Why
 from replaywright.cli.people.updates import by_user, ended_message, updated
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, ended, handle_of
-from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, existing_place, temporal_errors
 from replaywright.domain.run.commit_lines import commits_said
 
 _END_LIMIT_S = 30
@@ -55,7 +55,7 @@ async def cancel(
         output.print_line(f"{run_id}: {message}", style="green")
 
 
-async def _ended_soon(here: Place, run_id: str) -> Ending | None:
+async def _ended_soon(here: Backend, run_id: str) -> Ending | None:
     """Wait for the end; None if it does not come in time."""
     handle = handle_of(here.client, run_id)
     with temporal_errors(here.settings, run_id):

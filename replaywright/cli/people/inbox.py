@@ -19,7 +19,7 @@ from replaywright.cli.app import app
 from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, existing_place, temporal_errors
 from replaywright.domain.task.questions import WAITS, Question, answer_command
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT
@@ -96,7 +96,7 @@ async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) 
             await asyncio.sleep(_EVERY_S)
 
 
-async def waiting_in(here: Place) -> list[InboxItem]:
+async def waiting_in(here: Backend) -> list[InboxItem]:
     """List the runs of the tenant that wait for a person, the longest waiting first.
 
     Each run says in its memo what it waits with, so that one listing is enough, with or without a worker; only one that
@@ -130,7 +130,7 @@ def question_of(told: Any) -> Question | None:
         return None
 
 
-async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) -> InboxItem | None:
+async def _asked(here: Backend, run_id: str, task: str, limit: asyncio.Semaphore) -> InboxItem | None:
     async with limit:
         try:
             progress = await progress_of(handle_of(here.client, run_id), _QUICK)
@@ -141,7 +141,7 @@ async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) 
     return InboxItem(run_id, task, progress.question)
 
 
-async def _with_picture(here: Place, one: InboxItem, folder: Path) -> InboxItem:
+async def _with_picture(here: Backend, one: InboxItem, folder: Path) -> InboxItem:
     """Write the picture into `folder`, and return the item with its path."""
     question = one.question
     if not question.picture:

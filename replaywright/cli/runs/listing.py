@@ -16,7 +16,7 @@ from replaywright.cli.completion import skills
 from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
 from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, StatusFilter, refuse_unknown, schedule_id
-from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, place, temporal_errors
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
 from replaywright.settings import Settings, load_settings
@@ -114,7 +114,7 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
     output.print_table(rows)
 
 
-async def line_of(here: Place, execution: WorkflowExecution) -> RunLine:
+async def line_of(here: Backend, execution: WorkflowExecution) -> RunLine:
     """Build the list's line for a run."""
     standing, _ = await standing_of(here, execution)
     status, style = STATUS_WORDS[standing], STYLES[standing]

@@ -21,7 +21,7 @@ from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
 from replaywright.cli.runs.starting import Order
-from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, place, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand, step_title
@@ -147,7 +147,7 @@ async def resume(
             print_plan(found, output.standard_output())
         return
 
-    async def begin(here: Place) -> Order:
+    async def begin(here: Backend) -> Order:
         found = await planned(here, wish)
         print_plan(found, output.for_people(json=following.json))
         return found.order
@@ -158,7 +158,7 @@ async def resume(
 # ---------------------------------------------------------------------------------------------- planning
 
 
-async def planned(here: Place, wish: Wish) -> Planned:
+async def planned(here: Backend, wish: Wish) -> Planned:
     """Plan a resume. Reads only.
 
     Raises:
@@ -261,7 +261,7 @@ def _newest_checkpoint(checkpoints: Sequence[Checkpoint], position: int, last_co
 
 
 async def newest(
-    here: Place, named: WorkflowExecutionDescription, lineage: str
+    here: Backend, named: WorkflowExecutionDescription, lineage: str
 ) -> tuple[WorkflowExecutionDescription, str]:
     """Return the last run of the lineage, and the id of the next: no two runs can resume the same one."""
     found, number = named, 2
@@ -275,7 +275,7 @@ async def newest(
         number += 1
 
 
-async def _require_ended(here: Place, execution: WorkflowExecutionDescription) -> None:
+async def _require_ended(here: Backend, execution: WorkflowExecutionDescription) -> None:
     if execution.status is WorkflowExecutionStatus.RUNNING:
         raise InputInvalid(
             f"{execution.id} is still going: `replaywright show {execution.id}` says what it does or waits for; "

@@ -13,7 +13,7 @@ from replaywright.cli.options import NewId, ValueOptions, limit
 from replaywright.cli.runs.follow import ServerGone
 from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.starting import Order, order_of, refuse_what_is_blocked, start
-from replaywright.cli.servers.connect import Place, is_somewhere, require_somewhere, working_place
+from replaywright.cli.servers.connect import Backend, is_somewhere, require_somewhere, working_place
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.common.text import plain
 from replaywright.domain.task.budgets import Budget
@@ -27,7 +27,7 @@ _RESTARTS = 3
 """Number of times that a stack is replaced that ended during a run."""
 
 
-Begin = Callable[["Place"], Awaitable[Order]]
+Begin = Callable[["Backend"], Awaitable[Order]]
 """Determines the run to start."""
 
 
@@ -121,7 +121,7 @@ async def run(
     if not is_somewhere(settings):
         taskfile.require_secrets(wanted, values, settings.home)
 
-    async def begin(_here: Place) -> Order:
+    async def begin(_here: Backend) -> Order:
         return order
 
     raise typer.Exit(await carry_out(begin, settings, following))
@@ -161,7 +161,7 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
     raise AssertionError("the last attempt returns or raises")
 
 
-def mention_secrets(task: Task, values: Mapping[str, str], here: Place, tell: Callable[[str], None]) -> None:
+def mention_secrets(task: Task, values: Mapping[str, str], here: Backend, tell: Callable[[str], None]) -> None:
     """Refuse secrets that a worker of this command cannot enter; for another worker, print what is unknown here.
 
     Raises:

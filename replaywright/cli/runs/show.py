@@ -13,7 +13,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, record
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import RunLine, as_json, line_of
 from replaywright.cli.runs.watching import failure_lines, print_question
-from replaywright.cli.servers.connect import Place, place
+from replaywright.cli.servers.connect import Backend, place
 from replaywright.cli.servers.store import StepRecord
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.errors import StoreUnavailable
@@ -46,7 +46,7 @@ async def show(
         print_report(report)
 
 
-async def _show(here: Place, execution: WorkflowExecutionDescription, *, json: bool) -> None:
+async def _show(here: Backend, execution: WorkflowExecutionDescription, *, json: bool) -> None:
     line = await line_of(here, execution)
     handle = handle_of(here.client, execution.id)
     progress = None if line.status.endswith("no worker answers") else await progress_of(handle, QUICK)
@@ -64,7 +64,7 @@ async def _show(here: Place, execution: WorkflowExecutionDescription, *, json: b
     _print_run(line, progress, ending, records, missing)
 
 
-async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
+async def _records_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
     try:
         return await records_of(here, execution), ""
     except StoreUnavailable as exc:

@@ -31,7 +31,7 @@ from replaywright.cli.schedule.scheduled import (
     started_by,
 )
 from replaywright.cli.servers.connect import (
-    Place,
+    Backend,
     existing_place,
     place,
     temporal_errors,
@@ -179,7 +179,7 @@ class _Wish:
 
 
 async def _prepared(
-    here: Place, name: str, wish: _Wish, from_file: Task | None
+    here: Backend, name: str, wish: _Wish, from_file: Task | None
 ) -> tuple[Prepared, Task, dict[str, str]]:
     """Prepare the runs of a schedule; return also the task and its values."""
     skill = None if from_file is not None else await runnable_at(here, wish.task.removeprefix(SKILL))
