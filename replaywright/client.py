@@ -32,7 +32,7 @@ from replaywright.cli.people.updates import (
 from replaywright.cli.runs.follow import Ending, Status, follow, handle_of
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Backend, place, require_somewhere, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, require_backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.page.pictures import Pictures
@@ -242,8 +242,8 @@ class Client:
             StackFailed: Temporal does not answer.
         """
         known = load_settings() if settings is None else settings
-        await asyncio.to_thread(require_somewhere, known)
-        async with place(known, tell=_log.info) as here:  # what is joined stays when the block is left
+        await asyncio.to_thread(require_backend, known)
+        async with open_backend(known, tell=_log.info) as here:  # what is joined stays when the block is left
             return cls(here.client, here.settings, task_queue=task_queue)
 
     async def start(

@@ -7,7 +7,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json
-from replaywright.cli.servers.connect import existing_place, temporal_errors
+from replaywright.cli.servers.connect import open_existing_backend, temporal_errors
 from replaywright.settings import Settings
 from replaywright.stack.versions import Version, VersionState, promote, versions_of
 
@@ -26,7 +26,7 @@ async def list_versions(json: Json = False) -> None:
 
     Example: `replaywright admin versions list`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         with temporal_errors(here.settings):
             versions = await versions_of(here.client, here.settings)
     _show(here.settings, versions, json=json)
@@ -49,7 +49,7 @@ async def promote_version(
 
     Example: `replaywright admin versions promote 4f1c2ab --ramp 10`, then `replaywright admin versions promote 4f1c2ab`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         with temporal_errors(here.settings):
             await promote(here.client, here.settings, build, ramp)
             versions = await versions_of(here.client, here.settings)

@@ -34,7 +34,13 @@ from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
-from replaywright.cli.servers.connect import Backend, existing_place, place, require_somewhere, working_place
+from replaywright.cli.servers.connect import (
+    Backend,
+    open_backend,
+    open_existing_backend,
+    open_working_backend,
+    require_backend,
+)
 from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.batch.batches import (
@@ -138,7 +144,7 @@ def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
     require_writable("--out", results.out)
     settings = load_settings()
     if watching.detach:
-        require_somewhere(settings)
+        require_backend(settings)
         if results.out is not None:
             raise InputInvalid("--detach and --out: the results come later; `replaywright batch results` writes them")
     return _Asked(settings, results, watching)
@@ -347,7 +353,7 @@ async def cancel(
 
     Example: `replaywright batch cancel latest`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         found = await find_batch(here, batch)
         if not is_under_way(found):
             output.print_line(f"{found.id}: nothing to stop: it has ended")
@@ -370,7 +376,7 @@ async def results(*, batch: BatchId, results: ResultOptions) -> None:
     Example: `replaywright batch results latest --out results.csv`
     """
     require_writable("--out", results.out)
-    async with place() as here, batch_store(here) as store:
+    async with open_backend() as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         await _write_results(here, store, found.id, results)
     if results.out is not None:
@@ -383,7 +389,7 @@ async def show(*, batch: BatchId, json: Json = False) -> None:
 
     Example: `replaywright batch show latest`
     """
-    async with place() as here, batch_store(here) as store:
+    async with open_backend() as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         progress = await _standing(here, store, found.id, ended=not is_under_way(found))
         if json:
@@ -401,7 +407,7 @@ async def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
 
     Example: `replaywright batch list`
     """
-    async with place() as here:
+    async with open_backend() as here:
         lines = [
             {
                 "batch": each.id,
@@ -428,7 +434,7 @@ async def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
 
 
 async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
-    async with working_place(asked.settings, tell=asked.tell) as here, batch_store(here) as store:
+    async with open_working_backend(asked.settings, tell=asked.tell) as here, batch_store(here) as store:
         batch = await begin(here, store)
         console = asked.console
         output.print_line(f"batch {batch}", style="bold", console=console)

@@ -27,7 +27,7 @@ from replaywright.cli.completion import tasks_or_skills
 from replaywright.cli.files import require_writable, write
 from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.cli.options import Json, ValueOptions
-from replaywright.cli.servers.connect import Backend, scratch_place, working_place
+from replaywright.cli.servers.connect import Backend, open_scratch_backend, open_working_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.elements import elements_of, read_skills, take_over
 from replaywright.cli.tasks import taskfile
@@ -163,7 +163,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
     wanted = asked.wanted(found)
     if asked.settings.temporal_address is None:
         _require_secrets(wanted, asked.settings)
-    async with scratch_place(asked.settings, tell=asked.tell) as here:
+    async with open_scratch_backend(asked.settings, tell=asked.tell) as here:
         async with open_store(here.settings) as store:
             for each in wanted:
                 entries = entries_of(each.task, each.elements, store.tenant, _begins_at(each))
@@ -173,7 +173,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
 
 async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
     """Check skills of the knowledge base; return the results, and whether it was interrupted."""
-    async with working_place(asked.settings, tell=asked.tell) as here:
+    async with open_working_backend(asked.settings, tell=asked.tell) as here:
         async with open_store(here.settings) as store:
             skills = await of_store(selection, store.knowledge)
             elements = await elements_of(store.steps, store.tenant, skills)

@@ -17,7 +17,7 @@ from replaywright.cli.evidence.evidence import KeptArtifact, artifacts_of, attem
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, records_of
-from replaywright.cli.servers.connect import place
+from replaywright.cli.servers.connect import open_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.step.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
@@ -54,7 +54,7 @@ async def list_artifacts(
         raise InputInvalid(f"--open {opened!r}: the kinds are {', '.join(KEPT_KINDS)}")
     if opened and save is not None:
         raise InputInvalid("say one of --open and --save, not both")
-    async with place() as here:
+    async with open_backend() as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
     store = here.artifacts
@@ -85,7 +85,7 @@ async def prune(
 
     Example: `replaywright admin artifacts prune --dry-run`
     """
-    async with place() as here, open_store(here.settings) as store:
+    async with open_backend() as here, open_store(here.settings) as store:
         done = await enforce(here.settings, here.client, store.client, dry_run=dry_run)
     payload = {"deleted": done.count, "bytes": done.size_bytes, "left": done.left_count, "leftBytes": done.left_bytes}
     what = output.count(done.count, "artifact")

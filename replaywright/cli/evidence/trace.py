@@ -18,7 +18,7 @@ from replaywright.cli.evidence.offline import Replayed, replay
 from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
-from replaywright.cli.servers.connect import Backend, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.common.elsewhere import TRACE_LIMIT
 from replaywright.domain.trace.audit import Audit, audit
@@ -116,7 +116,7 @@ async def replay_file(file: File, policy: PolicyFile = None, json: Json = False)
 
 
 async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
-    async with place() as here:
+    async with open_backend() as here:
         execution = await find_run(here, run)
         text, header = await exported(here, execution, with_history=with_history)
     if out is None:

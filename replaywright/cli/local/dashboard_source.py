@@ -20,7 +20,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_want
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
 from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
-from replaywright.cli.servers.connect import Backend, is_somewhere, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, backend_exists, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
 from replaywright.dashboard.views import (
@@ -210,7 +210,9 @@ class RunningSource:
             if self._place is None or now != self._of:
                 await self._exits.aclose()
                 self._place = None
-                self._place = await self._exits.enter_async_context(place(self._settings, tell=lambda _text: None))
+                self._place = await self._exits.enter_async_context(
+                    open_backend(self._settings, tell=lambda _text: None)
+                )
                 self._of = now
             return self._place
 
@@ -219,7 +221,7 @@ class RunningSource:
         if self._settings.temporal_address is not None:
             return self._settings.temporal_address
         running = read_running(self._settings.home)
-        if running is None or not is_somewhere(self._settings):
+        if running is None or not backend_exists(self._settings):
             raise StackFailed(
                 "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, or "
                 "set REPLAYWRIGHT_TEMPORAL_ADDRESS and start the dashboard again"

@@ -12,7 +12,7 @@ from replaywright.cli.options import Run, Why
 from replaywright.cli.people.updates import by_user, ended_message, updated
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, ended, handle_of
-from replaywright.cli.servers.connect import Backend, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.domain.run.commit_lines import commits_said
 
 _END_LIMIT_S = 30
@@ -36,7 +36,7 @@ async def cancel(
 
     Example: `replaywright cancel latest --why "the order was withdrawn"`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         run_id = (await find_run(here, run)).id
         if message := await ended_message(here, run_id, "cancel"):
             output.print_line(message)

@@ -19,7 +19,7 @@ from replaywright.cli.app import app
 from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
-from replaywright.cli.servers.connect import Backend, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.domain.task.questions import WAITS, Question, answer_command
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT
@@ -80,7 +80,7 @@ def inbox(
 
 async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
     known: set[tuple[str, str]] = set()
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         while True:
             now = await waiting_in(here)
             new = [one for one in now if one.key not in known]

@@ -16,7 +16,7 @@ from temporalio.client import (
 
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import ended, handle_of, progress_of
-from replaywright.cli.servers.connect import Backend, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.cli.servers.macs import update_arguments
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.commit_lines import commits_said
@@ -39,7 +39,7 @@ async def under_way(run: str, what: str) -> AsyncIterator[tuple[Backend, str]]:
         InputInvalid: there is no such run, or it is over.
         StackFailed: Temporal does not answer.
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         run_id = (await find_run(here, run)).id
         await require_going(here, run_id, what)
         yield here, run_id

@@ -16,7 +16,7 @@ from replaywright.cli.completion import skills
 from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
 from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, StatusFilter, refuse_unknown, schedule_id
-from replaywright.cli.servers.connect import Backend, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
 from replaywright.settings import Settings, load_settings
@@ -94,7 +94,7 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
     Example: `replaywright runs --healed --since 7d`
     """
     wanted = filtering.as_filter(load_settings())
-    async with place() as here:
+    async with open_backend() as here:
         with temporal_errors(here.settings):
             await refuse_unknown(here, wanted)
         found = await executions(here, limit, wanted)

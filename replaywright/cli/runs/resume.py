@@ -21,7 +21,7 @@ from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
 from replaywright.cli.runs.starting import Order
-from replaywright.cli.servers.connect import Backend, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand, step_title
@@ -139,7 +139,7 @@ async def resume(
     mended = None if task is None else taskfile.read_task(task)
     wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, user_name())
     if dry_run:
-        async with place() as here:
+        async with open_backend() as here:
             found = await planned(here, wish)
         if following.json:
             output.print_json(as_json(found))

@@ -13,7 +13,7 @@ from replaywright.cli.options import NewId, ValueOptions, limit
 from replaywright.cli.runs.follow import ServerGone
 from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.starting import Order, order_of, refuse_what_is_blocked, start
-from replaywright.cli.servers.connect import Backend, is_somewhere, require_somewhere, working_place
+from replaywright.cli.servers.connect import Backend, backend_exists, open_working_backend, require_backend
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.common.text import plain
 from replaywright.domain.task.budgets import Budget
@@ -117,8 +117,8 @@ async def run(
         wait_for_others=not sentence.no_wait,
     )
     if following.detach:
-        require_somewhere(settings)
-    if not is_somewhere(settings):
+        require_backend(settings)
+    if not backend_exists(settings):
         taskfile.require_secrets(wanted, values, settings.home)
 
     async def begin(_here: Backend) -> Order:
@@ -140,7 +140,7 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
     order: Order | None = None
     for restart in range(_RESTARTS + 1):
         try:
-            async with working_place(settings, tell=tell) as here:
+            async with open_working_backend(settings, tell=tell) as here:
                 is_new = order is None
                 if order is None:
                     wanted = await begin(here)

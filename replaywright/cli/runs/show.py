@@ -13,7 +13,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, record
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import RunLine, as_json, line_of
 from replaywright.cli.runs.watching import failure_lines, print_question
-from replaywright.cli.servers.connect import Backend, place
+from replaywright.cli.servers.connect import Backend, open_backend
 from replaywright.cli.servers.store import StepRecord
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.errors import StoreUnavailable
@@ -34,7 +34,7 @@ async def show(
 
     Example: `replaywright show latest`
     """
-    async with place() as here:
+    async with open_backend() as here:
         execution = await find_run(here, run)
         if step is None:
             await _show(here, execution, json=json)

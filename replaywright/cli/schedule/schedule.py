@@ -32,8 +32,8 @@ from replaywright.cli.schedule.scheduled import (
 )
 from replaywright.cli.servers.connect import (
     Backend,
-    existing_place,
-    place,
+    open_backend,
+    open_existing_backend,
     temporal_errors,
     why_unserved,
 )
@@ -153,7 +153,7 @@ async def create_schedule(
     wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         told, wanted, values = await _prepared(here, name, wish, from_file)
         schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
         await create(here, name, schedule)
@@ -262,7 +262,7 @@ async def list_schedules(json: Json = False) -> None:
 
     Example: `replaywright schedule list`
     """
-    async with place() as here:
+    async with open_backend() as here:
         shown = [(known, await fired_by(here, known, 1)) for known in await all_of(here)]
     if json:
         output.print_json({"schedules": [as_json(known, fired) for known, fired in shown]})
@@ -281,7 +281,7 @@ async def show_schedule(
 
     Example: `replaywright schedule show minutes`
     """
-    async with place() as here:
+    async with open_backend() as here:
         _, known = await found(here, name)
         fired = await fired_by(here, known)
     if json:
@@ -330,7 +330,7 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
 
 async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) -> None:
     """Apply a change to a schedule of this tenant."""
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         handle, _ = await found(here, name)
         with temporal_errors(here.settings):
             await change(handle)
@@ -342,7 +342,7 @@ async def _left_alone(_handle: ScheduleHandle) -> None:
 
 async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
     """Trigger a schedule; return the id of the new run, or an empty id, and the outcome."""
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         handle, before = await found(here, name)
         info = before.description.info
         if any(datetime.now(UTC) - start.due < _APART for start in started_by(before)):

@@ -60,14 +60,14 @@ class Backend:
         return run_address(base, self.settings.temporal_namespace, run_id)
 
 
-def is_somewhere(settings: Settings) -> bool:
+def backend_exists(settings: Settings) -> bool:
     """Tell whether a Temporal exists: a configured address, or a stack that runs or starts."""
     return (
         settings.temporal_address is not None or is_starting(settings.home) or read_running(settings.home) is not None
     )
 
 
-def require_somewhere(settings: Settings) -> None:
+def require_backend(settings: Settings) -> None:
     """Require existing servers; wait for those that are starting.
 
     Raises:
@@ -76,7 +76,7 @@ def require_somewhere(settings: Settings) -> None:
     """
     if settings.temporal_address is None:
         wait_for_start(settings.home, _say)
-    if not is_somewhere(settings):
+    if not backend_exists(settings):
         raise InputInvalid(
             "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, "
             "or set REPLAYWRIGHT_TEMPORAL_ADDRESS"
@@ -105,7 +105,9 @@ async def connect(settings: Settings) -> Client:
 
 
 @contextlib.asynccontextmanager
-async def place(settings: Settings | None = None, *, tell: Callable[[str], None] = _say) -> AsyncIterator[Backend]:
+async def open_backend(
+    settings: Settings | None = None, *, tell: Callable[[str], None] = _say
+) -> AsyncIterator[Backend]:
     """Connect to Temporal; where there is none, start servers for the time of the block.
 
     Without `settings`, those of the environment count.
@@ -119,7 +121,7 @@ async def place(settings: Settings | None = None, *, tell: Callable[[str], None]
         known = settings if running is None else settings.model_copy(update={"redis_url": running.redis_url})
         yield Backend(await connect(settings), known, "configured")
         return
-    if not is_somewhere(settings):
+    if not backend_exists(settings):
         tell("no stack is running: starting Temporal and Redis for this command")
     async with Stack(settings, tell=tell) as stack:
         how: How = "joined" if stack.joined else "started"
@@ -127,7 +129,7 @@ async def place(settings: Settings | None = None, *, tell: Callable[[str], None]
 
 
 @contextlib.asynccontextmanager
-async def existing_place() -> AsyncIterator[Backend]:
+async def open_existing_backend() -> AsyncIterator[Backend]:
     """Connect to the servers that exist; start none, as new ones would know no run.
 
     Raises:
@@ -135,25 +137,25 @@ async def existing_place() -> AsyncIterator[Backend]:
         StackFailed: Temporal does not answer.
     """
     settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings) as here:
+    require_backend(settings)
+    async with open_backend(settings) as here:
         yield here
 
 
 @contextlib.asynccontextmanager
-async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Backend]:
-    """Connect as `place` does, with a worker: if none polls and the servers are local, start one.
+async def open_working_backend(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Backend]:
+    """Connect as `open_backend` does, with a worker: if none polls and the servers are local, start one.
 
     Raises:
         StackFailed: it does not answer, or a part did not come up.
     """
     if settings.temporal_address is not None:
-        async with place(settings, tell=tell) as configured:
+        async with open_backend(settings, tell=tell) as configured:
             if why := await why_unserved(configured):
                 tell(why)
             yield configured
         return
-    if not is_somewhere(settings):
+    if not backend_exists(settings):
         tell("no stack is running: starting Temporal, Redis and a worker for the time of this run")
     async with Stack(settings, tell=tell) as stack:
         here = Backend(await connect(stack.settings), stack.settings, "joined" if stack.joined else "started")
@@ -170,7 +172,7 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
 
 
 @contextlib.asynccontextmanager
-async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Backend]:
+async def open_scratch_backend(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Backend]:
     """Start empty servers and a worker for the time of the block.
 
     A server that is configured is used as it is, and where that is Temporal, its workers are.
@@ -179,7 +181,7 @@ async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> A
         StackFailed: a part did not come up.
     """
     if settings.temporal_address is not None:
-        async with working_place(settings, tell=tell) as configured:
+        async with open_working_backend(settings, tell=tell) as configured:
             yield configured
         return
     tell("starting Temporal, Redis and a worker that know nothing, for the time of this command")

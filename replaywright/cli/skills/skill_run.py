@@ -9,7 +9,7 @@ from replaywright.cli.options import NewId, SkillName, ValueOptions
 from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.run import carry_out, checked_id
 from replaywright.cli.runs.starting import Order, order_of
-from replaywright.cli.servers.connect import Backend, require_somewhere
+from replaywright.cli.servers.connect import Backend, require_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skill_store import KnowledgeBase
 from replaywright.cli.skills.skills import skills_app
@@ -47,7 +47,7 @@ async def run_skill(
     wanted_id = checked_id(run_id)
     settings = load_settings()
     if following.detach:
-        require_somewhere(settings)
+        require_backend(settings)
     console = output.for_people(json=following.json)
 
     async def begin(here: Backend) -> Order:
