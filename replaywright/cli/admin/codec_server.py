@@ -20,7 +20,7 @@ from replaywright.stack.starting import wait_for_start
 
 @admin.command("codec-server")
 def codec_server(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = 8081,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8081,
     host: Annotated[str, typer.Option(help="Another address than loopback needs a token.")] = "127.0.0.1",
     ui: Annotated[
         list[str] | None,

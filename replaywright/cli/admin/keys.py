@@ -32,7 +32,7 @@ keys_app = admin.group(
 
 @keys_app.command("new")
 def new(
-    key_id: Annotated[str, typer.Option("--id", metavar="ID", help="Its name; a random one without it.")] = "",
+    key_id: Annotated[str, typer.Option("--id", metavar="ID", help="Id of the key; default: a random one.")] = "",
 ) -> None:
     """Print a new key, as REPLAYWRIGHT_SIGNING_KEYS, REPLAYWRIGHT_CODEC_KEYS and REPLAYWRIGHT_ARTIFACT_KEYS take it.
 

@@ -73,7 +73,7 @@ batch_app = app.group(
 
 BatchId = Annotated[
     str,
-    typer.Argument(metavar="BATCH", help="Id of the batch, an end or beginning of it that is unique, or `latest`."),
+    typer.Argument(metavar="BATCH", help="Id of the batch, a unique beginning or end of it, or `latest`."),
 ]
 
 
@@ -88,14 +88,12 @@ class PaceOptions:
             metavar="N",
             min=1,
             max=MOST_PARALLEL,
-            help=f"Rows under way at the same time. (default: {DEFAULT_PARALLEL}, of a batch that goes on as before)",
+            help=f"Rows that run in parallel. (default: {DEFAULT_PARALLEL}, of a resumed batch as before)",
         ),
     ] = None
     max_failures: Annotated[
         int | None,
-        typer.Option(
-            "--max-failures", metavar="N", min=1, help="Begin no further row after so many that came to nothing."
-        ),
+        typer.Option("--max-failures", metavar="N", min=1, help="Start no further row after so many failures."),
     ] = None
 
 
@@ -105,19 +103,19 @@ class ResultOptions:
 
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the results there: CSV, or JSON lines for `.jsonl`."),
+        typer.Option("--out", metavar="FILE", help="Write the results to this file: CSV, or JSON lines for `.jsonl`."),
     ] = None
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Results as JSON lines, whatever the file is called.")] = False
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Write JSON lines, whatever the file's name.")] = False
 
 
 @dataclass(frozen=True)
 class WatchOptions:
     """Options for following the batch."""
 
-    detach: Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")] = False
-    wait: Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")] = (
-        False
-    )
+    detach: Annotated[bool, typer.Option("--detach", help="Start, and return at once.")] = False
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Keep waiting when only rows that wait for a person are left.")
+    ] = False
     json: Json = False
 
 
@@ -274,7 +272,9 @@ async def retry(
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="FILE", help="The mended task; else that of the batch.", autocompletion=tasks),
+        typer.Option(
+            "--task", metavar="FILE", help="Corrected task; default: that of the batch.", autocompletion=tasks
+        ),
     ] = None,
     manner: RunOptions,
     pace: PaceOptions,

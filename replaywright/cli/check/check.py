@@ -46,9 +46,9 @@ _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("!", "
 class CheckOptions:
     """Options for the selection of skills, the site, and the last step."""
 
-    every: Annotated[bool, typer.Option("--all", help="All skills that are kept here and not retired.")] = False
+    every: Annotated[bool, typer.Option("--all", help="All skills of the knowledge base that are not retired.")] = False
     label: Annotated[
-        str, typer.Option("--label", metavar="PATTERN", help="Skills that are kept here, by label (`*mail*`).")
+        str, typer.Option("--label", metavar="PATTERN", help="Skills of the knowledge base, by label (`*mail*`).")
     ] = ""
     url: Annotated[
         str | None,
@@ -58,7 +58,7 @@ class CheckOptions:
         bool, typer.Option("--until-commit", help="Stop before the first step that changes something for good.")
     ] = False
     parallel: Annotated[
-        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed at the same time.")
+        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed in parallel.")
     ] = 1
 
 
@@ -71,7 +71,11 @@ class ReportOptions:
     ] = None
     reports: Annotated[
         Path | None,
-        typer.Option("--reports", metavar="FOLDER", help="Write each run's report there: SKILL.html, with pictures."),
+        typer.Option(
+            "--reports",
+            metavar="FOLDER",
+            help="Write the report of each run into this folder: SKILL.html, with pictures.",
+        ),
     ] = None
     json: Json = False
 
@@ -83,7 +87,7 @@ async def check(
         list[str] | None,
         typer.Argument(
             metavar="[FILE|SKILL]...",
-            help="Files of skills (`skills export --elements`) or tasks; or skills that are kept here, by name or "
+            help="Files of skills (`skills export --elements`) or tasks; or skills of the knowledge base, by name or "
             "pattern (`send-*`).",
             autocompletion=tasks_or_skills,
         ),

@@ -75,7 +75,9 @@ async def list_artifacts(
 
 @artifacts_app.command("prune")
 async def prune(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Delete nothing, only say what would be.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be deleted, and delete nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Delete artifacts that are too old or too many, the longest unused first; workers do so by themselves.

@@ -23,11 +23,12 @@ async def report(
     *,
     run: Run,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to; else a file here, named as the run.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Output file; default: a file here, named as the run."),
     ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open it with this machine's browser.")] = False,
     max_mb: Annotated[
-        float, typer.Option("--max-mb", metavar="MB", min=0, help="Room for pictures; what tells most comes first.")
+        float, typer.Option("--max-mb", metavar="MB", min=0, help="Limit of pictures; the most important come first.")
     ] = 25.0,
     json: Json = False,
 ) -> None:

@@ -45,7 +45,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="As `replaywright adm
 @trace_app.command("export")
 def export(
     run: Run,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")] = None,
     without_history: Annotated[
         bool,
         typer.Option(

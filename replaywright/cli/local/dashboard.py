@@ -31,9 +31,7 @@ _LEAVING_S = 2
 @app.command()
 def dashboard(
     *,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where it listens, on loopback only; 0 takes a free port.")
-    ] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 0,
     opened: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Show runs, inbox, skills and cache as pages in a browser; they change as the runs go on.

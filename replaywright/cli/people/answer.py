@@ -51,12 +51,14 @@ class AnswerOptions:
     """Options that give the value of an answer."""
 
     value: Annotated[
-        str, typer.Option("--value", metavar="TEXT", help="Of `answer`: what you say, where words are wanted.")
+        str, typer.Option("--value", metavar="TEXT", help="For `answer`: the value, where words are wanted.")
     ] = ""
     value_file: Annotated[
         str,
         typer.Option(
-            "--value-file", metavar="FILE", help="Of `answer`: read that from a file, or from standard input with `-`."
+            "--value-file",
+            metavar="FILE",
+            help="For `answer`: read the value from a file, or from standard input with `-`.",
         ),
     ] = ""
 
@@ -71,12 +73,12 @@ class StepOptions:
             "--step",
             metavar="N",
             min=1,
-            help="The step that is meant: another one is not answered. Of `skip`, also one that has not begun.",
+            help="Answer this step only. For `skip`, also one that has not begun.",
         ),
     ] = None
     consequences: Annotated[
         bool,
-        typer.Option("--consequences", help="Of `skip`: the step has consequences, and these are to be missing."),
+        typer.Option("--consequences", help="For `skip`: skip a step even if it has consequences."),
     ] = False
 
 
@@ -85,7 +87,7 @@ async def answer(
     *,
     run: Run,
     answer: Annotated[
-        str, typer.Argument(metavar="ANSWER", help="One that the run takes; without it, what the run waits for.")
+        str, typer.Argument(metavar="ANSWER", help="An answer that the run takes; without it, the question is shown.")
     ] = "",
     given: AnswerOptions,
     change: ChangeOptions,

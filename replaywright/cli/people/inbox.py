@@ -59,10 +59,10 @@ class InboxItem:
 def inbox(
     *,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write what each page shows into this folder, as PNG.")
+        Path | None, typer.Option(metavar="DIR", help="Write a screenshot of each page into this folder, as PNG.")
     ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open the pictures.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on, and tell each new question as it comes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and print each new question.")] = False,
     json: Json = False,
 ) -> None:
     """List the runs that wait for a person: what each asks, since when, until when, and how to answer.

@@ -23,7 +23,7 @@ _WAKING_LIMIT = timedelta(seconds=150)
 async def takeover(
     *,
     run: Run,
-    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="So long at most.")] = LEND_S / 60,
+    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="Time limit.")] = LEND_S / 60,
     why: Why = "",
     once: Once = "",
 ) -> None:

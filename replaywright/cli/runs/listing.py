@@ -67,10 +67,11 @@ class FilterOptions:
         str, typer.Option("--schedule", metavar="NAME", help="Only those that this schedule started.")
     ] = ""
     since: Annotated[
-        str, typer.Option("--since", metavar="AGE", help="Only those that began then: `7d`, `12h`, or a date.")
+        str, typer.Option("--since", metavar="AGE", help="Only those started since then: `7d`, `12h`, or a date.")
     ] = ""
     query: Annotated[
-        str, typer.Option("--query", metavar="CONDITION", help="Only those of which this holds, in Temporal's words.")
+        str,
+        typer.Option("--query", metavar="CONDITION", help="Only those that match this query in Temporal's language."),
     ] = ""
 
     def as_filter(self, settings: Settings) -> Filter:

@@ -46,12 +46,10 @@ class ResumeOptions:
         int | None,
         typer.Option("--from", metavar="N", min=1, help="Perform from step N on, although it was done before."),
     ] = None
-    redo: Annotated[
-        bool, typer.Option("--redo", help="Do again what was done before, although it has consequences.")
-    ] = False
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Take as done what was done before, after other steps than now.")
-    ] = False
+    redo: Annotated[bool, typer.Option("--redo", help="Repeat completed steps even if they have consequences.")] = False
+    keep: Annotated[bool, typer.Option("--keep", help="Accept completed steps although other steps preceded them.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -116,12 +114,12 @@ async def resume(
     run: Run,
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="FILE", help="The mended task; else that of the run.", autocompletion=tasks),
+        typer.Option("--task", metavar="FILE", help="Corrected task; default: that of the run.", autocompletion=tasks),
     ] = None,
     again: ResumeOptions,
     given: ValueOptions,
     manner: RunOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan, and do nothing.")] = False,
     following: FollowOptions,
 ) -> None:
     """Go on after a run that failed, was cancelled, terminated or timed out, with the task mended or as it is.

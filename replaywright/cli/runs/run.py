@@ -64,15 +64,15 @@ class SentenceOptions:
     """Options of a task that is a sentence."""
 
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Of a sentence: the page that the task starts on.")
+        str | None, typer.Option("--url", metavar="URL", help="For a sentence: the page that the task starts on.")
     ] = None
     secret: Annotated[
         list[str] | None,
-        typer.Option("--secret", metavar="NAME", help="Of a sentence: a secret that may be entered; repeatable."),
+        typer.Option("--secret", metavar="NAME", help="For a sentence: a secret that may be entered; repeatable."),
     ] = None
-    fresh: Annotated[bool, typer.Option("--fresh", help="Of a sentence: learn it, whatever skill there is.")] = False
+    fresh: Annotated[bool, typer.Option("--fresh", help="For a sentence: learn it, whatever skill there is.")] = False
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
+        bool, typer.Option("--no-wait", help="For a sentence: do not wait for another run that learns the same.")
     ] = False
 
 

@@ -73,16 +73,17 @@ class TimeOptions:
         ),
     ] = None
     every: Annotated[
-        str | None, typer.Option("--every", metavar="TIME", help="So often: `15min`, `6h`, `1d`; counted in UTC.")
+        str | None, typer.Option("--every", metavar="TIME", help="Interval: `15min`, `6h`, `1d`; counted in UTC.")
     ] = None
-    offset: Annotated[
-        str | None, typer.Option("--offset", metavar="TIME", help="Of `--every`: so much later each time.")
-    ] = None
+    offset: Annotated[str | None, typer.Option("--offset", metavar="TIME", help="Offset of `--every`.")] = None
     time_zone: Annotated[
-        str, typer.Option("--time-zone", metavar="ZONE", help="Of `--cron`, `--from`, `--until`: `Europe/Berlin`.")
+        str,
+        typer.Option(
+            "--time-zone", metavar="ZONE", help="Time zone of `--cron`, `--from`, `--until`: `Europe/Berlin`."
+        ),
     ] = "UTC"
     jitter: Annotated[
-        str | None, typer.Option("--jitter", metavar="TIME", help="Each firing comes later by a random part of this.")
+        str | None, typer.Option("--jitter", metavar="TIME", help="Random delay of each firing, up to this.")
     ] = None
     begins: Annotated[str | None, typer.Option("--from", metavar="WHEN", help="Not before this date or time.")] = None
     ends: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after this date or time.")] = None
@@ -106,18 +107,21 @@ class FiringOptions:
     """Options for the firings of a schedule."""
 
     overlap: Annotated[
-        Overlap, typer.Option("--overlap", help="When the run before is still going; see docs/how-to/schedules.md.")
+        Overlap,
+        typer.Option("--overlap", help="Policy when the previous run is still open; see docs/how-to/schedules.md."),
     ] = Overlap.SKIP
     catch_up: Annotated[
         str,
         typer.Option(
-            "--catch-up", metavar="TIME", help="Firings that were missed while Temporal was down, up to this late."
+            "--catch-up",
+            metavar="TIME",
+            help="Make up for firings that Temporal missed while it was down, up to this late.",
         ),
     ] = "1h"
     pause_on_failure: Annotated[
         bool, typer.Option("--pause-on-failure", help="A run that fails pauses the schedule.")
     ] = False
-    paused: Annotated[bool, typer.Option("--paused", help="Begin paused.")] = False
+    paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False
     why: Why = ""
 
 
@@ -218,7 +222,8 @@ async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> Non
 async def trigger_schedule(
     name: Name,
     overlap: Annotated[
-        Overlap | None, typer.Option("--overlap", help="When a run is still going; else as the schedule says.")
+        Overlap | None,
+        typer.Option("--overlap", help="Policy when a run is still open; default: that of the schedule."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -32,11 +32,11 @@ def edit_skill(
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Take this instead of opening an editor.")
     ] = None,
-    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Begin with this version.")] = None,
+    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Version to begin with.")] = None,
     why: Why = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Make it active without asking.")] = False,
     candidate: Annotated[
-        bool, typer.Option("--candidate", help="Do not ask: it becomes active when a run has verified it.")
+        bool, typer.Option("--candidate", help="Do not ask; it becomes active when a run has verified it.")
     ] = False,
     json: Json = False,
 ) -> None:

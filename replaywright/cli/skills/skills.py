@@ -50,9 +50,9 @@ class SkillFormat(StrEnum):
 @skills_app.command("list")
 async def list_skills(
     site: Annotated[
-        str | None, typer.Option("--site", metavar="TEXT", help="Only of sites whose address holds this.")
+        str | None, typer.Option("--site", metavar="TEXT", help="Only those of sites whose address contains this.")
     ] = None,
-    status: Annotated[SkillStatus | None, typer.Option("--status", help="Only of this status.")] = None,
+    status: Annotated[SkillStatus | None, typer.Option("--status", help="Only those with this status.")] = None,
     json: Json = False,
 ) -> None:
     """List the skills: status, site, version, how often the last runs succeeded, last success.
@@ -149,7 +149,7 @@ async def export_skills(
         bool,
         typer.Option(
             "--elements",
-            help="Also what was learned of how steps find their elements, so that the file can be replayed elsewhere.",
+            help="Include the learned elements of the steps, so that the file can be replayed elsewhere.",
         ),
     ] = False,
 ) -> None:

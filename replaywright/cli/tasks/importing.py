@@ -43,11 +43,11 @@ Kind = Annotated[
 Name = Annotated[str | None, typer.Option("--name", help="Name of the task. (default: that of the file)")]
 Out = Annotated[
     str | None,
-    typer.Option("--out", metavar="TASK", help="Where to write it; `-` is standard output. (default: NAME.yaml)"),
+    typer.Option("--out", metavar="TASK", help="Output file; `-` is standard output. (default: NAME.yaml)"),
 ]
 AsSkill = Annotated[
     bool,
-    typer.Option("--skill", help="Write no file: keep it as a candidate skill until a run verifies it."),
+    typer.Option("--skill", help="Write no file: save it as a candidate skill, which a run verifies."),
 ]
 
 
