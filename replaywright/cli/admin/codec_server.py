@@ -27,10 +27,10 @@ def codec_server(
         typer.Option(metavar="ORIGIN", help="Origin of the Temporal UI that may ask; repeatable."),
     ] = None,
 ) -> None:
-    """Decrypt payloads for the Temporal UI: only what it shows, only for its pages.
+    """Decrypt payloads for the pages of the Temporal UI.
 
-    Needs REPLAYWRIGHT_CODEC_KEYS. With REPLAYWRIGHT_CODEC_TOKEN set, it asks for this bearer token; beyond loopback it
-    must be set (put TLS in front of it there). In the UI, the glasses at the top take the server's address.
+    Needs REPLAYWRIGHT_CODEC_KEYS. With REPLAYWRIGHT_CODEC_TOKEN, it requires this bearer token; beyond loopback the
+    token is mandatory (put TLS in front of it there). Enter the server's address in the UI, at the glasses at the top.
 
     Example: `replaywright admin codec-server --ui http://127.0.0.1:8233`
     """

@@ -20,9 +20,9 @@ versions_app = admin.group(
 
 @versions_app.command("list")
 async def list_versions(json: Json = False) -> None:
-    """List the versions: which gets new runs, how many of its runs are under way, how many workers it has.
+    """List the versions: the one that gets new runs, the number of open runs, and the number of workers.
 
-    The workers of a drained version may be stopped; Temporal looks every few minutes whether one is.
+    The workers of a drained version may be stopped; Temporal updates this every few minutes.
 
     Example: `replaywright admin versions list`
     """
@@ -43,7 +43,7 @@ async def promote_version(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Have new runs go to this version; runs under way stay where they are.
+    """Send new runs to this version; open runs stay on theirs.
 
     With `--ramp` the version before it keeps the rest of the new runs. To roll back, promote the version before.
 

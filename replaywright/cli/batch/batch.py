@@ -169,12 +169,12 @@ async def start(
     batch_id: NewId = None,
     watching: WatchOptions,
 ) -> None:
-    """Begin a batch, and show it to its end; `replaywright batch SKILL` is short for it. Each row is done once.
+    """Start a batch, and show it to its end; `replaywright batch SKILL` is short for it. Each row is done once.
 
-    The file is checked as a whole first. Ctrl-C leaves the batch to itself. A row that fails does not end it; each row
-    is a run of its own, which `replaywright show` and `report` show.
+    The whole file is checked first. Ctrl-C leaves the batch running. A row that fails does not end it; each row is a
+    run of its own, which `replaywright show` and `report` show.
 
-    Exit status: 0 every row done, 1 one was not, 2 bad input, 4 what is left waits for a person, 130 left with Ctrl-C.
+    Exit status: 0 all rows done, 1 a row failed, 2 bad input, 4 the rest waits for a person, 130 left with Ctrl-C.
 
     Example: `replaywright batch start send-mail --csv rows.csv --parallel 8 --max-failures 20 --out results.csv`
     """
@@ -225,9 +225,9 @@ async def _whole(
 
 @batch_app.command("resume")
 async def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watching: WatchOptions) -> None:
-    """Go on with a batch: watch one that is under way, or begin the rows that one has left that was stopped.
+    """Resume a batch: watch one that is under way, or start the remaining rows of one that was stopped.
 
-    Rows that have ended stay as they are, however they ended; `replaywright batch retry` is for those that failed.
+    Rows that have ended are not repeated; `replaywright batch retry` repeats those that failed.
 
     Exit status: as for `batch start`.
 
@@ -281,11 +281,10 @@ async def retry(
     results: ResultOptions,
     watching: WatchOptions,
 ) -> None:
-    """Try the rows again that came to nothing: each goes on where it stopped, and what it has done is not done again.
+    """Retry the rows that failed: each resumes where it stopped; completed steps are not repeated.
 
-    Each gets a run with a new id that resumes the one before. Rows that were done stay done. A row of which nobody
-    knows whether a step with consequences took effect is left out, unless it is named with --row: then its run finds
-    out first, and asks a person where it cannot.
+    Each row gets a new run that resumes the one before. A row is skipped if it is unknown whether a step with
+    consequences took effect. Name it with --row, and its run finds out first, or asks a person.
 
     Exit status: as for `batch start`.
 
@@ -346,10 +345,9 @@ async def cancel(
     ] = False,
     why: Why = "",
 ) -> None:
-    """Stop a batch: no further row is begun, and those under way end by themselves, or with --abort are cancelled.
+    """Stop a batch: no further row starts; rows under way finish or, with --abort, are cancelled.
 
-    What was done on the site stays done. `replaywright batch resume` goes on with the rest, `retry` with what was
-    cancelled.
+    Changes on the site stay. `replaywright batch resume` starts the remaining rows, `retry` the cancelled ones.
 
     Example: `replaywright batch cancel latest`
     """
@@ -369,9 +367,9 @@ async def cancel(
 
 @batch_app.command("results")
 async def results(*, batch: BatchId, results: ResultOptions) -> None:
-    """Write what became of each row, in the order of the file; without --out to standard output.
+    """Write the result of each row, in the order of the file; without --out to standard output.
 
-    Works at any time: a row that was not begun or has not ended has the status `open`.
+    Works at any time: a row that has not started or not ended has the status `open`.
 
     Example: `replaywright batch results latest --out results.csv`
     """
@@ -385,7 +383,7 @@ async def results(*, batch: BatchId, results: ResultOptions) -> None:
 
 @batch_app.command("show")
 async def show(*, batch: BatchId, json: Json = False) -> None:
-    """Show how a batch stands: how many rows ended how, what waits, and what came to nothing.
+    """Show the progress of a batch: counts by status, rows that wait, and failures.
 
     Example: `replaywright batch show latest`
     """

@@ -96,12 +96,12 @@ async def check(
     given: ValueOptions,
     reporting: ReportOptions,
 ) -> None:
-    """Replay skills with healing off and without a model, for pipelines: did they do what they did when learned?
+    """Replay skills without healing and without a model, for pipelines: do they still work as learned?
 
-    A check does what the skill does, on the site: give it values that may be used for that, or `--until-commit`. Files
-    are checked on servers that know nothing else, which are started for that where no address is configured. Values
-    that nobody gives are the parameters' defaults, else their examples; in the file of `--params`, what stands under a
-    skill's name is for it alone. Secrets come from the environment as for `run`.
+    A check performs the skill on the site: give it values for tests, or `--until-commit`. Files are checked on empty
+    servers, which are started unless addresses are configured. Values that are not given are the parameters' defaults,
+    else their examples; in the file of `--params`, values under a skill's name are for it alone. Secrets come from the
+    environment as for `run`.
 
     Exit status: 0 all passed, 1 one failed (one that waits for a person, too), 2 bad input, 5 none failed and one was
     blocked by the policy, 130 interrupted.

@@ -43,10 +43,9 @@ async def list_artifacts(
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Copy all into this folder.")] = None,
     json: Json = False,
 ) -> None:
-    """List what is kept of a run's failed steps; open one of them, or save them all.
+    """List the artifacts of a run's failed steps; open one of them, or save them all.
 
-    Also as `replaywright admin artifacts RUN`. Secrets are hidden in pictures and taken out of texts before anything is
-    kept.
+    `replaywright admin artifacts RUN` is short for it. Artifacts hold no secrets: pictures hide them, texts lack them.
 
     Example: `replaywright admin artifacts list latest --step 3 --open screenshot`
     """
@@ -80,10 +79,10 @@ async def prune(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Delete artifacts that are too old or too many, the longest unused first; workers do so by themselves.
+    """Delete artifacts beyond the limits, the longest unused first; workers do the same regularly.
 
-    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. What was used within a day, what a run
-    under way refers to and what the cache refers to stays.
+    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. Artifacts that were used within a day, or that an open
+    run or the cache refers to, stay.
 
     Example: `replaywright admin artifacts prune --dry-run`
     """

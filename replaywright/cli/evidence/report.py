@@ -32,10 +32,10 @@ async def report(
     ] = 25.0,
     json: Json = False,
 ) -> None:
-    """Write a run as one HTML file: its timeline with pictures, what was expected and found, models, earlier runs.
+    """Write a run as one HTML file: timeline with pictures, expectations and findings, model use, earlier runs.
 
-    The file needs nothing else and sends nothing. Secrets are in it by name only; what pages showed is in it: keep it
-    as you keep that. A run that still goes on is shown as it is now.
+    The file is self-contained and sends nothing. It has the names of secrets, never values, and it has content of
+    pages: protect it like that content. An open run is shown in its current state.
 
     Example: `replaywright report latest --open`
     """

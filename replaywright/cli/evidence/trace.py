@@ -56,8 +56,8 @@ def export(
 ) -> None:
     """Write the trace of a run as JSON Lines: a header, the lines as they are stored, the workflow's history.
 
-    Secrets are in it by name only. The history holds the values of the task's parameters, and pages' texts are in both:
-    keep the file as you keep those. The seal that is printed shows later that the file is this one: keep it elsewhere.
+    The file has the names of secrets, never values. Its history has the values of parameters, and both have texts of
+    pages: protect the file like these. The printed seal identifies the file later: keep it elsewhere.
 
     Example: `replaywright admin trace export latest --out run.jsonl`
     """
@@ -70,11 +70,10 @@ def verify(
     seal: Annotated[str, typer.Option(metavar="DIGEST", help="The seal that `export` printed.")] = "",
     json: Json = False,
 ) -> None:
-    """Check a file's form, order, hash chain, signatures and fingerprints, and hold it against the history.
+    """Verify a file's form, order, hash chain, signatures and fingerprints, and compare it with the history.
 
-    Needs no server; for the signatures, the keys that signed them.
-
-    Names the first line that was altered, removed, moved or put in, and exits with 1 when there is one.
+    Needs no server; signatures need their keys. Names the first line that was altered, removed, moved or inserted, and
+    exits with 1 if there is one.
 
     Example: `replaywright admin trace verify run.jsonl`
     """
@@ -88,10 +87,10 @@ def verify(
 
 @trace_app.command("replay")
 async def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> None:
-    """Run today's workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
+    """Run the current workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
 
-    Says where it would decide otherwise (another activity, fingerprint, question or end) and which recorded outcomes
-    today's rules would judge otherwise, and which steps today's policy would block; exits with 1 when there are such.
+    Lists different decisions (activity, fingerprint, question or end), outcomes that the current rules judge
+    differently, and steps that the current policy blocks; exits with 1 if there are any.
 
     Example: `replaywright admin trace replay run.jsonl`
     """

@@ -36,8 +36,8 @@ def dashboard(
 ) -> None:
     """Show runs, inbox, skills and cache as pages in a browser; they change as the runs go on.
 
-    It reads, and changes nothing. It listens on loopback only, and its address holds a token: whoever has the address
-    sees the runs of this tenant. Ctrl-C ends it.
+    The dashboard is read-only and listens on loopback. Its address has a token: everybody with the address sees the
+    runs of this tenant. Ctrl-C ends it.
 
     Example: `replaywright dashboard --open`
     """

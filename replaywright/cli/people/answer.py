@@ -95,14 +95,14 @@ async def answer(
     why: Why = "",
     once: Once = "",
 ) -> None:
-    """Answer what a run waits for; without ANSWER, show what that is and which answers it takes.
+    """Answer the question of a run; without ANSWER, show the question and its possible answers.
 
-    Of a step in doubt: done, not_done, retry, abandon; look at the site first, as a mail that was sent and is said not
-    to be is sent again. Of a step that failed: retry, done, skip, abandon. Of what needs consent: approve, refuse. Of a
-    run that is paused: continue. `skip --step N` leaves out a later step. Who answered, and why, is kept.
+    A step in doubt takes done, not_done, retry or abandon. Look at the site first: a mail that was sent and is declared
+    not_done is sent again. A failed step takes retry, done, skip or abandon; an approval takes approve or refuse; a
+    paused run takes continue. `skip --step N` skips a later step. The user and the reason are recorded.
 
-    A changed step (`retry` with --edit, --file or --set) is checked as in a task file; the task stays as it is. A code
-    is never given on the command line, where the shell and other users see it: it is asked for, or read with
+    A changed step (`retry` with --edit, --file or --set) is checked as in a task file; the task stays unchanged. A code
+    is never given on the command line, where the shell and other users see it: it is prompted for, or read with
     `--value-file`, and leaves this command sealed, so that neither Temporal nor Redis has it.
 
     Example: `replaywright answer latest done --step 10 --why "it is in the Sent folder"`

@@ -30,9 +30,9 @@ async def cancel(
 ) -> None:
     """End a run: the step under way is cancelled, the browser is closed, nothing further is done.
 
-    What was done on the site stays done; `replaywright resume` goes on after it. A request that is held at the gate is
-    thrown away first; one that has left is given 5 s to be answered. The answer names the steps that were sent, those
-    that were not, and those in doubt. For a run that is over already it says how that ended and what it has done.
+    Changes on the site stay; `replaywright resume` goes on after them. A request that is held at the gate is dropped
+    first; one that has left gets 5 s for its response. The output names the steps that were sent, those that were not,
+    and those in doubt. For a closed run, it describes the end.
 
     Example: `replaywright cancel latest --why "the order was withdrawn"`
     """

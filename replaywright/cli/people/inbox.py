@@ -65,9 +65,9 @@ def inbox(
     watch: Annotated[bool, typer.Option("--watch", help="Keep running, and print each new question.")] = False,
     json: Json = False,
 ) -> None:
-    """List the runs that wait for a person: what each asks, since when, until when, and how to answer.
+    """List the runs that wait for a person, with the question, the start, the deadline and the command to answer.
 
-    What the site says is quoted as its words: a page may say anything to whoever decides.
+    Text of the site is marked as a quote: a page may say anything to influence a decision.
 
     Example: `replaywright inbox --pictures /tmp/inbox`
     """

@@ -90,7 +90,7 @@ class FilterOptions:
 
 @app.command()
 async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = False) -> None:
-    """List runs, the newest first: all, or those that were healed, wait, were on a site, and so on.
+    """List runs, the newest first: all, or those that match a filter.
 
     Example: `replaywright runs --healed --since 7d`
     """

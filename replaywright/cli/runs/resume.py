@@ -122,10 +122,10 @@ async def resume(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan, and do nothing.")] = False,
     following: FollowOptions,
 ) -> None:
-    """Go on after a run that failed, was cancelled, terminated or timed out, with the task mended or as it is.
+    """Resume a run that failed, was cancelled, terminated or timed out, with its task or a corrected one.
 
-    What was done, and is still asked for, comes from the ledger: no action, no model call. The first step that was
-    changed or failed is performed, and all after it. What cannot be done so is said before anything is done.
+    Completed steps that the task still has come from the ledger: no action, no model call. The first changed or failed
+    step and all after it are performed. If that is impossible, the command says so before anything is done.
 
     Exit status: as for `run`; 2 also when the run cannot be resumed.
 

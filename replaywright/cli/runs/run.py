@@ -94,7 +94,7 @@ async def run(
     following: FollowOptions,
     run_id: NewId = None,
 ) -> None:
-    """Run a task and show its progress. A sentence is recalled if a skill does what it says, else learned.
+    """Run a task and show its progress. A sentence is replayed with a skill that matches it, else learned.
 
     Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person,
     5 blocked by the policy.

@@ -27,10 +27,10 @@ async def show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show a run: its steps, how each element was found, what it costs, and what it waits for.
+    """Show a run: its steps, how each element was found, its cost, and its question.
 
-    With `--step`, one step in full: what was expected and what was there, what is different from the last good run, and
-    where the evidence of a failure is kept.
+    With `--step`, show one step in full: expectations and findings, differences from the last good run, and the
+    artifacts of a failure.
 
     Example: `replaywright show latest`
     """

@@ -138,10 +138,10 @@ async def create_schedule(
     manner: RunOptions,
     json: Json = False,
 ) -> None:
-    """Start runs of a task file or a skill by a clock, from now on, whatever happens to this terminal.
+    """Create a schedule that starts runs of a task file or a skill.
 
-    The task is kept as its file is now, with the values given. Of a skill, the version is run that `skills run` would
-    run at that moment. The workers need the task's secrets. `list` shows the reason (`--why`).
+    The schedule keeps the task as its file is now, with the values given. A skill runs in the version that is current
+    at each start. The workers need the task's secrets. `list` shows the reason (`--why`).
 
     Example: `replaywright schedule create minutes demo/send_mail.yaml --cron "0 9 * * MON-FRI" --time-zone
     Europe/Berlin -p base_url=http://127.0.0.1:8025 -p to=ada@example.com -p subject=Minutes -p body=Hello`
@@ -198,7 +198,7 @@ async def _prepared(
 
 @schedule_app.command("pause")
 async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
-    """Have a schedule start nothing until it is unpaused. A run that is under way goes on.
+    """Pause a schedule. A run that is under way goes on.
 
     Example: `replaywright schedule pause minutes --why "the site is being moved"`
     """
@@ -209,7 +209,7 @@ async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
 
 @schedule_app.command("unpause")
 async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
-    """Have a paused schedule start runs again. What fell into the pause is not made up for.
+    """Unpause a schedule. Firings during the pause are not made up for.
 
     Example: `replaywright schedule unpause minutes`
     """
@@ -227,7 +227,7 @@ async def trigger_schedule(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Start a run of a schedule now, also while it is paused, and say which. Its other times stay as they are.
+    """Start a run of a schedule now, also while it is paused, and print its id. Its other times stay.
 
     Example: `replaywright schedule trigger minutes`
     """
@@ -263,7 +263,7 @@ def delete_schedule(
 
 @schedule_app.command("list")
 async def list_schedules(json: Json = False) -> None:
-    """List the schedules: what they start and when, the next time, and how the last run ended.
+    """List the schedules: task, times, next firing, and status of the last run.
 
     Example: `replaywright schedule list`
     """
@@ -282,7 +282,7 @@ async def show_schedule(
     name: Name,
     json: Json = False,
 ) -> None:
-    """Show a schedule: what it starts and how, its next times in its time zone, its last ten runs.
+    """Show a schedule: its task and options, its next firings in its time zone, its last ten runs.
 
     Example: `replaywright schedule show minutes`
     """

@@ -33,7 +33,7 @@ async def run_skill(
     following: FollowOptions,
     run_id: NewId = None,
 ) -> None:
-    """Run a skill and show its progress; how it went is counted.
+    """Run a skill and show its progress; the result counts in its statistics.
 
     A candidate whose final verification held becomes active, an active one that failed becomes suspect.
 

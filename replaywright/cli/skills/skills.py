@@ -55,7 +55,7 @@ async def list_skills(
     status: Annotated[SkillStatus | None, typer.Option("--status", help="Only those with this status.")] = None,
     json: Json = False,
 ) -> None:
-    """List the skills: status, site, version, how often the last runs succeeded, last success.
+    """List the skills: status, site, version, success rate of the last runs, last success.
 
     Example: `replaywright skills list`
     """
@@ -98,7 +98,7 @@ async def show_skill(
     version: Version = None,
     json: Json = False,
 ) -> None:
-    """Show a skill: steps with how they went, parameters, sentences that mean it, history.
+    """Show a skill: steps with success rates, parameters, sentences, history.
 
     Example: `replaywright skills show send-mail`
     """
@@ -118,7 +118,7 @@ async def diff_versions(
     new: Annotated[int | None, typer.Argument(metavar="NEW", help="Version; without it, the newest.")] = None,
     json: Json = False,
 ) -> None:
-    """Show how two versions of a skill differ.
+    """Show the differences between two versions of a skill.
 
     Example: `replaywright skills diff send-mail 1 2`
     """

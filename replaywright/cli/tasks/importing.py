@@ -63,7 +63,7 @@ async def import_recording(  # noqa: PLR0917 - a command line
 ) -> None:
     """Make a task file of a recording: Chrome DevTools Recorder, HyperAgent, browser-use, Playwright codegen (Python).
 
-    What was typed becomes parameters, passwords become secrets. Lists what could not be taken over, and what to do.
+    Typed texts become parameters, passwords become secrets. Parts that could not be imported are listed with a remedy.
 
     Example: `replaywright import recording.json --name send-mail --out send-mail.yaml`
     """
