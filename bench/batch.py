@@ -25,7 +25,7 @@ from temporalio.worker import Worker
 from activities.batch.batches import BatchActivities
 from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_batch
 from replaywright.cli.runs.starting import Order, prepared
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.batch.batches import BatchInput, Row
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.task.tasks import parse_task
@@ -53,7 +53,7 @@ TASK = parse_task(
 )
 
 
-async def histories(here: Place, batch: str) -> list[tuple[int, int]]:
+async def histories(here: Backend, batch: str) -> list[tuple[int, int]]:
     """Events and bytes of each execution of the batch, the newest first."""
     found = []
     run_id: str | None = (await here.client.get_workflow_handle(batch).describe()).run_id
@@ -77,7 +77,7 @@ async def measure(rows: int, parallel: int, console: Console) -> dict[str, float
             client = await Client.connect(stack.settings.temporal_address or "", plugins=[WorkflowPlugin()])
             script = Script()
             async with scripted(client, script) as queue:
-                here = Place(client, stack.settings, "started", served_by=queue)
+                here = Backend(client, stack.settings, "started", served_by=queue)
                 async with batch_store(here) as store:
                     batches = BatchActivities(store.artifacts, store.ends, FakeStarts())
                     own: list[Callable[..., object]] = [batches.read_rows, batches.note_rows, batches.watch_rows]

@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.recovery import p95, until
-from replaywright.cli.servers.connect import place
+from replaywright.cli.servers.connect import open_backend
 from replaywright.domain.trace.histories import calls_of, time_of
 from replaywright.errors import StackFailed
 from replaywright.keeper.host.client import list_live
@@ -143,7 +143,7 @@ async def _round(number: int, task: Path, site: _Site, environment: dict[str, st
         raise StackFailed(f"run {run_id} ended with status {process.returncode}: {said.decode()[-1000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     settings = load_settings(home=Path(environment[f"{PREFIX}HOME"]))
-    async with place(settings, tell=lambda _text: None) as here:
+    async with open_backend(settings, tell=lambda _text: None) as here:
         events = (await here.client.get_workflow_handle(run_id).fetch_history()).to_json_dict()["events"]
     *_, opened = [call for call in calls_of(events) if call.activity_type == "session.open"]
     asked = site.asked[f"/{number}"]

@@ -29,7 +29,7 @@ from demo.person import followed
 from demo.scene import Scene
 from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.task.questions import Question
@@ -197,7 +197,7 @@ async def _wob(lab: Bench, name: str) -> Taught:
     return taught
 
 
-async def _pair(taught: Taught, place: Place, runs: Sequence[tuple[Task, Mapping[str, str]]]) -> Taught:
+async def _pair(taught: Taught, place: Backend, runs: Sequence[tuple[Task, Mapping[str, str]]]) -> Taught:
     """Learn by the first run, and replay by the second; a person lets go whatever is asked."""
     (task, values), (again, others) = runs
     taught.learned, taught.learning = await _run(place, task, values, Mode.LEARN)
@@ -205,7 +205,7 @@ async def _pair(taught: Taught, place: Place, runs: Sequence[tuple[Task, Mapping
     return taught
 
 
-async def _run(place: Place, task: Task, values: Mapping[str, str], mode: Mode) -> tuple[str, list[Question]]:
+async def _run(place: Backend, task: Task, values: Mapping[str, str], mode: Mode) -> tuple[str, list[Question]]:
     order = Order(task, dict(values), new_run_id(task, dict(values)), mode=mode)
     await start(place, order)
     async with asyncio.timeout(_RUN_LIMIT_S):

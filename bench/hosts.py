@@ -38,7 +38,7 @@ from demo.stage import address_in
 from demo.webmail.store import SentMessage
 from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.run.runs import Mode, RunResult
 from replaywright.domain.secrets.secret_sites import pattern_at
@@ -84,9 +84,9 @@ class Estate:
     site: str = ""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Backend:
         """Where runs are started."""
-        return Place(self.client, self.settings, "configured")
+        return Backend(self.client, self.settings, "configured")
 
     async def start(self) -> None:
         """Boot the hosts and start what runs on them."""

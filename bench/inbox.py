@@ -22,7 +22,7 @@ from temporalio.client import Client
 
 from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.runs.follow import handle_of, progress_of
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import CommandOnStep
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import StackFailed
@@ -65,7 +65,7 @@ async def measure(runs: int, console: Console) -> dict[str, float | int]:
         async with Stack(settings, persistent=False, tell=lambda text: console.print(text, style="dim")) as stack:
             address = stack.settings.temporal_address or ""
             client = await Client.connect(address, plugins=[WorkflowPlugin()])
-            here = Place(client, stack.settings, "started")
+            here = Backend(client, stack.settings, "started")
             async with scripted(client, Script(perform=fails)) as queue:
                 handles = [await start(client, queue, run_of(*STEPS, on_failure="ask")) for _ in range(runs)]
                 deadline = time.monotonic() + LIMIT_S

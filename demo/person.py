@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from replaywright.cli.people.updates import decide, verdict_on
 from replaywright.cli.runs.follow import Ending, follow, handle_of
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.task.questions import Question, QuestionKind
 
 NAME = "the person at the demo"
 _ANSWERED = (QuestionKind.CONSEQUENCE, QuestionKind.RECALLED)
 
 
-async def followed(place: Place, run_id: str, tell: Callable[[str], None]) -> tuple[Ending, list[Question]]:
+async def followed(place: Backend, run_id: str, tell: Callable[[str], None]) -> tuple[Ending, list[Question]]:
     """Follow a run to its end, or until it waits for something else; with the questions after which it was let go."""
     answered: dict[str, Question] = {}
     while True:

@@ -12,7 +12,7 @@ from demo.stage import Stage
 from demo.webmail.store import SentMessage
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.goal import told
 from replaywright.domain.task.questions import Question, QuestionKind
 from replaywright.errors import StackFailed
@@ -99,7 +99,7 @@ class Scene:
     """About what a press may send, and about skills that a model chose."""
 
     def __post_init__(self) -> None:
-        self.place: Place = self.stage.place
+        self.place: Backend = self.stage.place
         """Where the runs are started."""
 
     async def perform_run(

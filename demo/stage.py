@@ -16,7 +16,7 @@ import httpx
 from pydantic import TypeAdapter
 
 from demo.webmail.store import SentMessage
-from replaywright.cli.servers.connect import Place, connect
+from replaywright.cli.servers.connect import Backend, connect
 from replaywright.domain.secrets.secret_sites import pattern_at
 from replaywright.errors import StackFailed
 from replaywright.grants import change_grants, read_grants
@@ -98,7 +98,7 @@ class Stage:
         self.stack = await self._exits.enter_async_context(
             Stack(settings, persistent=self._persistent, tell=self._tell)
         )
-        self.place = Place(await connect(self.stack.settings), self.stack.settings, "started")
+        self.place = Backend(await connect(self.stack.settings), self.stack.settings, "started")
         self._exits.push_async_callback(self._end_workers)
         await self.start_worker()
 

@@ -32,7 +32,7 @@ from replaywright.cli.people.updates import (
 from replaywright.cli.runs.follow import Ending, Status, follow, handle_of
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, require_backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.page.pictures import Pictures
@@ -93,7 +93,7 @@ class Run:
 
     id: str
     """The workflow id."""
-    _here: Place
+    _here: Backend
 
     @property
     def handle(self) -> WorkflowHandle[Any, RunResult]:
@@ -226,7 +226,7 @@ class Client:
             "temporal_namespace": temporal.namespace,
         }
         here = _speaking_ours(temporal, codec_keys_of(known))
-        self._here = Place(here, known.model_copy(update=reached), "configured", task_queue)
+        self._here = Backend(here, known.model_copy(update=reached), "configured", task_queue)
 
     @classmethod
     async def connect(cls, settings: Settings | None = None, *, task_queue: str = "") -> "Client":
@@ -242,8 +242,8 @@ class Client:
             StackFailed: Temporal does not answer.
         """
         known = load_settings() if settings is None else settings
-        await asyncio.to_thread(require_somewhere, known)
-        async with place(known, tell=_log.info) as here:  # what is joined stays when the block is left
+        await asyncio.to_thread(require_backend, known)
+        async with open_backend(known, tell=_log.info) as here:  # what is joined stays when the block is left
             return cls(here.client, here.settings, task_queue=task_queue)
 
     async def start(

@@ -19,7 +19,7 @@ import psutil
 from bench.chaos.relay import Relay
 from bench.message_site.behaviours import Behaviour
 from demo.stage import address_in
-from replaywright.cli.servers.connect import Place, connect
+from replaywright.cli.servers.connect import Backend, connect
 from replaywright.domain.secrets.signing import written_key
 from replaywright.errors import StackFailed
 from replaywright.keeper.host.client import list_live, reap
@@ -146,7 +146,7 @@ class Lane:
                 "planner_model": None,
             }
         )
-        self.place = Place(await connect(self.settings), self.settings, "started")
+        self.place = Backend(await connect(self.settings), self.settings, "started")
         await self.fill_up()
 
     async def _start_model(self) -> None:

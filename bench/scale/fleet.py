@@ -21,7 +21,7 @@ from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place, connect
+from replaywright.cli.servers.connect import Backend, connect
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import StackFailed
@@ -123,7 +123,7 @@ class Fleet:
         )
         self.url = SCRIPTED_URL if self.is_played else self._exits.enter_context(served())
         self.stack = await self._exits.enter_async_context(Stack(given, persistent=False, tell=self._tell))
-        self.place = Place(await connect(self.settings), self.settings, "started")
+        self.place = Backend(await connect(self.settings), self.settings, "started")
         self._redis = open_redis(self.stack.running.redis_url, client_name="replaywright-bench", read_timeout_s=60)
         self._exits.push_async_callback(self._redis.aclose)
         self.store = RedisStepStore(self._redis, signer=signer_of(self.settings))

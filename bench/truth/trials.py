@@ -18,7 +18,7 @@ from bench.truth.tasks import Pace, task_of
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, handle_of
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
 from replaywright.keeper.host.client import KeeperClient
@@ -142,7 +142,7 @@ class Trial:
         return told
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> Backend:
         """Where the run is started: a first run belongs to a tenant for whom nothing was learned."""
         place, cell = self._lane.place, self._cell
         if not (cell.is_first and cell.point):

@@ -59,11 +59,11 @@ def _offered(find: Callable[[Settings], Awaitable[list[Offer]]], incomplete: str
 
 async def _runs(settings: Settings) -> list[Offer]:
     from replaywright.cli.runs.finding import executions, memo_of  # noqa: PLC0415
-    from replaywright.cli.servers.connect import place  # noqa: PLC0415
+    from replaywright.cli.servers.connect import open_backend  # noqa: PLC0415
 
     if settings.temporal_address is None and not _is_running(settings):
         return []
-    async with place(settings, tell=lambda _text: None) as here:
+    async with open_backend(settings, tell=lambda _text: None) as here:
         return [(found.id, await memo_of(found, "task")) for found in await executions(here, _RUNS)]
 
 

@@ -23,18 +23,18 @@ Run = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="Id of the run, an end or beginning of it that is unique, or `latest`.",
+        help="Id of the run, a unique beginning or end of it, or `latest`.",
         autocompletion=runs,
     ),
 ]
 SkillName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the skill.", autocompletion=skills)]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, the newest first.")]
-Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Of this version.")]
+Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Version of the skill.")]
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason; it is kept.")]
 Once = Annotated[
-    str, typer.Option("--id", metavar="ID", help="A name of your own for this request: repeated, it is done once.")
+    str, typer.Option("--id", metavar="ID", help="Id of your own for this request; a repeated request is done once.")
 ]
-NewId = Annotated[str | None, typer.Option("--id", metavar="ID", help="A name of your own; it serves once.")]
+NewId = Annotated[str | None, typer.Option("--id", metavar="ID", help="Id of your own; it can be used once.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
 Site = Annotated[str, typer.Option("--site", metavar="HOST", help="Only those of this host.")]

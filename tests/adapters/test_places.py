@@ -6,7 +6,7 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 import worker
-from replaywright.cli.servers.connect import working_place
+from replaywright.cli.servers.connect import open_working_backend
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack.processes import free_port
@@ -17,7 +17,7 @@ async def test_a_queue_that_no_worker_polls_is_named(temporal_env: WorkflowEnvir
     settings = load_settings(temporal_address=address, task_queue="nobody-polls-this", home=tmp_path)
     told: list[str] = []
 
-    async with working_place(settings, tell=told.append):
+    async with open_working_backend(settings, tell=told.append):
         pass
 
     assert told == ["no worker polls the queue 'nobody-polls-this': start one with `replaywright-worker`"]

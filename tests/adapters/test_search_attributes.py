@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown, start_attributes
-from replaywright.cli.servers.connect import Place, connect
+from replaywright.cli.servers.connect import Backend, connect
 from replaywright.domain.run.runs import Totals
 from replaywright.domain.trace.search_attributes import kinds
 from replaywright.errors import InputInvalid
@@ -22,13 +22,13 @@ from replaywright.stack.temporal_client import known_attributes
 
 
 @pytest.fixture
-async def bare(temporal_binary: Path, tmp_path: Path) -> AsyncIterator[Place]:
+async def bare(temporal_binary: Path, tmp_path: Path) -> AsyncIterator[Backend]:
     """A server with one of them, under another type."""
     log = tmp_path / "temporal.log"
     others = {"BrowserHeals": "Text"}
     server = await DevServer(temporal_binary, log=log, ui_port=free_port(), search_attributes=others).start()
     settings = Settings(home=tmp_path / "home", temporal_address=server.address)
-    yield Place(await connect(settings), settings, "configured")
+    yield Backend(await connect(settings), settings, "configured")
     await server.child.stop()
 
 
@@ -36,7 +36,7 @@ async def told(settings: Settings) -> Diagnosis:
     return next(one for one in await diagnose(settings) if one.component == "Search attributes")
 
 
-async def test_runs_go_without_those_that_a_server_does_not_know_and_a_filter_for_one_is_refused(bare: Place) -> None:
+async def test_runs_go_without_those_that_a_server_does_not_know_and_a_filter_for_one_is_refused(bare: Backend) -> None:
     before = await told(bare.settings)
     started_with = await start_attributes(bare, task="t", site="", skill="", mode="auto", totals=Totals())
     with pytest.raises(InputInvalid, match=r"--healed: .*BrowserHeals.*temporal operator search-attribute create"):

@@ -25,7 +25,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from cache.connection import open_redis
 from cache.first_starts import RedisFirstStarts
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.servers.macs import start_memo
 from replaywright.domain.run.runs import RunInput
 from replaywright.domain.secrets.signing import Key, Signer, written_key
@@ -148,7 +148,7 @@ async def test_what_commands_send_is_signed_as_it_arrives(server: Server) -> Non
     task = parse_task({"task": "t", "steps": [{"action": "goto", "url": "https://shop.example/ü"}]}, "test")
     given = RunInput(task=task, values={"a": "é\u2028"}, tenant="acme", hibernate_after_s=0.25)
     run_id = an_id()
-    memo = start_memo(Place(server.client, settings, "configured"), "BrowserTask", run_id, given)
+    memo = start_memo(Backend(server.client, settings, "configured"), "BrowserTask", run_id, given)
     handle = await server.client.start_workflow("BrowserTask", given, id=run_id, task_queue="nobody", memo=memo)
 
     assert await server.fault(run_id, handle.first_execution_run_id) == ""

@@ -18,7 +18,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerConfig, W
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
-from replaywright.cli.servers.connect import working_place
+from replaywright.cli.servers.connect import open_working_backend
 from replaywright.errors import InputInvalid, SettingsInvalid
 from replaywright.keeper.host.identity import host_name
 from replaywright.settings import UNVERSIONED, Settings, load_settings
@@ -194,7 +194,7 @@ async def test_doctor_and_run_say_when_the_workers_are_of_no_version_that_gets_r
     before = await finding(settings)
     async with polling(temporal_env, settings, "b"):
         waiting = await finding(mine)
-        async with working_place(mine, tell=said.append):
+        async with open_working_backend(mine, tell=said.append):
             pass
         await promote(temporal_env.client, settings, "b")
         current = await finding(mine)

@@ -31,7 +31,7 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs import starting
 from replaywright.cli.runs.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.run.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.task.questions import Question
@@ -81,7 +81,7 @@ class Lab:
     """What was asked about that."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Backend:
         """Where runs are started."""
         place = self.stage.place
         if not self.tenant:

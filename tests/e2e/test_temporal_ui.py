@@ -8,7 +8,7 @@ from temporalio.client import Client
 
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import CommandOnStep, Mode
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.settings import Settings
@@ -50,7 +50,7 @@ async def test_people_see_what_a_run_does_how_it_is_answered_and_find_those_that
 ) -> None:
     client = await Client.connect(temporal.address, plugins=[WorkflowPlugin()])
     async with scripted(client, Script(perform=healed_then_gone)) as queue:
-        place = Place(client, Settings(temporal_address=temporal.address), "configured", served_by=queue)
+        place = Backend(client, Settings(temporal_address=temporal.address), "configured", served_by=queue)
         await (await start(place, Order(TASK, {}, "order/healed"))).result()
         asks = Order(TASK, {}, "order/waiting", mode=Mode.REPLAY, on_failure=OnFailure.ASK)
         await waiting(await start(place, asks))

@@ -12,7 +12,7 @@ from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_
 from replaywright.cli.runs.follow import WORKFLOW
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order, prepared, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.batch.batches import BatchInput, Row
@@ -307,7 +307,7 @@ async def test_a_batch_that_continues_as_new_while_a_row_is_inside_its_step_book
     assert [times_booked(site, order) for order in orders] == [1, 1]
 
 
-async def start_with_histories_of(steps: int, here: Place, order: Order) -> None:
+async def start_with_histories_of(steps: int, here: Backend, order: Order) -> None:
     """Start a run that continues as new after so many steps."""
     told = await prepared(here, order)
     run = told.input.model_copy(update={"steps_per_history": steps})
@@ -316,7 +316,7 @@ async def start_with_histories_of(steps: int, here: Place, order: Order) -> None
     )
 
 
-async def start_batch_with_histories_of(rows: int, here: Place, batch: str, orders: list[Order]) -> None:
+async def start_batch_with_histories_of(rows: int, here: Backend, batch: str, orders: list[Order]) -> None:
     """Start a batch that continues as new after so many rows."""
     told = await prepared(here, orders[0])
     async with batch_store(here) as store:

@@ -8,7 +8,7 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowHistory
 
 from replaywright.cli.runs.searchable import start_attributes
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Totals
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.settings import Settings
@@ -43,7 +43,7 @@ async def record_searchable(path: Path, scratch: Path, as_text: Callable[[Workfl
     server = await DevServer(binary.path, log=scratch / "searchable.log", database=scratch / "searchable.db").start()
     try:
         client = await Client.connect(server.address, plugins=[WorkflowPlugin()])
-        place = Place(client, Settings(temporal_address=server.address), "configured")
+        place = Backend(client, Settings(temporal_address=server.address), "configured")
         attributes = await start_attributes(place, task="test", site="site", skill="", mode="replay", totals=Totals())
         run = run_of(GOTO, FILL, on_failure="ask", mode="replay")
         async with scripted(client, closed_at_first()) as queue:

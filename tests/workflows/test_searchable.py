@@ -12,7 +12,7 @@ from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.searchable import Filter, StatusFilter
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.runs.starting import start as start_order
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.recall.recall import Recalled
 from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Proposal, RunInput, RunResult, Usage
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
@@ -48,7 +48,7 @@ async def started(client: Client, queue: str, run: RunInput, **fields: Any) -> W
     """A run as every command starts one."""
     asks = None if run.on_failure is None else OnFailure(run.on_failure)
     order = Order(run.task, run.values, f"test/{queue}", mode=run.mode, on_failure=asks, **fields)
-    place = Place(client, Settings(tenant=queue, temporal_address="localhost:7233"), "configured", served_by=queue)
+    place = Backend(client, Settings(tenant=queue, temporal_address="localhost:7233"), "configured", served_by=queue)
     return await start_order(place, order)
 
 

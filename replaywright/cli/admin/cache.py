@@ -72,7 +72,7 @@ async def list_entries(
 
 @cache_app.command("stats")
 async def show_stats(json: Json = False) -> None:
-    """Show how much is remembered, how it is used, and what was refused because of its signature.
+    """Show the size and use of the cache, and the entries that were refused for their signature.
 
     Example: `replaywright admin cache stats`
     """
@@ -101,7 +101,7 @@ async def show_stats(json: Json = False) -> None:
 
 @cache_app.command("show")
 async def show_entry(key: Key, json: Json = False) -> None:
-    """Show all versions of an entry: how the element is described, and how the versions differ.
+    """Show all versions of an entry: the description of its element, and the differences.
 
     Example: `replaywright admin cache show 3f2a90`
     """
@@ -127,8 +127,7 @@ async def show_entry(key: Key, json: Json = False) -> None:
 
 @cache_app.command("promote")
 async def promote_entry(key: Key) -> None:
-    """Make the newest candidate of an entry the version that is used: a heal that was held back, or one of a run that
-    failed later.
+    """Activate the newest candidate of an entry: a heal that was held back, or one of a run that failed later.
 
     Look at it first: `replaywright admin cache show KEY`.
 

@@ -20,17 +20,17 @@ from replaywright.stack.starting import wait_for_start
 
 @admin.command("codec-server")
 def codec_server(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = 8081,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8081,
     host: Annotated[str, typer.Option(help="Another address than loopback needs a token.")] = "127.0.0.1",
     ui: Annotated[
         list[str] | None,
         typer.Option(metavar="ORIGIN", help="Origin of the Temporal UI that may ask; repeatable."),
     ] = None,
 ) -> None:
-    """Decrypt payloads for the Temporal UI: only what it shows, only for its pages.
+    """Decrypt payloads for the pages of the Temporal UI.
 
-    Needs REPLAYWRIGHT_CODEC_KEYS. With REPLAYWRIGHT_CODEC_TOKEN set, it asks for this bearer token; beyond loopback it
-    must be set (put TLS in front of it there). In the UI, the glasses at the top take the server's address.
+    Needs REPLAYWRIGHT_CODEC_KEYS. With REPLAYWRIGHT_CODEC_TOKEN, it requires this bearer token; beyond loopback the
+    token is mandatory (put TLS in front of it there). Enter the server's address in the UI, at the glasses at the top.
 
     Example: `replaywright admin codec-server --ui http://127.0.0.1:8233`
     """

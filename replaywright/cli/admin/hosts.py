@@ -28,9 +28,9 @@ Hosts = Annotated[
 
 @hosts_app.command("allow")
 def allow(hosts: Hosts, json: Json = False) -> None:
-    """Let runs of this home reach these addresses, where their task and the operator's policy allow them, too.
+    """Let runs of this home reach these addresses, if their task and the operator's policy allow them, too.
 
-    Without a port, a pattern is for 80 and 443. Holds at once, for sessions that are opened from now on.
+    Without a port, a pattern covers 80 and 443. It applies to sessions that are opened from now on.
 
     Example: `replaywright admin hosts allow 127.0.0.1:8030`
     """
@@ -42,7 +42,7 @@ def allow(hosts: Hosts, json: Json = False) -> None:
 
 @hosts_app.command("revoke")
 def revoke(hosts: Hosts, json: Json = False) -> None:
-    """Take grants back, for sessions that are opened from now on. The operator's policy is not changed.
+    """Revoke grants for sessions that are opened from now on. The operator's policy stays.
 
     Example: `replaywright admin hosts revoke 127.0.0.1:8030`
     """

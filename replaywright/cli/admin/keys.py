@@ -32,12 +32,11 @@ keys_app = admin.group(
 
 @keys_app.command("new")
 def new(
-    key_id: Annotated[str, typer.Option("--id", metavar="ID", help="Its name; a random one without it.")] = "",
+    key_id: Annotated[str, typer.Option("--id", metavar="ID", help="Id of the key; default: a random one.")] = "",
 ) -> None:
-    """Print a new key, as REPLAYWRIGHT_SIGNING_KEYS, REPLAYWRIGHT_CODEC_KEYS and REPLAYWRIGHT_ARTIFACT_KEYS take it.
+    """Print a new key for REPLAYWRIGHT_SIGNING_KEYS, REPLAYWRIGHT_CODEC_KEYS or REPLAYWRIGHT_ARTIFACT_KEYS.
 
-    To exchange a key, put the new one in front of the old one everywhere, and take the old one away when nothing needs
-    it any more.
+    To rotate a key, put the new one in front of the old one everywhere; remove the old one when nothing needs it.
 
     Example: `export REPLAYWRIGHT_SIGNING_KEYS=$(replaywright admin keys new)`
     """
@@ -71,10 +70,9 @@ def sign_existing(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Sign what is in the store without a signature, or with a key that is no longer the first.
+    """Sign records of the store that have no signature, or one of a key that is no longer the first.
 
-    Look at what it lists first: with its signature, runs will act on it. What is signed with an unknown key, or was
-    altered, stays refused.
+    Check the list first: runs act on signed records. Records with an unknown key, or altered ones, stay refused.
 
     Example: `replaywright admin keys sign-existing`
     """

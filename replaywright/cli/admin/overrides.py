@@ -31,8 +31,8 @@ async def list_rules(
     site: Site = "",
     json: Json = False,
 ) -> None:
-    """List the rules of all sources: shipped, in the folder, and this tenant's in Redis. Of two with one name, the
-    later source counts.
+    """List the rules of all sources: shipped, in the folder, and this tenant's in Redis. Of rules with one name, that
+    of the last source counts.
 
     Example: `replaywright admin overrides list --site www.shop.example`
     """
@@ -82,7 +82,7 @@ def check_rules(file: File) -> None:
 
 @overrides_app.command("add")
 async def add_rules(file: File) -> None:
-    """Add the rules of a file to this tenant's, in place of those of the same names. Workers know them within a minute.
+    """Add the rules of a file to this tenant's, replacing those of the same names. Workers read them within a minute.
 
     Example: `replaywright admin overrides add rules.yaml`
     """

@@ -76,10 +76,10 @@ def check(
     given: ValueOptions,
     json: Json = False,
 ) -> None:
-    """Show what a task would do, and which rule blocks what of it. Nothing is opened and nothing is done.
+    """Show the steps and hosts of a task, and the rules that block them. Nothing is opened and nothing is done.
 
-    A step that acts on what a page names, or whose address has a parameter without a value, is decided when it is
-    performed. The policy that counts for a run is that of its worker.
+    A step whose target or address is not known yet is decided when it is performed. A run follows the policy of its
+    worker.
 
     Exit status: 0 allowed, 2 bad input, 5 blocked.
 
@@ -106,7 +106,7 @@ def show(
     policy: PolicyFile = None,
     json: Json = False,
 ) -> None:
-    """Show the policy: the operator's file, and beside it what a task says of itself.
+    """Show the policy: the operator's file, and the policy of a task.
 
     Example: `replaywright admin policy show demo/send_mail.yaml`
     """

@@ -42,9 +42,9 @@ def schema(
 ) -> None:
     """Print the JSON schema of task files; or of files of skills, of a policy, or of a run's input, result or progress.
 
-    An editor with it completes fields and marks mistakes. With the YAML language server, put this into the first
-    line of a task: `# yaml-language-server: $schema=task.schema.json`. Programs in other languages can be given types
-    by it: see docs/reference/contracts.md.
+    With it, an editor completes fields and marks mistakes. For the YAML language server, begin a task file with
+    `# yaml-language-server: $schema=task.schema.json`. Programs in other languages can generate types from it: see
+    docs/reference/contracts.md.
 
     Example: `replaywright admin schema > task.schema.json`
 

@@ -30,7 +30,7 @@ def list_secrets(
 ) -> None:
     """List the secrets: name, source, and the domains that they are bound to. Nothing is read or run.
 
-    A worker sees those of its own environment, which may be others.
+    A worker sees the secrets of its own environment, which may differ.
 
     Example: `replaywright admin secrets list`
     """
@@ -45,9 +45,9 @@ def check_secrets(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these; else all.")] = None,
     json: Json = False,
 ) -> None:
-    """Read every secret from its source, and say whether it has a value, or why not. Commands are run.
+    """Read every secret from its source, and report missing values. Commands are run.
 
-    Exit status 2 when one has none, or is bound to something that is no domain.
+    Exit status 2 if a value is missing, or a binding is no domain.
 
     Example: `replaywright admin secrets check PASSWORD`
     """
@@ -70,9 +70,9 @@ def bind_secret(
     ],
     json: Json = False,
 ) -> None:
-    """Let pages of these hosts get the secret, beside those that it is bound to already.
+    """Allow the secret on pages of these hosts, in addition to those that it is bound to already.
 
-    Workers of this home see it at once. A secret that is bound to no host is not entered anywhere.
+    Workers of this home see the change at once. A secret that is bound to no host is not entered anywhere.
 
     Example: `replaywright admin secrets bind PASSWORD shop.example`
     """
@@ -87,7 +87,7 @@ def unbind_secret(
     hosts: Annotated[list[str] | None, typer.Argument(metavar="[HOST]...", help="Only from these; else all.")] = None,
     json: Json = False,
 ) -> None:
-    """Take bindings of a secret back. What its variable `..._DOMAINS` says is not changed.
+    """Remove bindings of a secret. Its variable `..._DOMAINS` is not changed.
 
     Example: `replaywright admin secrets unbind PASSWORD shop.example`
     """

@@ -7,7 +7,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json
-from replaywright.cli.servers.connect import existing_place, temporal_errors
+from replaywright.cli.servers.connect import open_existing_backend, temporal_errors
 from replaywright.settings import Settings
 from replaywright.stack.versions import Version, VersionState, promote, versions_of
 
@@ -20,13 +20,13 @@ versions_app = admin.group(
 
 @versions_app.command("list")
 async def list_versions(json: Json = False) -> None:
-    """List the versions: which gets new runs, how many of its runs are under way, how many workers it has.
+    """List the versions: the one that gets new runs, the number of open runs, and the number of workers.
 
-    The workers of a drained version may be stopped; Temporal looks every few minutes whether one is.
+    The workers of a drained version may be stopped; Temporal updates this every few minutes.
 
     Example: `replaywright admin versions list`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         with temporal_errors(here.settings):
             versions = await versions_of(here.client, here.settings)
     _show(here.settings, versions, json=json)
@@ -43,13 +43,13 @@ async def promote_version(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Have new runs go to this version; runs under way stay where they are.
+    """Send new runs to this version; open runs stay on theirs.
 
     With `--ramp` the version before it keeps the rest of the new runs. To roll back, promote the version before.
 
     Example: `replaywright admin versions promote 4f1c2ab --ramp 10`, then `replaywright admin versions promote 4f1c2ab`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         with temporal_errors(here.settings):
             await promote(here.client, here.settings, build, ramp)
             versions = await versions_of(here.client, here.settings)

@@ -34,7 +34,13 @@ from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
-from replaywright.cli.servers.connect import Place, existing_place, place, require_somewhere, working_place
+from replaywright.cli.servers.connect import (
+    Backend,
+    open_backend,
+    open_existing_backend,
+    open_working_backend,
+    require_backend,
+)
 from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.batch.batches import (
@@ -67,7 +73,7 @@ batch_app = app.group(
 
 BatchId = Annotated[
     str,
-    typer.Argument(metavar="BATCH", help="Id of the batch, an end or beginning of it that is unique, or `latest`."),
+    typer.Argument(metavar="BATCH", help="Id of the batch, a unique beginning or end of it, or `latest`."),
 ]
 
 
@@ -82,14 +88,12 @@ class PaceOptions:
             metavar="N",
             min=1,
             max=MOST_PARALLEL,
-            help=f"Rows under way at the same time. (default: {DEFAULT_PARALLEL}, of a batch that goes on as before)",
+            help=f"Rows that run in parallel. (default: {DEFAULT_PARALLEL}, of a resumed batch as before)",
         ),
     ] = None
     max_failures: Annotated[
         int | None,
-        typer.Option(
-            "--max-failures", metavar="N", min=1, help="Begin no further row after so many that came to nothing."
-        ),
+        typer.Option("--max-failures", metavar="N", min=1, help="Start no further row after so many failures."),
     ] = None
 
 
@@ -99,19 +103,19 @@ class ResultOptions:
 
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the results there: CSV, or JSON lines for `.jsonl`."),
+        typer.Option("--out", metavar="FILE", help="Write the results to this file: CSV, or JSON lines for `.jsonl`."),
     ] = None
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Results as JSON lines, whatever the file is called.")] = False
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Write JSON lines, whatever the file's name.")] = False
 
 
 @dataclass(frozen=True)
 class WatchOptions:
     """Options for following the batch."""
 
-    detach: Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")] = False
-    wait: Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")] = (
-        False
-    )
+    detach: Annotated[bool, typer.Option("--detach", help="Start, and return at once.")] = False
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Keep waiting when only rows that wait for a person are left.")
+    ] = False
     json: Json = False
 
 
@@ -138,13 +142,13 @@ def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
     require_writable("--out", results.out)
     settings = load_settings()
     if watching.detach:
-        require_somewhere(settings)
+        require_backend(settings)
         if results.out is not None:
             raise InputInvalid("--detach and --out: the results come later; `replaywright batch results` writes them")
     return _Asked(settings, results, watching)
 
 
-Begin = Callable[[Place, BatchStore], Awaitable[str]]
+Begin = Callable[[Backend, BatchStore], Awaitable[str]]
 """Function that starts or finds a batch and returns its id."""
 
 
@@ -165,12 +169,12 @@ async def start(
     batch_id: NewId = None,
     watching: WatchOptions,
 ) -> None:
-    """Begin a batch, and show it to its end; `replaywright batch SKILL` is short for it. Each row is done once.
+    """Start a batch, and show it to its end; `replaywright batch SKILL` is short for it. Each row is done once.
 
-    The file is checked as a whole first. Ctrl-C leaves the batch to itself. A row that fails does not end it; each row
-    is a run of its own, which `replaywright show` and `report` show.
+    The whole file is checked first. Ctrl-C leaves the batch running. A row that fails does not end it; each row is a
+    run of its own, which `replaywright show` and `report` show.
 
-    Exit status: 0 every row done, 1 one was not, 2 bad input, 4 what is left waits for a person, 130 left with Ctrl-C.
+    Exit status: 0 all rows done, 1 a row failed, 2 bad input, 4 the rest waits for a person, 130 left with Ctrl-C.
 
     Example: `replaywright batch start send-mail --csv rows.csv --parallel 8 --max-failures 20 --out results.csv`
     """
@@ -183,7 +187,7 @@ async def start(
     if from_file is not None:
         read_rows(data, source, from_file, common)  # what is wrong with them is told before a stack is started
 
-    async def begin(here: Place, store: BatchStore) -> str:
+    async def begin(here: Backend, store: BatchStore) -> str:
         task, skill = (from_file, None) if from_file is not None else await _skill(here, what, asked)
         rows = read_rows(data, source, task, common)
         order = order_of(task, rows[0].values, "", manner, skill)
@@ -221,9 +225,9 @@ async def _whole(
 
 @batch_app.command("resume")
 async def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watching: WatchOptions) -> None:
-    """Go on with a batch: watch one that is under way, or begin the rows that one has left that was stopped.
+    """Resume a batch: watch one that is under way, or start the remaining rows of one that was stopped.
 
-    Rows that have ended stay as they are, however they ended; `replaywright batch retry` is for those that failed.
+    Rows that have ended are not repeated; `replaywright batch retry` repeats those that failed.
 
     Exit status: as for `batch start`.
 
@@ -231,7 +235,7 @@ async def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, w
     """
     asked = _asked(results, watching)
 
-    async def begin(here: Place, store: BatchStore) -> str:
+    async def begin(here: Backend, store: BatchStore) -> str:
         found = await find_batch(here, batch)
         if is_under_way(found):
             if pace.parallel or pace.max_failures:
@@ -268,18 +272,19 @@ async def retry(
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="FILE", help="The mended task; else that of the batch.", autocompletion=tasks),
+        typer.Option(
+            "--task", metavar="FILE", help="Corrected task; default: that of the batch.", autocompletion=tasks
+        ),
     ] = None,
     manner: RunOptions,
     pace: PaceOptions,
     results: ResultOptions,
     watching: WatchOptions,
 ) -> None:
-    """Try the rows again that came to nothing: each goes on where it stopped, and what it has done is not done again.
+    """Retry the rows that failed: each resumes where it stopped; completed steps are not repeated.
 
-    Each gets a run with a new id that resumes the one before. Rows that were done stay done. A row of which nobody
-    knows whether a step with consequences took effect is left out, unless it is named with --row: then its run finds
-    out first, and asks a person where it cannot.
+    Each row gets a new run that resumes the one before. A row is skipped if it is unknown whether a step with
+    consequences took effect. Name it with --row, and its run finds out first, or asks a person.
 
     Exit status: as for `batch start`.
 
@@ -289,7 +294,7 @@ async def retry(
     mended = None if task is None else taskfile.read_task(task)
     wish = Chosen(frozenset(row or []), mended, manner, user_name())
 
-    async def begin(here: Place, store: BatchStore) -> str:
+    async def begin(here: Backend, store: BatchStore) -> str:
         found = await find_batch(here, batch)
         if is_under_way(found):
             raise InputInvalid(
@@ -340,14 +345,13 @@ async def cancel(
     ] = False,
     why: Why = "",
 ) -> None:
-    """Stop a batch: no further row is begun, and those under way end by themselves, or with --abort are cancelled.
+    """Stop a batch: no further row starts; rows under way finish or, with --abort, are cancelled.
 
-    What was done on the site stays done. `replaywright batch resume` goes on with the rest, `retry` with what was
-    cancelled.
+    Changes on the site stay. `replaywright batch resume` starts the remaining rows, `retry` the cancelled ones.
 
     Example: `replaywright batch cancel latest`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         found = await find_batch(here, batch)
         if not is_under_way(found):
             output.print_line(f"{found.id}: nothing to stop: it has ended")
@@ -363,14 +367,14 @@ async def cancel(
 
 @batch_app.command("results")
 async def results(*, batch: BatchId, results: ResultOptions) -> None:
-    """Write what became of each row, in the order of the file; without --out to standard output.
+    """Write the result of each row, in the order of the file; without --out to standard output.
 
-    Works at any time: a row that was not begun or has not ended has the status `open`.
+    Works at any time: a row that has not started or not ended has the status `open`.
 
     Example: `replaywright batch results latest --out results.csv`
     """
     require_writable("--out", results.out)
-    async with place() as here, batch_store(here) as store:
+    async with open_backend() as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         await _write_results(here, store, found.id, results)
     if results.out is not None:
@@ -379,11 +383,11 @@ async def results(*, batch: BatchId, results: ResultOptions) -> None:
 
 @batch_app.command("show")
 async def show(*, batch: BatchId, json: Json = False) -> None:
-    """Show how a batch stands: how many rows ended how, what waits, and what came to nothing.
+    """Show the progress of a batch: counts by status, rows that wait, and failures.
 
     Example: `replaywright batch show latest`
     """
-    async with place() as here, batch_store(here) as store:
+    async with open_backend() as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         progress = await _standing(here, store, found.id, ended=not is_under_way(found))
         if json:
@@ -401,7 +405,7 @@ async def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
 
     Example: `replaywright batch list`
     """
-    async with place() as here:
+    async with open_backend() as here:
         lines = [
             {
                 "batch": each.id,
@@ -428,7 +432,7 @@ async def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
 
 
 async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
-    async with working_place(asked.settings, tell=asked.tell) as here, batch_store(here) as store:
+    async with open_working_backend(asked.settings, tell=asked.tell) as here, batch_store(here) as store:
         batch = await begin(here, store)
         console = asked.console
         output.print_line(f"batch {batch}", style="bold", console=console)
@@ -466,7 +470,7 @@ def exit_status(progress: BatchProgress) -> Exit:
     return Exit.BLOCKED if progress.ended.get("blocked", 0) == unmet else Exit.FAILED
 
 
-def _report(here: Place, batch: str, progress: BatchProgress, console: Console) -> None:
+def _report(here: Backend, batch: str, progress: BatchProgress, console: Console) -> None:
     is_done = progress.done == progress.total
     style = "green" if is_done else "yellow"
     output.print_line(f"{progress.status}: {counts_text(progress)}", style=style, console=console)
@@ -487,7 +491,7 @@ def _report(here: Place, batch: str, progress: BatchProgress, console: Console) 
         output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
 
 
-def _print_it_goes_on(here: Place, batch: str, console: Console) -> None:
+def _print_it_goes_on(here: Backend, batch: str, console: Console) -> None:
     if here.how == "started":
         text = (
             "the stack of this command ends with it, and the batch goes on with the next `replaywright up`; "
@@ -501,7 +505,7 @@ def _print_it_goes_on(here: Place, batch: str, console: Console) -> None:
     output.print_line(text, style="yellow", console=console)
 
 
-async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
+async def _skill(here: Backend, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
     skill = await runnable_at(here, name)
     if skill.status is SkillStatus.SUSPECT:
         asked.tell(f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`")
@@ -547,7 +551,7 @@ def _new_id(task: Task, row: Row) -> str:
 # ---------------------------------------------------------------------------------------------- looking
 
 
-async def _write_results(here: Place, store: BatchStore, batch: str, results: ResultOptions) -> None:
+async def _write_results(here: Backend, store: BatchStore, batch: str, results: ResultOptions) -> None:
     digest = await rows_digest(await find_batch(here, batch))
     found = [result_of(row, end) async for row, end in store.rows(batch, digest)]
     if results.jsonl or (results.out is not None and results.out.suffix.lower() == ".jsonl"):
@@ -561,7 +565,7 @@ async def _write_results(here: Place, store: BatchStore, batch: str, results: Re
         write_whole(results.out, text)
 
 
-async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
+async def _standing(here: Backend, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
     """Return the progress; for a batch that has ended, over all its rows, not only those of its last execution."""
     if not ended:
         progress = await progress_of(batch_handle(here, batch))
@@ -579,5 +583,5 @@ async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) 
     return BatchProgress.model_validate({"status": status, "total": total, "ended": counts, "problems": problems[-20:]})
 
 
-def _as_json(here: Place, batch: str, progress: BatchProgress) -> dict[str, Any]:
+def _as_json(here: Backend, batch: str, progress: BatchProgress) -> dict[str, Any]:
     return {"batch": batch, "url": here.run_url(batch), **progress.model_dump(mode="json", by_alias=True)}

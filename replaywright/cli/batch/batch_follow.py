@@ -21,7 +21,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.cli import output
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.runs.silence import Silence
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.batch.batches import BatchProgress, RowEnd
 from replaywright.errors import StackFailed
 
@@ -125,7 +125,7 @@ def _bar(progress: BatchProgress, line: str, pace: str) -> Table:
 
 
 async def followed(
-    here: Place, handle: WorkflowHandle[Any, BatchProgress], console: Console, *, wait: bool
+    here: Backend, handle: WorkflowHandle[Any, BatchProgress], console: Console, *, wait: bool
 ) -> BatchProgress | None:
     """Return the progress at the end, or when only rows that wait for a person are left; None if the user left.
 
@@ -141,7 +141,7 @@ async def followed(
 
 
 async def _follow(
-    here: Place,
+    here: Backend,
     handle: WorkflowHandle[Any, BatchProgress],
     show: Callable[[BatchProgress | None, str], None],
     *,
@@ -186,7 +186,7 @@ async def progress_of(handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgre
     return answer
 
 
-async def _ended(here: Place, handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress:
+async def _ended(here: Backend, handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress:
     """Wait for the end by long poll; survive broken connections.
 
     Raises:

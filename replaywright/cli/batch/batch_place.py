@@ -14,7 +14,7 @@ from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.runs.finding import is_ours, memo_of, unique_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.batch.batches import (
@@ -92,7 +92,7 @@ class BatchStore:
 
 
 @contextlib.asynccontextmanager
-async def batch_store(here: Place) -> AsyncIterator[BatchStore]:
+async def batch_store(here: Backend) -> AsyncIterator[BatchStore]:
     """Open the rows of the tenant's batches and their results."""
     async with open_store(here.settings) as store:
         yield BatchStore(here.artifacts, RedisRowEnds(store.client), store.tenant)
@@ -101,12 +101,12 @@ async def batch_store(here: Place) -> AsyncIterator[BatchStore]:
 # ---------------------------------------------------------------------------------------------- the workflow
 
 
-def batch_handle(here: Place, batch: str) -> WorkflowHandle[Any, BatchProgress]:
+def batch_handle(here: Backend, batch: str) -> WorkflowHandle[Any, BatchProgress]:
     """Return a handle on the newest execution of a batch."""
     return here.client.get_workflow_handle(batch, result_type=BatchProgress)
 
 
-async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool) -> None:
+async def start_batch(here: Backend, batch: str, given: BatchInput, *, again: bool) -> None:
     """Start a batch; with `again`, one that has ended.
 
     Raises:
@@ -140,7 +140,7 @@ async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool
         ) from exc
 
 
-async def find_batch(here: Place, batch: str) -> WorkflowExecutionDescription:
+async def find_batch(here: Backend, batch: str) -> WorkflowExecutionDescription:
     """Find the batch with this id, the only one whose id begins or ends with it, or the `latest`.
 
     Raises:
@@ -161,7 +161,7 @@ async def find_batch(here: Place, batch: str) -> WorkflowExecutionDescription:
         return await here.client.get_workflow_handle(found).describe()
 
 
-async def batches(here: Place, limit: int) -> list[WorkflowExecution]:
+async def batches(here: Backend, limit: int) -> list[WorkflowExecution]:
     """List the newest batches, each once."""
     found: dict[str, WorkflowExecution] = {}
     query = f'WorkflowType = "{BATCH}" AND ExecutionStatus != "ContinuedAsNew"'
@@ -174,7 +174,7 @@ async def batches(here: Place, limit: int) -> list[WorkflowExecution]:
     return list(found.values())
 
 
-async def input_of(here: Place, execution: WorkflowExecutionDescription) -> BatchInput:
+async def input_of(here: Backend, execution: WorkflowExecutionDescription) -> BatchInput:
     """Read the input of the batch's last execution."""
     with temporal_errors(here.settings, execution.id):
         handle = here.client.get_workflow_handle(execution.id, run_id=execution.run_id)

@@ -10,7 +10,7 @@ from replaywright.cli.batch.batch_place import BatchStore
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.batch.batches import BatchInput, Row, RowEnd, RowResume
 from replaywright.domain.run.runs import OPEN_STATES
 from replaywright.domain.task.tasks import Task
@@ -39,7 +39,7 @@ class Picked:
 
 
 async def chosen(
-    here: Place, store: BatchStore, batch: str, before: BatchInput, wish: Chosen, *, tell: Callable[[str], None]
+    here: Backend, store: BatchStore, batch: str, before: BatchInput, wish: Chosen, *, tell: Callable[[str], None]
 ) -> Picked:
     """Return the rows to try again in order, each with the state that its run resumes from.
 
@@ -90,7 +90,7 @@ async def _unmet(store: BatchStore, batch: str, rows: str, wish: Chosen) -> list
     return failed
 
 
-async def _again(here: Place, row: Row, end: RowEnd, wish: Chosen) -> Row | RowEnd | tuple[int, str]:
+async def _again(here: Backend, row: Row, end: RowEnd, wish: Chosen) -> Row | RowEnd | tuple[int, str]:
     """Return the row with the state that its run resumes from; its end, if a resumed run has done it meanwhile.
 
     Else its number, and why it is not tried again.

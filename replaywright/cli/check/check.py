@@ -27,7 +27,7 @@ from replaywright.cli.completion import tasks_or_skills
 from replaywright.cli.files import require_writable, write
 from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.cli.options import Json, ValueOptions
-from replaywright.cli.servers.connect import Place, scratch_place, working_place
+from replaywright.cli.servers.connect import Backend, open_scratch_backend, open_working_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.elements import elements_of, read_skills, take_over
 from replaywright.cli.tasks import taskfile
@@ -46,9 +46,9 @@ _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("!", "
 class CheckOptions:
     """Options for the selection of skills, the site, and the last step."""
 
-    every: Annotated[bool, typer.Option("--all", help="All skills that are kept here and not retired.")] = False
+    every: Annotated[bool, typer.Option("--all", help="All skills of the knowledge base that are not retired.")] = False
     label: Annotated[
-        str, typer.Option("--label", metavar="PATTERN", help="Skills that are kept here, by label (`*mail*`).")
+        str, typer.Option("--label", metavar="PATTERN", help="Skills of the knowledge base, by label (`*mail*`).")
     ] = ""
     url: Annotated[
         str | None,
@@ -58,7 +58,7 @@ class CheckOptions:
         bool, typer.Option("--until-commit", help="Stop before the first step that changes something for good.")
     ] = False
     parallel: Annotated[
-        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed at the same time.")
+        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed in parallel.")
     ] = 1
 
 
@@ -71,7 +71,11 @@ class ReportOptions:
     ] = None
     reports: Annotated[
         Path | None,
-        typer.Option("--reports", metavar="FOLDER", help="Write each run's report there: SKILL.html, with pictures."),
+        typer.Option(
+            "--reports",
+            metavar="FOLDER",
+            help="Write the report of each run into this folder: SKILL.html, with pictures.",
+        ),
     ] = None
     json: Json = False
 
@@ -83,7 +87,7 @@ async def check(
         list[str] | None,
         typer.Argument(
             metavar="[FILE|SKILL]...",
-            help="Files of skills (`skills export --elements`) or tasks; or skills that are kept here, by name or "
+            help="Files of skills (`skills export --elements`) or tasks; or skills of the knowledge base, by name or "
             "pattern (`send-*`).",
             autocompletion=tasks_or_skills,
         ),
@@ -92,12 +96,12 @@ async def check(
     given: ValueOptions,
     reporting: ReportOptions,
 ) -> None:
-    """Replay skills with healing off and without a model, for pipelines: did they do what they did when learned?
+    """Replay skills without healing and without a model, for pipelines: do they still work as learned?
 
-    A check does what the skill does, on the site: give it values that may be used for that, or `--until-commit`. Files
-    are checked on servers that know nothing else, which are started for that where no address is configured. Values
-    that nobody gives are the parameters' defaults, else their examples; in the file of `--params`, what stands under a
-    skill's name is for it alone. Secrets come from the environment as for `run`.
+    A check performs the skill on the site: give it values for tests, or `--until-commit`. Files are checked on empty
+    servers, which are started unless addresses are configured. Values that are not given are the parameters' defaults,
+    else their examples; in the file of `--params`, values under a skill's name are for it alone. Secrets come from the
+    environment as for `run`.
 
     Exit status: 0 all passed, 1 one failed (one that waits for a person, too), 2 bad input, 5 none failed and one was
     blocked by the policy, 130 interrupted.
@@ -163,7 +167,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
     wanted = asked.wanted(found)
     if asked.settings.temporal_address is None:
         _require_secrets(wanted, asked.settings)
-    async with scratch_place(asked.settings, tell=asked.tell) as here:
+    async with open_scratch_backend(asked.settings, tell=asked.tell) as here:
         async with open_store(here.settings) as store:
             for each in wanted:
                 entries = entries_of(each.task, each.elements, store.tenant, _begins_at(each))
@@ -173,7 +177,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
 
 async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillCheck], bool]:
     """Check skills of the knowledge base; return the results, and whether it was interrupted."""
-    async with working_place(asked.settings, tell=asked.tell) as here:
+    async with open_working_backend(asked.settings, tell=asked.tell) as here:
         async with open_store(here.settings) as store:
             skills = await of_store(selection, store.knowledge)
             elements = await elements_of(store.steps, store.tenant, skills)
@@ -183,7 +187,7 @@ async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
         return await _performed(asked, here, wanted)
 
 
-async def _performed(asked: _Asked, here: Place, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
+async def _performed(asked: _Asked, here: Backend, wanted: Sequence[CheckedSkill]) -> tuple[list[SkillCheck], bool]:
     skills = output.count(len(wanted), "skill")
     output.print_line(f"checking {skills}: no model, no healing", style="bold", console=asked.console)
     async with open_store(here.settings) as store:

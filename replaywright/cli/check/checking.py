@@ -20,7 +20,7 @@ from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.run.runs import Heal, Mode, Progress, RunResult
@@ -53,7 +53,7 @@ _REPORT_MB = 25.0
 class Checking:
     """Checker of skills on one set of servers; Ctrl-C sets `stopping`."""
 
-    here: Place
+    here: Backend
     store: RedisStepStore
     parallel: int
     told: Callable[[SkillCheck], None]
@@ -164,7 +164,7 @@ class Checking:
             return []
 
 
-def _facts(wanted: CheckedSkill, run_id: str, ending: Ending, times: tuple[float, float], here: Place) -> RunFacts:
+def _facts(wanted: CheckedSkill, run_id: str, ending: Ending, times: tuple[float, float], here: Backend) -> RunFacts:
     result, waits = ending.result, ending.status == "waiting"
     failed_step = result.failed_step
     if failed_step is None and waits and ending.progress is not None:

@@ -17,7 +17,7 @@ from replaywright.cli.evidence.evidence import KeptArtifact, artifacts_of, attem
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, records_of
-from replaywright.cli.servers.connect import place
+from replaywright.cli.servers.connect import open_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.step.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
@@ -43,10 +43,9 @@ async def list_artifacts(
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Copy all into this folder.")] = None,
     json: Json = False,
 ) -> None:
-    """List what is kept of a run's failed steps; open one of them, or save them all.
+    """List the artifacts of a run's failed steps; open one of them, or save them all.
 
-    Also as `replaywright admin artifacts RUN`. Secrets are hidden in pictures and taken out of texts before anything is
-    kept.
+    `replaywright admin artifacts RUN` is short for it. Artifacts hold no secrets: pictures hide them, texts lack them.
 
     Example: `replaywright admin artifacts list latest --step 3 --open screenshot`
     """
@@ -54,7 +53,7 @@ async def list_artifacts(
         raise InputInvalid(f"--open {opened!r}: the kinds are {', '.join(KEPT_KINDS)}")
     if opened and save is not None:
         raise InputInvalid("say one of --open and --save, not both")
-    async with place() as here:
+    async with open_backend() as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
     store = here.artifacts
@@ -75,17 +74,19 @@ async def list_artifacts(
 
 @artifacts_app.command("prune")
 async def prune(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Delete nothing, only say what would be.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be deleted, and delete nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Delete artifacts that are too old or too many, the longest unused first; workers do so by themselves.
+    """Delete artifacts beyond the limits, the longest unused first; workers do the same regularly.
 
-    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. What was used within a day, what a run
-    under way refers to and what the cache refers to stays.
+    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. Artifacts that were used within a day, or that an open
+    run or the cache refers to, stay.
 
     Example: `replaywright admin artifacts prune --dry-run`
     """
-    async with place() as here, open_store(here.settings) as store:
+    async with open_backend() as here, open_store(here.settings) as store:
         done = await enforce(here.settings, here.client, store.client, dry_run=dry_run)
     payload = {"deleted": done.count, "bytes": done.size_bytes, "left": done.left_count, "leftBytes": done.left_bytes}
     what = output.count(done.count, "artifact")

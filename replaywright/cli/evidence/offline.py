@@ -108,8 +108,8 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
         found.append(Difference("the history", f"does not replay: {result.replay_failure}"))
     if not found:
         found += _on_end(end, decided.end)
-    found += [difference for call in recorded for difference in _on_outcome(call)]
-    found += [difference for call in recorded for difference in _on_policy(call, policing or Policing())]
+    policing = policing or Policing()
+    found += [difference for call in recorded for difference in _on_outcome(call, policing)]
     return Replayed(history, len(recorded), tuple(found))
 
 
@@ -201,7 +201,7 @@ def _named(call: ActivityCall | _Asked) -> str:
 
 
 def _command(call: ActivityCall) -> CommandOnStep | None:
-    """Read the command of a browser activity; None for another one, or when it cannot be read."""
+    """Parse the command of a browser activity; None for other activities, or if it cannot be parsed."""
     if not call.activity_type.startswith("browser."):
         return None
     try:
@@ -279,8 +279,8 @@ def _short(value: Any) -> str:
 # ---------------------------------------------------------------------------------------------- judging
 
 
-def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
-    """Say whether the rules of today judge the evidence of a step as those did that recorded it."""
+def _on_outcome(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
+    """Compare the recorded outcome of a step with the judgement of the current rules and policy."""
     asked = _context(call)
     if asked is None or call.answer is None:
         return
@@ -289,13 +289,17 @@ def _on_outcome(call: ActivityCall) -> Iterator[Difference]:
     except ValidationError:
         yield Difference(call.activity_id, f"{_named(call)}: its recorded outcome cannot be read any more")
         return
-    said = [said for said in (_other_status(asked, outcome), _other_effect(asked, outcome)) if said]
-    for what in said:
-        yield Difference(call.activity_id, f"{_named(call)}: {what}")
+    for change in (
+        _other_status(asked, outcome),
+        _other_effect(asked, outcome),
+        _other_policy(_command(call), outcome, policing),
+    ):
+        if change:
+            yield Difference(call.activity_id, f"{_named(call)}: {change}")
 
 
 def _other_status(asked: StepContext, outcome: StepOutcome) -> str:
-    """Only what can be judged by what is kept: verdicts, evidence and proof."""
+    """Compare the status by what is recorded: verdicts, evidence and proof."""
     judged = outcome.status is Status.DONE or outcome.reason in (UNPROVEN, SERVER_ERROR)
     if not judged or outcome.from_ledger or outcome.reason in ("person", "resolved"):
         return ""
@@ -318,7 +322,7 @@ def _other_status(asked: StepContext, outcome: StepOutcome) -> str:
 
 
 def _other_effect(asked: StepContext, outcome: StepOutcome) -> str:
-    """A step that changed something, and that was taken for one that may be repeated."""
+    """Find a step that changed something and was recorded as repeatable."""
     sent = effect_seen(asked.step, outcome.evidence) is Effect.COMMIT
     if outcome.status is not Status.DONE or outcome.from_ledger or not sent:
         return ""
@@ -328,23 +332,16 @@ def _other_effect(asked: StepContext, outcome: StepOutcome) -> str:
     return ""
 
 
-def _on_policy(call: ActivityCall, policing: Policing) -> Iterator[Difference]:
-    """Say whether the policy of today lets a step be performed that was, or that a rule blocked."""
-    command = _command(call)
-    if not isinstance(command, Perform | Reapply) or call.answer is None:
-        return
-    try:
-        outcome = StepOutcome.model_validate(call.answer)
-    except ValidationError:  # told already
-        return
-    if outcome.from_ledger or outcome.reason in LEFT_OUT:
-        return
+def _other_policy(command: CommandOnStep | None, outcome: StepOutcome, policing: Policing) -> str:
+    """Compare the policy's current decision on a step with the recorded one."""
+    if not isinstance(command, Perform | Reapply) or outcome.from_ledger or outcome.reason in LEFT_OUT:
+        return ""
     refusal = policing.on_command(command)
     if refusal is not None and outcome.status is not Status.BLOCKED:
-        what = f"recorded {outcome.status}; today blocked by {refusal.message}"
-        yield Difference(call.activity_id, f"{_named(call)}: {what}")
-    elif refusal is None and outcome.status is Status.BLOCKED and _is_of_a_step(outcome.rule):
-        yield Difference(call.activity_id, f"{_named(call)}: recorded blocked by {outcome.rule}; today: allowed")
+        return f"recorded {outcome.status}; today blocked by {refusal.message}"
+    if refusal is None and outcome.status is Status.BLOCKED and _is_of_a_step(outcome.rule):
+        return f"recorded blocked by {outcome.rule}; today: allowed"
+    return ""
 
 
 def _is_of_a_step(rule: str) -> bool:

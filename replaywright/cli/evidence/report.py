@@ -14,7 +14,7 @@ from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run
-from replaywright.cli.servers.connect import place
+from replaywright.cli.servers.connect import open_backend
 from replaywright.reports import load, rendered
 
 
@@ -23,22 +23,23 @@ async def report(
     *,
     run: Run,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to; else a file here, named as the run.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Output file; default: a file here, named as the run."),
     ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open it with this machine's browser.")] = False,
     max_mb: Annotated[
-        float, typer.Option("--max-mb", metavar="MB", min=0, help="Room for pictures; what tells most comes first.")
+        float, typer.Option("--max-mb", metavar="MB", min=0, help="Limit of pictures; the most important come first.")
     ] = 25.0,
     json: Json = False,
 ) -> None:
-    """Write a run as one HTML file: its timeline with pictures, what was expected and found, models, earlier runs.
+    """Write a run as one HTML file: timeline with pictures, expectations and findings, model use, earlier runs.
 
-    The file needs nothing else and sends nothing. Secrets are in it by name only; what pages showed is in it: keep it
-    as you keep that. A run that still goes on is shown as it is now.
+    The file is self-contained and sends nothing. It has the names of secrets, never values, and it has content of
+    pages: protect it like that content. An open run is shown in its current state.
 
     Example: `replaywright report latest --open`
     """
-    async with place() as here:
+    async with open_backend() as here:
         view = await view_of(here, await find_run(here, run))
     loaded = await load(view, here.artifacts, budget_mb=max_mb)
     path = Path(file_name(view.facts.run_id)) if out is None else out

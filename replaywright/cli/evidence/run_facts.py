@@ -11,7 +11,7 @@ from replaywright import __version__
 from replaywright.cli.evidence.trace import histories_of
 from replaywright.cli.runs.finding import ENDED, QUICK, ending_of_run, executions, memo_of, scope_of, trace_of
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.tasks.taskfile import site_of
 from replaywright.domain.run.lineages import beginning_of
 from replaywright.domain.run.runs import Progress, RunInput, Totals
@@ -31,7 +31,7 @@ LOOKED_AT = 60
 AT_ONCE = 8
 
 
-async def view_of(here: Place, execution: WorkflowExecutionDescription) -> RunView:
+async def view_of(here: Backend, execution: WorkflowExecutionDescription) -> RunView:
     """Collect all known facts of a run. Sources that cannot be read are named in the view; none is an error."""
     missing: list[str] = []
     is_running = execution.status is WorkflowExecutionStatus.RUNNING
@@ -62,7 +62,7 @@ async def view_of(here: Place, execution: WorkflowExecutionDescription) -> RunVi
 
 
 async def _facts(
-    here: Place,
+    here: Backend,
     execution: WorkflowExecutionDescription,
     progress: Progress | None,
     ending: Ending | None,
@@ -170,7 +170,7 @@ def _input(histories: Sequence[History]) -> RunInput | None:
     return found
 
 
-async def _lineage_runs(here: Place, lineage: str) -> tuple[str, ...]:
+async def _lineage_runs(here: Backend, lineage: str) -> tuple[str, ...]:
     """List all runs of a lineage, by the ids that `replaywright resume` gives them."""
     found, number = [beginning_of(lineage)], 2
     while True:
@@ -184,7 +184,7 @@ async def _lineage_runs(here: Place, lineage: str) -> tuple[str, ...]:
 
 
 async def _earlier(
-    here: Place, execution: WorkflowExecutionDescription, task: str, skill: SkillRef | None
+    here: Backend, execution: WorkflowExecutionDescription, task: str, skill: SkillRef | None
 ) -> tuple[RunNumbers, ...]:
     """Return earlier runs of the same task; for a sentence, those of the same skill."""
     found: list[RunNumbers] = []
@@ -208,7 +208,7 @@ async def _earlier(
 
 
 async def _endings(
-    here: Place, candidates: Sequence[WorkflowExecution], task: str | None
+    here: Backend, candidates: Sequence[WorkflowExecution], task: str | None
 ) -> AsyncIterator[tuple[WorkflowExecution, Ending]]:
     """Yield these runs with their endings, the newest first; with `task`, only its runs."""
     own = [one for one in candidates if task is None or await memo_of(one, "task") == task]

@@ -18,7 +18,7 @@ from replaywright.cli.evidence.offline import Replayed, replay
 from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
-from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.common.elsewhere import TRACE_LIMIT
 from replaywright.domain.trace.audit import Audit, audit
@@ -45,7 +45,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="As `replaywright adm
 @trace_app.command("export")
 def export(
     run: Run,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")] = None,
     without_history: Annotated[
         bool,
         typer.Option(
@@ -56,8 +56,8 @@ def export(
 ) -> None:
     """Write the trace of a run as JSON Lines: a header, the lines as they are stored, the workflow's history.
 
-    Secrets are in it by name only. The history holds the values of the task's parameters, and pages' texts are in both:
-    keep the file as you keep those. The seal that is printed shows later that the file is this one: keep it elsewhere.
+    The file has the names of secrets, never values. Its history has the values of parameters, and both have texts of
+    pages: protect the file like these. The printed seal identifies the file later: keep it elsewhere.
 
     Example: `replaywright admin trace export latest --out run.jsonl`
     """
@@ -70,11 +70,10 @@ def verify(
     seal: Annotated[str, typer.Option(metavar="DIGEST", help="The seal that `export` printed.")] = "",
     json: Json = False,
 ) -> None:
-    """Check a file's form, order, hash chain, signatures and fingerprints, and hold it against the history.
+    """Verify a file's form, order, hash chain, signatures and fingerprints, and compare it with the history.
 
-    Needs no server; for the signatures, the keys that signed them.
-
-    Names the first line that was altered, removed, moved or put in, and exits with 1 when there is one.
+    Needs no server; signatures need their keys. Names the first line that was altered, removed, moved or inserted, and
+    exits with 1 if there is one.
 
     Example: `replaywright admin trace verify run.jsonl`
     """
@@ -88,10 +87,10 @@ def verify(
 
 @trace_app.command("replay")
 async def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> None:
-    """Run today's workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
+    """Run the current workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
 
-    Says where it would decide otherwise (another activity, fingerprint, question or end) and which recorded outcomes
-    today's rules would judge otherwise, and which steps today's policy would block; exits with 1 when there are such.
+    Lists different decisions (activity, fingerprint, question or end), outcomes that the current rules judge
+    differently, and steps that the current policy blocks; exits with 1 if there are any.
 
     Example: `replaywright admin trace replay run.jsonl`
     """
@@ -116,7 +115,7 @@ async def replay_file(file: File, policy: PolicyFile = None, json: Json = False)
 
 
 async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
-    async with place() as here:
+    async with open_backend() as here:
         execution = await find_run(here, run)
         text, header = await exported(here, execution, with_history=with_history)
     if out is None:
@@ -128,7 +127,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
 
 
 async def exported(
-    here: Place, execution: WorkflowExecutionDescription, *, with_history: bool = True
+    here: Backend, execution: WorkflowExecutionDescription, *, with_history: bool = True
 ) -> tuple[str, Header]:
     """Return the run's trace as the text of a file, and its header.
 
@@ -146,7 +145,7 @@ async def exported(
     )
 
 
-async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
+async def histories_of(here: Backend, execution: WorkflowExecutionDescription) -> list[History]:
     """Return the histories of the run's executions, oldest first, as far back as Temporal has them, decrypted.
 
     Raises:

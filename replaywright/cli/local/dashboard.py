@@ -31,15 +31,13 @@ _LEAVING_S = 2
 @app.command()
 def dashboard(
     *,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where it listens, on loopback only; 0 takes a free port.")
-    ] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 0,
     opened: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Show runs, inbox, skills and cache as pages in a browser; they change as the runs go on.
 
-    It reads, and changes nothing. It listens on loopback only, and its address holds a token: whoever has the address
-    sees the runs of this tenant. Ctrl-C ends it.
+    The dashboard is read-only and listens on loopback. Its address has a token: everybody with the address sees the
+    runs of this tenant. Ctrl-C ends it.
 
     Example: `replaywright dashboard --open`
     """

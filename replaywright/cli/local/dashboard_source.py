@@ -20,7 +20,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_want
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
 from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
-from replaywright.cli.servers.connect import Place, is_somewhere, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, backend_exists, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
 from replaywright.dashboard.views import (
@@ -76,7 +76,7 @@ class RunningSource:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._place: Place | None = None
+        self._place: Backend | None = None
         self._of: str = ""
         """Address of the connected Temporal."""
         self._exits = contextlib.AsyncExitStack()
@@ -199,7 +199,7 @@ class RunningSource:
 
     # --- where the runs are ---------------------------------------------------------------------------------------
 
-    async def _here(self) -> Place:
+    async def _here(self) -> Backend:
         """Return the connection to the current servers.
 
         Raises:
@@ -210,7 +210,9 @@ class RunningSource:
             if self._place is None or now != self._of:
                 await self._exits.aclose()
                 self._place = None
-                self._place = await self._exits.enter_async_context(place(self._settings, tell=lambda _text: None))
+                self._place = await self._exits.enter_async_context(
+                    open_backend(self._settings, tell=lambda _text: None)
+                )
                 self._of = now
             return self._place
 
@@ -219,7 +221,7 @@ class RunningSource:
         if self._settings.temporal_address is not None:
             return self._settings.temporal_address
         running = read_running(self._settings.home)
-        if running is None or not is_somewhere(self._settings):
+        if running is None or not backend_exists(self._settings):
             raise StackFailed(
                 "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, or "
                 "set REPLAYWRIGHT_TEMPORAL_ADDRESS and start the dashboard again"
@@ -241,7 +243,7 @@ def _token_of(page: str) -> bytes | None:
         raise InputInvalid("page: that is no page of the list; begin with the first one") from exc
 
 
-async def _described(here: Place, run_id: str) -> WorkflowExecutionDescription:
+async def _described(here: Backend, run_id: str) -> WorkflowExecutionDescription:
     """Describe the run with exactly this id.
 
     Raises:
@@ -254,14 +256,14 @@ async def _described(here: Place, run_id: str) -> WorkflowExecutionDescription:
     return execution
 
 
-async def _row(here: Place, execution: WorkflowExecution, limit: asyncio.Semaphore) -> RunRow:
+async def _row(here: Backend, execution: WorkflowExecution, limit: asyncio.Semaphore) -> RunRow:
     async with limit:
         status, progress = await standing_of(here, execution)
     return await _read_row(here, execution, status, progress, None if progress is None else progress.totals)
 
 
 async def _read_row(
-    here: Place, execution: WorkflowExecution, status: RunStatus, progress: Progress | None, totals: Totals | None
+    here: Backend, execution: WorkflowExecution, status: RunStatus, progress: Progress | None, totals: Totals | None
 ) -> RunRow:
     return RunRow(
         run_id=execution.id,
@@ -301,7 +303,7 @@ async def _question(execution: WorkflowExecution) -> Question | None:
     return question_of((await execution.memo()).get(WAITS))
 
 
-async def _trace_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
+async def _trace_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
     """Return the trace, and the reason if it cannot be read."""
     try:
         return await trace_of(here, execution), ""

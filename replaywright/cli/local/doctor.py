@@ -18,9 +18,9 @@ _STYLES = {PartHealth.OK: "green", PartHealth.WARNING: "yellow", PartHealth.FAIL
 async def doctor(
     json: Json = False,
 ) -> None:
-    """Look at every part that a run needs, and say what to do about what is missing.
+    """Check every part that a run needs, and print a remedy for each missing one.
 
-    Nothing is started, installed or changed. Exit status 1 when something is missing that runs need.
+    Nothing is started, installed or changed. Exit status 1 if a required part is missing.
 
     Example: `replaywright doctor`
     """

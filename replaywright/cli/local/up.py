@@ -37,11 +37,11 @@ class WorkerRole(StrEnum):
 async def up(
     role: Annotated[
         list[WorkerRole] | None,
-        typer.Option(help="A worker for this role in a process of its own; repeatable. `all` without it."),
+        typer.Option(help="Start a worker for this role in its own process; repeatable. (default: `all`)"),
     ] = None,
     codec: Annotated[
         bool,
-        typer.Option("--codec", help="A codec server too, so that the Temporal UI shows sealed payloads."),
+        typer.Option("--codec", help="Start a codec server, too, so that the Temporal UI shows sealed payloads."),
     ] = False,
 ) -> None:
     """Run the stack and a worker in the foreground, until Ctrl-C.

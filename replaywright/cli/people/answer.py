@@ -22,7 +22,7 @@ from replaywright.cli.people.updates import (
     verdict_on,
 )
 from replaywright.cli.runs.follow import handle_of
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import EditStep, SkipStep
 from replaywright.domain.task.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answer_command
@@ -51,12 +51,14 @@ class AnswerOptions:
     """Options that give the value of an answer."""
 
     value: Annotated[
-        str, typer.Option("--value", metavar="TEXT", help="Of `answer`: what you say, where words are wanted.")
+        str, typer.Option("--value", metavar="TEXT", help="For `answer`: the value, where words are wanted.")
     ] = ""
     value_file: Annotated[
         str,
         typer.Option(
-            "--value-file", metavar="FILE", help="Of `answer`: read that from a file, or from standard input with `-`."
+            "--value-file",
+            metavar="FILE",
+            help="For `answer`: read the value from a file, or from standard input with `-`.",
         ),
     ] = ""
 
@@ -71,12 +73,12 @@ class StepOptions:
             "--step",
             metavar="N",
             min=1,
-            help="The step that is meant: another one is not answered. Of `skip`, also one that has not begun.",
+            help="Answer this step only. For `skip`, also one that has not begun.",
         ),
     ] = None
     consequences: Annotated[
         bool,
-        typer.Option("--consequences", help="Of `skip`: the step has consequences, and these are to be missing."),
+        typer.Option("--consequences", help="For `skip`: skip a step even if it has consequences."),
     ] = False
 
 
@@ -85,7 +87,7 @@ async def answer(
     *,
     run: Run,
     answer: Annotated[
-        str, typer.Argument(metavar="ANSWER", help="One that the run takes; without it, what the run waits for.")
+        str, typer.Argument(metavar="ANSWER", help="An answer that the run takes; without it, the question is shown.")
     ] = "",
     given: AnswerOptions,
     change: ChangeOptions,
@@ -93,14 +95,14 @@ async def answer(
     why: Why = "",
     once: Once = "",
 ) -> None:
-    """Answer what a run waits for; without ANSWER, show what that is and which answers it takes.
+    """Answer the question of a run; without ANSWER, show the question and its possible answers.
 
-    Of a step in doubt: done, not_done, retry, abandon; look at the site first, as a mail that was sent and is said not
-    to be is sent again. Of a step that failed: retry, done, skip, abandon. Of what needs consent: approve, refuse. Of a
-    run that is paused: continue. `skip --step N` leaves out a later step. Who answered, and why, is kept.
+    A step in doubt takes done, not_done, retry or abandon. Look at the site first: a mail that was sent and is declared
+    not_done is sent again. A failed step takes retry, done, skip or abandon; an approval takes approve or refuse; a
+    paused run takes continue. `skip --step N` skips a later step. The user and the reason are recorded.
 
-    A changed step (`retry` with --edit, --file or --set) is checked as in a task file; the task stays as it is. A code
-    is never given on the command line, where the shell and other users see it: it is asked for, or read with
+    A changed step (`retry` with --edit, --file or --set) is checked as in a task file; the task stays unchanged. A code
+    is never given on the command line, where the shell and other users see it: it is prompted for, or read with
     `--value-file`, and leaves this command sealed, so that neither Temporal nor Redis has it.
 
     Example: `replaywright answer latest done --step 10 --why "it is in the Sent folder"`
@@ -167,14 +169,14 @@ def _show(run_id: str, progress: Progress) -> None:
     output.print_line(answer_command(run_id, answers), style="dim")
 
 
-async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
+async def _decide(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
     verdict = _chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
     await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
     output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
 
 
-async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> None:
+async def _skip(here: Backend, run_id: str, progress: Progress, wish: _Wish) -> None:
     """Skip a step that has not begun."""
     next_one = progress.step if progress.status == "paused" else progress.step + 1
     sequence = next_one if wish.which.step is None else wish.which.step - 1
@@ -183,7 +185,7 @@ async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> No
     output.print_line(f"step {sequence + 1} will be left out", style="green")
 
 
-async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
+async def _change(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
     """Retry the failed step with the user's changes."""
     _chosen(question, "retry")
     number = question.sequence + 1

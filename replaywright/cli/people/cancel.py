@@ -12,7 +12,7 @@ from replaywright.cli.options import Run, Why
 from replaywright.cli.people.updates import by_user, ended_message, updated
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, ended, handle_of
-from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.domain.run.commit_lines import commits_said
 
 _END_LIMIT_S = 30
@@ -30,13 +30,13 @@ async def cancel(
 ) -> None:
     """End a run: the step under way is cancelled, the browser is closed, nothing further is done.
 
-    What was done on the site stays done; `replaywright resume` goes on after it. A request that is held at the gate is
-    thrown away first; one that has left is given 5 s to be answered. The answer names the steps that were sent, those
-    that were not, and those in doubt. For a run that is over already it says how that ended and what it has done.
+    Changes on the site stay; `replaywright resume` goes on after them. A request that is held at the gate is dropped
+    first; one that has left gets 5 s for its response. The output names the steps that were sent, those that were not,
+    and those in doubt. For a closed run, it describes the end.
 
     Example: `replaywright cancel latest --why "the order was withdrawn"`
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         run_id = (await find_run(here, run)).id
         if message := await ended_message(here, run_id, "cancel"):
             output.print_line(message)
@@ -55,7 +55,7 @@ async def cancel(
         output.print_line(f"{run_id}: {message}", style="green")
 
 
-async def _ended_soon(here: Place, run_id: str) -> Ending | None:
+async def _ended_soon(here: Backend, run_id: str) -> Ending | None:
     """Wait for the end; None if it does not come in time."""
     handle = handle_of(here.client, run_id)
     with temporal_errors(here.settings, run_id):

@@ -22,15 +22,15 @@ _EDITED = "the edited step"
 class ChangeOptions:
     """Options that change the failed step."""
 
-    edit: Annotated[bool, typer.Option("--edit", help="Of `retry`: change the step in $EDITOR first.")] = False
+    edit: Annotated[bool, typer.Option("--edit", help="For `retry`: change the step in $EDITOR first.")] = False
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="FILE", help="Of `retry`: YAML or JSON with the step as it is to be."),
+        typer.Option("--file", metavar="FILE", help="For `retry`: YAML or JSON with the step as it is to be."),
     ] = None
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="FIELD=VALUE", help="Of `retry`: change a field, such as instruction or target.name."
+            "--set", metavar="FIELD=VALUE", help="For `retry`: change a field, such as instruction or target.name."
         ),
     ] = None
 

@@ -19,7 +19,7 @@ from replaywright.cli.app import app
 from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.domain.task.questions import WAITS, Question, answer_command
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT
@@ -59,15 +59,15 @@ class InboxItem:
 def inbox(
     *,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write what each page shows into this folder, as PNG.")
+        Path | None, typer.Option(metavar="DIR", help="Write a screenshot of each page into this folder, as PNG.")
     ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open the pictures.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on, and tell each new question as it comes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and print each new question.")] = False,
     json: Json = False,
 ) -> None:
-    """List the runs that wait for a person: what each asks, since when, until when, and how to answer.
+    """List the runs that wait for a person, with the question, the start, the deadline and the command to answer.
 
-    What the site says is quoted as its words: a page may say anything to whoever decides.
+    Text of the site is marked as a quote: a page may say anything to influence a decision.
 
     Example: `replaywright inbox --pictures /tmp/inbox`
     """
@@ -80,7 +80,7 @@ def inbox(
 
 async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
     known: set[tuple[str, str]] = set()
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         while True:
             now = await waiting_in(here)
             new = [one for one in now if one.key not in known]
@@ -96,7 +96,7 @@ async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) 
             await asyncio.sleep(_EVERY_S)
 
 
-async def waiting_in(here: Place) -> list[InboxItem]:
+async def waiting_in(here: Backend) -> list[InboxItem]:
     """List the runs of the tenant that wait for a person, the longest waiting first.
 
     Each run says in its memo what it waits with, so that one listing is enough, with or without a worker; only one that
@@ -130,7 +130,7 @@ def question_of(told: Any) -> Question | None:
         return None
 
 
-async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) -> InboxItem | None:
+async def _asked(here: Backend, run_id: str, task: str, limit: asyncio.Semaphore) -> InboxItem | None:
     async with limit:
         try:
             progress = await progress_of(handle_of(here.client, run_id), _QUICK)
@@ -141,7 +141,7 @@ async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) 
     return InboxItem(run_id, task, progress.question)
 
 
-async def _with_picture(here: Place, one: InboxItem, folder: Path) -> InboxItem:
+async def _with_picture(here: Backend, one: InboxItem, folder: Path) -> InboxItem:
     """Write the picture into `folder`, and return the item with its path."""
     question = one.question
     if not question.picture:

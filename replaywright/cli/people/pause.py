@@ -8,7 +8,7 @@ from replaywright.cli.people.updates import by_user, under_way, updated
 
 @app.command()
 async def pause(*, run: Run, why: Why = "", once: Once = "") -> None:
-    """Pause a run before its next step begins, however long; its browser is given back meanwhile.
+    """Pause a run before its next step, for any time; its browser is released meanwhile.
 
     Example: `replaywright pause latest --why "the site is being changed"`
     """

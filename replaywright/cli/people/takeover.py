@@ -23,14 +23,14 @@ _WAKING_LIMIT = timedelta(seconds=150)
 async def takeover(
     *,
     run: Run,
-    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="So long at most.")] = LEND_S / 60,
+    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="Time limit.")] = LEND_S / 60,
     why: Why = "",
     once: Once = "",
 ) -> None:
-    """Drive the browser of a run that waits, or is paused, yourself: prints an address that opens in a browser.
+    """Take over the browser of a run that waits or is paused: prints an address to open in a browser.
 
-    It is Chromium's own DevTools, on loopback of the worker's host, with a secret in its path: whoever has it has the
-    browser. The policy for the network stays in force. What leaves the browser meanwhile is recorded as yours.
+    The address leads to Chromium's DevTools on loopback of the worker's host, with a secret in its path: everybody with
+    the address controls the browser. The network policy stays in force. Requests meanwhile are recorded as yours.
 
     Example: `replaywright takeover latest`
     """

@@ -16,7 +16,7 @@ from temporalio.client import (
 
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import ended, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, existing_place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.cli.servers.macs import update_arguments
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.commit_lines import commits_said
@@ -32,20 +32,20 @@ _Answer = TypeVar("_Answer")
 
 
 @contextlib.asynccontextmanager
-async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
+async def under_way(run: str, what: str) -> AsyncIterator[tuple[Backend, str]]:
     """Find an open run that somebody wants to `what`, with the servers that it is on.
 
     Raises:
         InputInvalid: there is no such run, or it is over.
         StackFailed: Temporal does not answer.
     """
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         run_id = (await find_run(here, run)).id
         await require_going(here, run_id, what)
         yield here, run_id
 
 
-async def ended_message(here: Place, run_id: str, what: str) -> str:
+async def ended_message(here: Backend, run_id: str, what: str) -> str:
     """Describe how a run ended and that there is nothing to `what`; empty for an open run.
 
     Raises:
@@ -63,7 +63,7 @@ async def ended_message(here: Place, run_id: str, what: str) -> str:
     return "; ".join(filter(None, (message, commits_said(ending.result.commits))))
 
 
-async def require_going(here: Place, run_id: str, what: str) -> None:
+async def require_going(here: Backend, run_id: str, what: str) -> None:
     """Check that a run is open, so that it can be asked to `what`.
 
     Raises:
@@ -75,7 +75,7 @@ async def require_going(here: Place, run_id: str, what: str) -> None:
 
 
 async def updated(
-    here: Place,
+    here: Backend,
     run_id: str,
     update: str,
     asked: Record,
@@ -109,7 +109,7 @@ async def updated(
     return found
 
 
-async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
+async def decide(here: Backend, run_id: str, verdict: PersonVerdict) -> None:
     """Send a person's verdict to a run.
 
     Raises:
@@ -119,7 +119,7 @@ async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
     await updated(here, run_id, "resolve_step", verdict, type(None))
 
 
-async def progress_or_fail(here: Place, run_id: str) -> Progress:
+async def progress_or_fail(here: Backend, run_id: str) -> Progress:
     """Query the progress of the run.
 
     Raises:
@@ -131,7 +131,7 @@ async def progress_or_fail(here: Place, run_id: str) -> Progress:
     return progress
 
 
-async def question_of(here: Place, run_id: str) -> Question:
+async def question_of(here: Backend, run_id: str) -> Question:
     """Return the question of the run.
 
     Raises:

@@ -8,7 +8,7 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, W
 
 from replaywright.cli.runs.follow import WORKFLOW, Ending, ServerGone, ended, handle_of, progress_of
 from replaywright.cli.runs.searchable import Filter, StatusFilter
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.store import StepRecord, open_store, step_records
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.standing import RunStatus, going
@@ -28,7 +28,7 @@ QUICK = timedelta(seconds=2)
 """Time limit for a progress query whose answer is optional."""
 
 
-async def executions(here: Place, limit: int, wanted: Filter = _ALL) -> list[WorkflowExecution]:
+async def executions(here: Backend, limit: int, wanted: Filter = _ALL) -> list[WorkflowExecution]:
     """List the newest runs; of a run that continued as new, only its newest execution."""
     found: list[WorkflowExecution] = []
     with temporal_errors(here.settings):
@@ -49,7 +49,7 @@ async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
     return (await memo_of(execution, "status") == "blocked") is (wanted.status is StatusFilter.BLOCKED)
 
 
-async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:
+async def standing_of(here: Backend, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:
     """Return the status of a run; for one that is under way, also its progress."""
     if execution.status is WorkflowExecutionStatus.RUNNING:
         try:
@@ -64,7 +64,7 @@ async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunSta
     return ENDED.get(execution.status, "failed"), None
 
 
-async def is_ours(here: Place, execution: WorkflowExecution) -> bool:
+async def is_ours(here: Backend, execution: WorkflowExecution) -> bool:
     """Tell whether the run belongs to this tenant; without a tenant it is the default tenant's."""
     return (await memo_of(execution, "tenant") or DEFAULT_TENANT) == here.settings.tenant
 
@@ -75,13 +75,13 @@ async def memo_of(execution: WorkflowExecution, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-async def ending_of_run(here: Place, execution: WorkflowExecution) -> Ending:
+async def ending_of_run(here: Backend, execution: WorkflowExecution) -> Ending:
     """Return the ending of a closed run."""
     with temporal_errors(here.settings, execution.id):
         return await ended(handle_of(here.client, execution.id))
 
 
-async def records_of(here: Place, execution: WorkflowExecutionDescription) -> list[StepRecord]:
+async def records_of(here: Backend, execution: WorkflowExecutionDescription) -> list[StepRecord]:
     """Return the steps of the run's trace, without those of other runs of its lineage.
 
     Raises:
@@ -91,7 +91,7 @@ async def records_of(here: Place, execution: WorkflowExecutionDescription) -> li
     return step_records([line for line in lines if line.get("runId", execution.id) == execution.id])
 
 
-async def trace_of(here: Place, execution: WorkflowExecutionDescription) -> list[dict[str, Any]]:
+async def trace_of(here: Backend, execution: WorkflowExecutionDescription) -> list[dict[str, Any]]:
     """Read the trace of the run's lineage.
 
     Raises:
@@ -102,13 +102,13 @@ async def trace_of(here: Place, execution: WorkflowExecutionDescription) -> list
         return await store.steps.trace(tenant=tenant, lineage=lineage)
 
 
-async def scope_of(here: Place, execution: WorkflowExecutionDescription) -> tuple[str, str]:
+async def scope_of(here: Backend, execution: WorkflowExecutionDescription) -> tuple[str, str]:
     """Return the tenant and lineage of the run, the key of its ledger and trace."""
     tenant = await memo_of(execution, "tenant") or here.settings.tenant
     return tenant, await memo_of(execution, "lineage") or execution.id
 
 
-async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
+async def find_run(here: Backend, run: str) -> WorkflowExecutionDescription:
     """Find the run with this id, the only one whose id begins or ends with it, or the `latest`.
 
     Raises:

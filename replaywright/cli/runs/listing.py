@@ -16,7 +16,7 @@ from replaywright.cli.completion import skills
 from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
 from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, StatusFilter, refuse_unknown, schedule_id
-from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.domain.run.runs import Mode
 from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
 from replaywright.settings import Settings, load_settings
@@ -67,10 +67,11 @@ class FilterOptions:
         str, typer.Option("--schedule", metavar="NAME", help="Only those that this schedule started.")
     ] = ""
     since: Annotated[
-        str, typer.Option("--since", metavar="AGE", help="Only those that began then: `7d`, `12h`, or a date.")
+        str, typer.Option("--since", metavar="AGE", help="Only those started since then: `7d`, `12h`, or a date.")
     ] = ""
     query: Annotated[
-        str, typer.Option("--query", metavar="CONDITION", help="Only those of which this holds, in Temporal's words.")
+        str,
+        typer.Option("--query", metavar="CONDITION", help="Only those that match this query in Temporal's language."),
     ] = ""
 
     def as_filter(self, settings: Settings) -> Filter:
@@ -89,12 +90,12 @@ class FilterOptions:
 
 @app.command()
 async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = False) -> None:
-    """List runs, the newest first: all, or those that were healed, wait, were on a site, and so on.
+    """List runs, the newest first: all, or those that match a filter.
 
     Example: `replaywright runs --healed --since 7d`
     """
     wanted = filtering.as_filter(load_settings())
-    async with place() as here:
+    async with open_backend() as here:
         with temporal_errors(here.settings):
             await refuse_unknown(here, wanted)
         found = await executions(here, limit, wanted)
@@ -114,7 +115,7 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
     output.print_table(rows)
 
 
-async def line_of(here: Place, execution: WorkflowExecution) -> RunLine:
+async def line_of(here: Backend, execution: WorkflowExecution) -> RunLine:
     """Build the list's line for a run."""
     standing, _ = await standing_of(here, execution)
     status, style = STATUS_WORDS[standing], STYLES[standing]

@@ -26,24 +26,24 @@ class RunOptions:
         Mode | None,
         typer.Option(
             help="`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model. "
-            "(default: `auto`, of a skill `replay`, of what goes on as before)"
+            "(default: `auto`; of a skill `replay`; of a resumed run as before)"
         ),
     ] = None
     heal: Annotated[
         Heal | None,
         typer.Option(
             help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`). "
-            "(default: `auto`, of what goes on as before)"
+            "(default: `auto`; of a resumed run as before)"
         ),
     ] = None
     on_failure: Annotated[
         OnFailure | None,
-        typer.Option(help="When nothing mends a failed step: end the run (`fail`), or wait for a person (`ask`)."),
+        typer.Option(help="When a failed step cannot be repaired: end the run (`fail`), or wait for a person (`ask`)."),
     ] = None
     pictures: Annotated[
         Pictures | None,
         typer.Option(
-            help="Of which steps to keep one: `failures`, also what is learned or healed (`auto`), all `steps`."
+            help="Steps to keep a picture of: `failures`, also what is learned or healed (`auto`), all `steps`."
         ),
     ] = None
 
@@ -54,5 +54,5 @@ class FollowOptions:
 
     fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False
     detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False
-    wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Keep waiting while the run waits for a person.")] = False
     json: Json = False

@@ -21,7 +21,7 @@ from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
 from replaywright.cli.runs.starting import Order
-from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand, step_title
@@ -46,12 +46,10 @@ class ResumeOptions:
         int | None,
         typer.Option("--from", metavar="N", min=1, help="Perform from step N on, although it was done before."),
     ] = None
-    redo: Annotated[
-        bool, typer.Option("--redo", help="Do again what was done before, although it has consequences.")
-    ] = False
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Take as done what was done before, after other steps than now.")
-    ] = False
+    redo: Annotated[bool, typer.Option("--redo", help="Repeat completed steps even if they have consequences.")] = False
+    keep: Annotated[bool, typer.Option("--keep", help="Accept completed steps although other steps preceded them.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True)
@@ -116,18 +114,18 @@ async def resume(
     run: Run,
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="FILE", help="The mended task; else that of the run.", autocompletion=tasks),
+        typer.Option("--task", metavar="FILE", help="Corrected task; default: that of the run.", autocompletion=tasks),
     ] = None,
     again: ResumeOptions,
     given: ValueOptions,
     manner: RunOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan, and do nothing.")] = False,
     following: FollowOptions,
 ) -> None:
-    """Go on after a run that failed, was cancelled, terminated or timed out, with the task mended or as it is.
+    """Resume a run that failed, was cancelled, terminated or timed out, with its task or a corrected one.
 
-    What was done, and is still asked for, comes from the ledger: no action, no model call. The first step that was
-    changed or failed is performed, and all after it. What cannot be done so is said before anything is done.
+    Completed steps that the task still has come from the ledger: no action, no model call. The first changed or failed
+    step and all after it are performed. If that is impossible, the command says so before anything is done.
 
     Exit status: as for `run`; 2 also when the run cannot be resumed.
 
@@ -139,7 +137,7 @@ async def resume(
     mended = None if task is None else taskfile.read_task(task)
     wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, user_name())
     if dry_run:
-        async with place() as here:
+        async with open_backend() as here:
             found = await planned(here, wish)
         if following.json:
             output.print_json(as_json(found))
@@ -147,7 +145,7 @@ async def resume(
             print_plan(found, output.standard_output())
         return
 
-    async def begin(here: Place) -> Order:
+    async def begin(here: Backend) -> Order:
         found = await planned(here, wish)
         print_plan(found, output.for_people(json=following.json))
         return found.order
@@ -158,7 +156,7 @@ async def resume(
 # ---------------------------------------------------------------------------------------------- planning
 
 
-async def planned(here: Place, wish: Wish) -> Planned:
+async def planned(here: Backend, wish: Wish) -> Planned:
     """Plan a resume. Reads only.
 
     Raises:
@@ -261,7 +259,7 @@ def _newest_checkpoint(checkpoints: Sequence[Checkpoint], position: int, last_co
 
 
 async def newest(
-    here: Place, named: WorkflowExecutionDescription, lineage: str
+    here: Backend, named: WorkflowExecutionDescription, lineage: str
 ) -> tuple[WorkflowExecutionDescription, str]:
     """Return the last run of the lineage, and the id of the next: no two runs can resume the same one."""
     found, number = named, 2
@@ -275,7 +273,7 @@ async def newest(
         number += 1
 
 
-async def _require_ended(here: Place, execution: WorkflowExecutionDescription) -> None:
+async def _require_ended(here: Backend, execution: WorkflowExecutionDescription) -> None:
     if execution.status is WorkflowExecutionStatus.RUNNING:
         raise InputInvalid(
             f"{execution.id} is still going: `replaywright show {execution.id}` says what it does or waits for; "

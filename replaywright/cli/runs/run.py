@@ -13,7 +13,7 @@ from replaywright.cli.options import NewId, ValueOptions, limit
 from replaywright.cli.runs.follow import ServerGone
 from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.starting import Order, order_of, refuse_what_is_blocked, start
-from replaywright.cli.servers.connect import Place, is_somewhere, require_somewhere, working_place
+from replaywright.cli.servers.connect import Backend, backend_exists, open_working_backend, require_backend
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.common.text import plain
 from replaywright.domain.task.budgets import Budget
@@ -27,7 +27,7 @@ _RESTARTS = 3
 """Number of times that a stack is replaced that ended during a run."""
 
 
-Begin = Callable[["Place"], Awaitable[Order]]
+Begin = Callable[["Backend"], Awaitable[Order]]
 """Determines the run to start."""
 
 
@@ -64,15 +64,15 @@ class SentenceOptions:
     """Options of a task that is a sentence."""
 
     url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Of a sentence: the page that the task starts on.")
+        str | None, typer.Option("--url", metavar="URL", help="For a sentence: the page that the task starts on.")
     ] = None
     secret: Annotated[
         list[str] | None,
-        typer.Option("--secret", metavar="NAME", help="Of a sentence: a secret that may be entered; repeatable."),
+        typer.Option("--secret", metavar="NAME", help="For a sentence: a secret that may be entered; repeatable."),
     ] = None
-    fresh: Annotated[bool, typer.Option("--fresh", help="Of a sentence: learn it, whatever skill there is.")] = False
+    fresh: Annotated[bool, typer.Option("--fresh", help="For a sentence: learn it, whatever skill there is.")] = False
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
+        bool, typer.Option("--no-wait", help="For a sentence: do not wait for another run that learns the same.")
     ] = False
 
 
@@ -94,7 +94,7 @@ async def run(
     following: FollowOptions,
     run_id: NewId = None,
 ) -> None:
-    """Run a task and show its progress. A sentence is recalled if a skill does what it says, else learned.
+    """Run a task and show its progress. A sentence is replayed with a skill that matches it, else learned.
 
     Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person,
     5 blocked by the policy.
@@ -117,11 +117,11 @@ async def run(
         wait_for_others=not sentence.no_wait,
     )
     if following.detach:
-        require_somewhere(settings)
-    if not is_somewhere(settings):
+        require_backend(settings)
+    if not backend_exists(settings):
         taskfile.require_secrets(wanted, values, settings.home)
 
-    async def begin(_here: Place) -> Order:
+    async def begin(_here: Backend) -> Order:
         return order
 
     raise typer.Exit(await carry_out(begin, settings, following))
@@ -140,7 +140,7 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
     order: Order | None = None
     for restart in range(_RESTARTS + 1):
         try:
-            async with working_place(settings, tell=tell) as here:
+            async with open_working_backend(settings, tell=tell) as here:
                 is_new = order is None
                 if order is None:
                     wanted = await begin(here)
@@ -161,7 +161,7 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
     raise AssertionError("the last attempt returns or raises")
 
 
-def mention_secrets(task: Task, values: Mapping[str, str], here: Place, tell: Callable[[str], None]) -> None:
+def mention_secrets(task: Task, values: Mapping[str, str], here: Backend, tell: Callable[[str], None]) -> None:
     """Refuse secrets that a worker of this command cannot enter; for another worker, print what is unknown here.
 
     Raises:

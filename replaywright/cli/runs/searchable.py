@@ -7,7 +7,7 @@ from enum import StrEnum
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
 from replaywright.cli.runs.follow import WORKFLOW
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.common.durations import duration_of
 from replaywright.domain.run.runs import Totals
 from replaywright.domain.trace.search_attributes import (
@@ -69,7 +69,7 @@ _BY_ATTRIBUTE = frozenset({StatusFilter.WAITING, StatusFilter.PAUSED})
 
 
 async def start_attributes(
-    here: Place, *, task: str, site: str, skill: str, mode: str, totals: Totals
+    here: Backend, *, task: str, site: str, skill: str, mode: str, totals: Totals
 ) -> TypedSearchAttributes:
     """Build the search attributes of a new run: all of ours that the namespace knows. It can set no others later."""
     known = await known_attributes(here.client)
@@ -147,7 +147,7 @@ class Filter:
         return " AND ".join(parts)
 
 
-async def refuse_unknown(here: Place, wanted: Filter) -> None:
+async def refuse_unknown(here: Backend, wanted: Filter) -> None:
     """Check that the namespace has the search attributes of the filter.
 
     Raises:

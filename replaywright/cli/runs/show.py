@@ -13,7 +13,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, record
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import RunLine, as_json, line_of
 from replaywright.cli.runs.watching import failure_lines, print_question
-from replaywright.cli.servers.connect import Place, place
+from replaywright.cli.servers.connect import Backend, open_backend
 from replaywright.cli.servers.store import StepRecord
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.errors import StoreUnavailable
@@ -27,14 +27,14 @@ async def show(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show a run: its steps, how each element was found, what it costs, and what it waits for.
+    """Show a run: its steps, how each element was found, its cost, and its question.
 
-    With `--step`, one step in full: what was expected and what was there, what is different from the last good run, and
-    where the evidence of a failure is kept.
+    With `--step`, show one step in full: expectations and findings, differences from the last good run, and the
+    artifacts of a failure.
 
     Example: `replaywright show latest`
     """
-    async with place() as here:
+    async with open_backend() as here:
         execution = await find_run(here, run)
         if step is None:
             await _show(here, execution, json=json)
@@ -46,7 +46,7 @@ async def show(
         print_report(report)
 
 
-async def _show(here: Place, execution: WorkflowExecutionDescription, *, json: bool) -> None:
+async def _show(here: Backend, execution: WorkflowExecutionDescription, *, json: bool) -> None:
     line = await line_of(here, execution)
     handle = handle_of(here.client, execution.id)
     progress = None if line.status.endswith("no worker answers") else await progress_of(handle, QUICK)
@@ -64,7 +64,7 @@ async def _show(here: Place, execution: WorkflowExecutionDescription, *, json: b
     _print_run(line, progress, ending, records, missing)
 
 
-async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
+async def _records_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
     try:
         return await records_of(here, execution), ""
     except StoreUnavailable as exc:

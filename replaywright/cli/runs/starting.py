@@ -13,7 +13,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from replaywright.cli.runs.follow import WORKFLOW
 from replaywright.cli.runs.options import OnFailure, RunOptions
 from replaywright.cli.runs.searchable import start_attributes
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.page.pictures import Pictures
@@ -111,7 +111,7 @@ def refuse_what_is_blocked(settings: Settings, task: Task, values: Mapping[str, 
             raise PolicyBlocked(message, rule=address.refusal.rule)
 
 
-async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
+async def start(here: Backend, order: Order) -> WorkflowHandle[Any, RunResult]:
     """Start a run of `order` and return at once.
 
     Raises:
@@ -144,7 +144,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
     return handle
 
 
-async def prepared(here: Place, order: Order) -> Prepared:
+async def prepared(here: Backend, order: Order) -> Prepared:
     """Prepare everything that Temporal needs for a run of `order`; its id may be unknown."""
     site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     lineage = order.lineage or order.run_id

@@ -23,7 +23,7 @@ from replaywright.cli.people.updates import decide, user_name, verdict_on
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.starting import Order
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks import goal
 from replaywright.domain.common.urls import bracketed
 from replaywright.domain.run.commit_lines import commits_said
@@ -59,7 +59,7 @@ class _Screen:
         self.note = note
 
 
-async def watched(here: Place, order: Order, following: FollowOptions) -> Exit:
+async def watched(here: Backend, order: Order, following: FollowOptions) -> Exit:
     """Show a run that was started to its end, or until it waits for a person; the exit status."""
     console = output.for_people(json=following.json)
     begun = time.monotonic()
@@ -85,7 +85,7 @@ async def watched(here: Place, order: Order, following: FollowOptions) -> Exit:
 
 
 async def _followed_and_asked(
-    here: Place, handle: WorkflowHandle[Any, RunResult], console: Console, *, wait: bool, json: bool
+    here: Backend, handle: WorkflowHandle[Any, RunResult], console: Console, *, wait: bool, json: bool
 ) -> Ending | None:
     """Follow the run; a question about what a press may send is asked here, on a terminal."""
     is_terminal = console.is_terminal and not json
@@ -107,7 +107,7 @@ async def _followed_and_asked(
 
 
 async def _followed(
-    here: Place, handle: WorkflowHandle[Any, RunResult], console: Console, *, until_waiting: bool
+    here: Backend, handle: WorkflowHandle[Any, RunResult], console: Console, *, until_waiting: bool
 ) -> Ending | None:
     """Follow the run and return its end; None if the user left before."""
     live = Live(console=console, refresh_per_second=8, transient=False) if console.is_terminal else None
@@ -136,7 +136,7 @@ def _second_interrupt(first: Callable[[], None]) -> Iterator[asyncio.Event]:
         yield left
 
 
-def _print_it_goes_on(here: Place, run_id: str, console: Console) -> None:
+def _print_it_goes_on(here: Backend, run_id: str, console: Console) -> None:
     if here.how == "started":
         text = (
             f"Ctrl-C again leaves: the stack of this command ends with it, and the run goes on with the next "
@@ -164,7 +164,7 @@ def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
 
 
 def report(
-    ending: Ending, order: Order, here: Place, console: Console, seconds: float, *, healed_fails: bool = False
+    ending: Ending, order: Order, here: Backend, console: Console, seconds: float, *, healed_fails: bool = False
 ) -> None:
     """Print the end of the run, its cost, and the next commands."""
     result = ending.result
@@ -256,7 +256,7 @@ def print_question(progress: Progress | None, run_id: str, console: Console, *, 
     output.print_line(f"  then: {answer_command(run_id, question.answers)}", console=console)
 
 
-def announce(order: Order, here: Place, following: FollowOptions) -> None:
+def announce(order: Order, here: Backend, following: FollowOptions) -> None:
     """Print that a run was started."""
     console = output.for_people(json=following.json)
     output.print_line(f"run {order.run_id}", style="bold", console=console)

@@ -31,9 +31,9 @@ from replaywright.cli.schedule.scheduled import (
     started_by,
 )
 from replaywright.cli.servers.connect import (
-    Place,
-    existing_place,
-    place,
+    Backend,
+    open_backend,
+    open_existing_backend,
     temporal_errors,
     why_unserved,
 )
@@ -73,16 +73,17 @@ class TimeOptions:
         ),
     ] = None
     every: Annotated[
-        str | None, typer.Option("--every", metavar="TIME", help="So often: `15min`, `6h`, `1d`; counted in UTC.")
+        str | None, typer.Option("--every", metavar="TIME", help="Interval: `15min`, `6h`, `1d`; counted in UTC.")
     ] = None
-    offset: Annotated[
-        str | None, typer.Option("--offset", metavar="TIME", help="Of `--every`: so much later each time.")
-    ] = None
+    offset: Annotated[str | None, typer.Option("--offset", metavar="TIME", help="Offset of `--every`.")] = None
     time_zone: Annotated[
-        str, typer.Option("--time-zone", metavar="ZONE", help="Of `--cron`, `--from`, `--until`: `Europe/Berlin`.")
+        str,
+        typer.Option(
+            "--time-zone", metavar="ZONE", help="Time zone of `--cron`, `--from`, `--until`: `Europe/Berlin`."
+        ),
     ] = "UTC"
     jitter: Annotated[
-        str | None, typer.Option("--jitter", metavar="TIME", help="Each firing comes later by a random part of this.")
+        str | None, typer.Option("--jitter", metavar="TIME", help="Random delay of each firing, up to this.")
     ] = None
     begins: Annotated[str | None, typer.Option("--from", metavar="WHEN", help="Not before this date or time.")] = None
     ends: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after this date or time.")] = None
@@ -106,18 +107,21 @@ class FiringOptions:
     """Options for the firings of a schedule."""
 
     overlap: Annotated[
-        Overlap, typer.Option("--overlap", help="When the run before is still going; see docs/how-to/schedules.md.")
+        Overlap,
+        typer.Option("--overlap", help="Policy when the previous run is still open; see docs/how-to/schedules.md."),
     ] = Overlap.SKIP
     catch_up: Annotated[
         str,
         typer.Option(
-            "--catch-up", metavar="TIME", help="Firings that were missed while Temporal was down, up to this late."
+            "--catch-up",
+            metavar="TIME",
+            help="Make up for firings that Temporal missed while it was down, up to this late.",
         ),
     ] = "1h"
     pause_on_failure: Annotated[
         bool, typer.Option("--pause-on-failure", help="A run that fails pauses the schedule.")
     ] = False
-    paused: Annotated[bool, typer.Option("--paused", help="Begin paused.")] = False
+    paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False
     why: Why = ""
 
 
@@ -134,10 +138,10 @@ async def create_schedule(
     manner: RunOptions,
     json: Json = False,
 ) -> None:
-    """Start runs of a task file or a skill by a clock, from now on, whatever happens to this terminal.
+    """Create a schedule that starts runs of a task file or a skill.
 
-    The task is kept as its file is now, with the values given. Of a skill, the version is run that `skills run` would
-    run at that moment. The workers need the task's secrets. `list` shows the reason (`--why`).
+    The schedule keeps the task as its file is now, with the values given. A skill runs in the version that is current
+    at each start. The workers need the task's secrets. `list` shows the reason (`--why`).
 
     Example: `replaywright schedule create minutes demo/send_mail.yaml --cron "0 9 * * MON-FRI" --time-zone
     Europe/Berlin -p base_url=http://127.0.0.1:8025 -p to=ada@example.com -p subject=Minutes -p body=Hello`
@@ -153,7 +157,7 @@ async def create_schedule(
     wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         told, wanted, values = await _prepared(here, name, wish, from_file)
         schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
         await create(here, name, schedule)
@@ -179,7 +183,7 @@ class _Wish:
 
 
 async def _prepared(
-    here: Place, name: str, wish: _Wish, from_file: Task | None
+    here: Backend, name: str, wish: _Wish, from_file: Task | None
 ) -> tuple[Prepared, Task, dict[str, str]]:
     """Prepare the runs of a schedule; return also the task and its values."""
     skill = None if from_file is not None else await runnable_at(here, wish.task.removeprefix(SKILL))
@@ -194,7 +198,7 @@ async def _prepared(
 
 @schedule_app.command("pause")
 async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
-    """Have a schedule start nothing until it is unpaused. A run that is under way goes on.
+    """Pause a schedule. A run that is under way goes on.
 
     Example: `replaywright schedule pause minutes --why "the site is being moved"`
     """
@@ -205,7 +209,7 @@ async def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
 
 @schedule_app.command("unpause")
 async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
-    """Have a paused schedule start runs again. What fell into the pause is not made up for.
+    """Unpause a schedule. Firings during the pause are not made up for.
 
     Example: `replaywright schedule unpause minutes`
     """
@@ -218,11 +222,12 @@ async def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> Non
 async def trigger_schedule(
     name: Name,
     overlap: Annotated[
-        Overlap | None, typer.Option("--overlap", help="When a run is still going; else as the schedule says.")
+        Overlap | None,
+        typer.Option("--overlap", help="Policy when a run is still open; default: that of the schedule."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Start a run of a schedule now, also while it is paused, and say which. Its other times stay as they are.
+    """Start a run of a schedule now, also while it is paused, and print its id. Its other times stay.
 
     Example: `replaywright schedule trigger minutes`
     """
@@ -258,11 +263,11 @@ def delete_schedule(
 
 @schedule_app.command("list")
 async def list_schedules(json: Json = False) -> None:
-    """List the schedules: what they start and when, the next time, and how the last run ended.
+    """List the schedules: task, times, next firing, and status of the last run.
 
     Example: `replaywright schedule list`
     """
-    async with place() as here:
+    async with open_backend() as here:
         shown = [(known, await fired_by(here, known, 1)) for known in await all_of(here)]
     if json:
         output.print_json({"schedules": [as_json(known, fired) for known, fired in shown]})
@@ -277,11 +282,11 @@ async def show_schedule(
     name: Name,
     json: Json = False,
 ) -> None:
-    """Show a schedule: what it starts and how, its next times in its time zone, its last ten runs.
+    """Show a schedule: its task and options, its next firings in its time zone, its last ten runs.
 
     Example: `replaywright schedule show minutes`
     """
-    async with place() as here:
+    async with open_backend() as here:
         _, known = await found(here, name)
         fired = await fired_by(here, known)
     if json:
@@ -330,7 +335,7 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
 
 async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) -> None:
     """Apply a change to a schedule of this tenant."""
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         handle, _ = await found(here, name)
         with temporal_errors(here.settings):
             await change(handle)
@@ -342,7 +347,7 @@ async def _left_alone(_handle: ScheduleHandle) -> None:
 
 async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
     """Trigger a schedule; return the id of the new run, or an empty id, and the outcome."""
-    async with existing_place() as here:
+    async with open_existing_backend() as here:
         handle, before = await found(here, name)
         info = before.description.info
         if any(datetime.now(UTC) - start.due < _APART for start in started_by(before)):

@@ -14,7 +14,7 @@ from replaywright.cli import output
 from replaywright.cli.runs.finding import standing_of
 from replaywright.cli.runs.listing import STYLES
 from replaywright.cli.schedule.scheduled import KnownSchedule, Start, spec_text, started_by
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.domain.batch.timetable import zone_of
 from replaywright.domain.common.durations import written_duration
 from replaywright.domain.run.standing import STATUS_WORDS
@@ -34,13 +34,13 @@ class Fired:
     style: str
 
 
-async def fired_by(here: Place, known: KnownSchedule, limit: int = 10) -> tuple[Fired, ...]:
+async def fired_by(here: Backend, known: KnownSchedule, limit: int = 10) -> tuple[Fired, ...]:
     """Return the last runs of a schedule with their status, the newest first."""
     newest = started_by(known)[::-1][:limit]
     return tuple(await asyncio.gather(*(_fired(here, start) for start in newest)))
 
 
-async def _fired(here: Place, start: Start) -> Fired:
+async def _fired(here: Backend, start: Start) -> Fired:
     with temporal_errors(here.settings):
         try:
             standing, _ = await standing_of(here, await here.client.get_workflow_handle(start.run_id).describe())

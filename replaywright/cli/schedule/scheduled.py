@@ -24,7 +24,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.cli.runs.follow import WORKFLOW
 from replaywright.cli.runs.searchable import schedule_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT, Prepared
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.skills.skill_store import near
 from replaywright.domain.batch.timetable import Timetable
@@ -88,13 +88,13 @@ class Start:
     started: datetime
 
 
-def id_of(here: Place, name: str) -> str:
+def id_of(here: Backend, name: str) -> str:
     """Return the id of this tenant's schedule in Temporal."""
     return schedule_id(here.settings.tenant, name)
 
 
 def schedule_of(
-    here: Place, name: str, told: Prepared, times: Timetable, rules: Rules, *, paused: bool, note: str
+    here: Backend, name: str, told: Prepared, times: Timetable, rules: Rules, *, paused: bool, note: str
 ) -> Schedule:
     """Build the schedule as Temporal takes it."""
     action = ScheduleActionStartWorkflow(
@@ -148,7 +148,7 @@ def started_by(known: KnownSchedule) -> list[Start]:
     return sorted(found, key=lambda start: start.started)
 
 
-async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescription:
+async def create(here: Backend, name: str, schedule: Schedule) -> ScheduleDescription:
     """Create a schedule; delete one that would never fire.
 
     Raises:
@@ -173,7 +173,7 @@ async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescript
     raise InputInvalid(f"{times.partition(' # ')[0]!r} never comes: there is no such day, or none before --until")
 
 
-async def found(here: Place, name: str) -> tuple[ScheduleHandle, KnownSchedule]:
+async def found(here: Backend, name: str) -> tuple[ScheduleHandle, KnownSchedule]:
     """Find the schedule of this name.
 
     Raises:
@@ -187,7 +187,7 @@ async def found(here: Place, name: str) -> tuple[ScheduleHandle, KnownSchedule]:
     raise InputInvalid(f"there is no schedule {name!r}; {near(name, names)} (`replaywright schedule list` lists them)")
 
 
-async def all_of(here: Place) -> list[KnownSchedule]:
+async def all_of(here: Backend) -> list[KnownSchedule]:
     """List all schedules of this tenant by name."""
     slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -199,7 +199,7 @@ async def all_of(here: Place) -> list[KnownSchedule]:
     return [known for known in await asyncio.gather(*map(one, names)) if known is not None]
 
 
-async def _names(here: Place) -> AsyncIterator[str]:
+async def _names(here: Backend) -> AsyncIterator[str]:
     """Yield the names of this tenant's schedules; skip those of other tenants and programs."""
     begins = id_of(here, "")
     with temporal_errors(here.settings):
@@ -209,7 +209,7 @@ async def _names(here: Place) -> AsyncIterator[str]:
                 yield listed.id.removeprefix(begins)
 
 
-async def _described(here: Place, handle: ScheduleHandle) -> KnownSchedule | None:
+async def _described(here: Backend, handle: ScheduleHandle) -> KnownSchedule | None:
     """Describe a schedule; None if there is none, or if it belongs to another tenant."""
     with temporal_errors(here.settings):
         try:

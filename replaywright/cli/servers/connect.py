@@ -32,7 +32,7 @@ How = Literal["configured", "joined", "started"]
 
 
 @dataclass(frozen=True)
-class Place:
+class Backend:
     """Connection to a Temporal server, with the settings that lead to it."""
 
     client: Client
@@ -60,14 +60,14 @@ class Place:
         return run_address(base, self.settings.temporal_namespace, run_id)
 
 
-def is_somewhere(settings: Settings) -> bool:
+def backend_exists(settings: Settings) -> bool:
     """Tell whether a Temporal exists: a configured address, or a stack that runs or starts."""
     return (
         settings.temporal_address is not None or is_starting(settings.home) or read_running(settings.home) is not None
     )
 
 
-def require_somewhere(settings: Settings) -> None:
+def require_backend(settings: Settings) -> None:
     """Require existing servers; wait for those that are starting.
 
     Raises:
@@ -76,7 +76,7 @@ def require_somewhere(settings: Settings) -> None:
     """
     if settings.temporal_address is None:
         wait_for_start(settings.home, _say)
-    if not is_somewhere(settings):
+    if not backend_exists(settings):
         raise InputInvalid(
             "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, "
             "or set REPLAYWRIGHT_TEMPORAL_ADDRESS"
@@ -105,7 +105,9 @@ async def connect(settings: Settings) -> Client:
 
 
 @contextlib.asynccontextmanager
-async def place(settings: Settings | None = None, *, tell: Callable[[str], None] = _say) -> AsyncIterator[Place]:
+async def open_backend(
+    settings: Settings | None = None, *, tell: Callable[[str], None] = _say
+) -> AsyncIterator[Backend]:
     """Connect to Temporal; where there is none, start servers for the time of the block.
 
     Without `settings`, those of the environment count.
@@ -117,17 +119,17 @@ async def place(settings: Settings | None = None, *, tell: Callable[[str], None]
     if settings.temporal_address is not None:
         running = read_running(settings.home) if settings.redis_url is None else None
         known = settings if running is None else settings.model_copy(update={"redis_url": running.redis_url})
-        yield Place(await connect(settings), known, "configured")
+        yield Backend(await connect(settings), known, "configured")
         return
-    if not is_somewhere(settings):
+    if not backend_exists(settings):
         tell("no stack is running: starting Temporal and Redis for this command")
     async with Stack(settings, tell=tell) as stack:
         how: How = "joined" if stack.joined else "started"
-        yield Place(await connect(stack.settings), stack.settings, how)
+        yield Backend(await connect(stack.settings), stack.settings, how)
 
 
 @contextlib.asynccontextmanager
-async def existing_place() -> AsyncIterator[Place]:
+async def open_existing_backend() -> AsyncIterator[Backend]:
     """Connect to the servers that exist; start none, as new ones would know no run.
 
     Raises:
@@ -135,28 +137,28 @@ async def existing_place() -> AsyncIterator[Place]:
         StackFailed: Temporal does not answer.
     """
     settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings) as here:
+    require_backend(settings)
+    async with open_backend(settings) as here:
         yield here
 
 
 @contextlib.asynccontextmanager
-async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
-    """Connect as `place` does, with a worker: if none polls and the servers are local, start one.
+async def open_working_backend(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Backend]:
+    """Connect as `open_backend` does, with a worker: if none polls and the servers are local, start one.
 
     Raises:
         StackFailed: it does not answer, or a part did not come up.
     """
     if settings.temporal_address is not None:
-        async with place(settings, tell=tell) as configured:
+        async with open_backend(settings, tell=tell) as configured:
             if why := await why_unserved(configured):
                 tell(why)
             yield configured
         return
-    if not is_somewhere(settings):
+    if not backend_exists(settings):
         tell("no stack is running: starting Temporal, Redis and a worker for the time of this run")
     async with Stack(settings, tell=tell) as stack:
-        here = Place(await connect(stack.settings), stack.settings, "joined" if stack.joined else "started")
+        here = Backend(await connect(stack.settings), stack.settings, "joined" if stack.joined else "started")
         if stack.joined and stack.brings_workers:
             await _wait_for_worker(here, tell)
             yield here
@@ -170,7 +172,7 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
 
 
 @contextlib.asynccontextmanager
-async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
+async def open_scratch_backend(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Backend]:
     """Start empty servers and a worker for the time of the block.
 
     A server that is configured is used as it is, and where that is Temporal, its workers are.
@@ -179,19 +181,19 @@ async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> A
         StackFailed: a part did not come up.
     """
     if settings.temporal_address is not None:
-        async with working_place(settings, tell=tell) as configured:
+        async with open_working_backend(settings, tell=tell) as configured:
             yield configured
         return
     tell("starting Temporal, Redis and a worker that know nothing, for the time of this command")
     async with Stack(settings, persistent=False, tell=tell) as stack:
-        here = Place(await connect(stack.settings), stack.settings, "started")
+        here = Backend(await connect(stack.settings), stack.settings, "started")
         with temporary_folder("replaywright-") as folder:
             worker = await start_worker(stack.environment(), log=folder / "worker.log")
             async with _stopped(worker):
                 yield here
 
 
-async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
+async def _wait_for_worker(here: Backend, tell: Callable[[str], None]) -> None:
     """Return when a worker of the stack takes runs, or will not for so long that the run may as well wait in Temporal.
 
     Raises:
@@ -221,7 +223,7 @@ async def _stopped(worker: Child) -> AsyncIterator[None]:
         await worker.stop(_DRAIN_S)
 
 
-async def why_unserved(here: Place) -> str:
+async def why_unserved(here: Backend) -> str:
     """Return the reason why no worker would take a new run, with a remedy; empty if one would.
 
     Raises:

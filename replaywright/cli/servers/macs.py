@@ -5,13 +5,13 @@ from typing import Any
 
 from temporalio.api.common.v1 import Payload
 
-from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.common.base import Record
 from replaywright.domain.secrets.starts import MAC, sign_start, sign_update
 from replaywright.stack.keyring import known_signer
 
 
-def start_memo(here: Place, kind: str, run_id: str, given: object) -> dict[str, str]:
+def start_memo(here: Backend, kind: str, run_id: str, given: object) -> dict[str, str]:
     """Build the memo that signs the start of a workflow with the keys of this process; empty without keys.
 
     Raises:
@@ -21,7 +21,7 @@ def start_memo(here: Place, kind: str, run_id: str, given: object) -> dict[str, 
     return {MAC: mac} if mac else {}
 
 
-def update_arguments(here: Place, run_id: str, *, update: str, once: str, asked: Record) -> list[Any]:
+def update_arguments(here: Backend, run_id: str, *, update: str, once: str, asked: Record) -> list[Any]:
     """Build the arguments of an update with the id `once`, its MAC last.
 
     Raises:
@@ -32,7 +32,7 @@ def update_arguments(here: Place, run_id: str, *, update: str, once: str, asked:
     return [asked, mac]
 
 
-def _sent(here: Place, value: object) -> Any:
+def _sent(here: Backend, value: object) -> Any:
     """Return the JSON that Temporal is sent for `value`."""
     payload: Payload = here.client.data_converter.payload_converter.to_payload(value)
     return json.loads(payload.data)

@@ -25,9 +25,9 @@ async def recall(
     explain: Annotated[bool, typer.Option("--explain", help="List the skills that were considered, with why.")] = False,
     json: Json = False,
 ) -> None:
-    """Show which skill a sentence would be replayed with and its values, or why none. Nothing is run or recorded.
+    """Show the skill and values that a sentence would be replayed with, or why there is none. Nothing is run.
 
-    No model is asked: a sentence that aligns with no pattern is abstained from, where a run would ask one.
+    No model is asked: for a sentence that matches no pattern, a run would ask one.
 
     Example: `replaywright skills recall "Delete the file a.txt" --url https://files.example.com --explain`
     """

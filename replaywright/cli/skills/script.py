@@ -43,7 +43,7 @@ async def write_script(
     """Write a skill as a script that needs Playwright only, or as a recording for DevTools (`devtools`).
 
     Parameters become arguments (of tests: environment variables), secrets are taken from the environment by name,
-    conditions become assertions. What cannot be said is told, here and in the script; what cannot be done is refused.
+    conditions become assertions. Parts that cannot be expressed are listed; actions that cannot be done are refused.
 
     Example: `replaywright skills script send-mail --format python --out send_mail.py`
     """

@@ -32,17 +32,17 @@ def edit_skill(
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Take this instead of opening an editor.")
     ] = None,
-    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Begin with this version.")] = None,
+    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Version to begin with.")] = None,
     why: Why = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Make it active without asking.")] = False,
     candidate: Annotated[
-        bool, typer.Option("--candidate", help="Do not ask: it becomes active when a run has verified it.")
+        bool, typer.Option("--candidate", help="Do not ask; it becomes active when a run has verified it.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Write a new version of a skill, in $VISUAL or $EDITOR or from a file.
 
-    It is checked first. With consent it is active at once; else it stays a candidate until a run has verified it:
+    The new version is checked first. With consent it is active at once; else it is a candidate until a run verifies it:
     `replaywright skills run NAME --version N`.
 
     Example: `replaywright skills edit send-mail --why "the field has another name"`
@@ -65,7 +65,7 @@ def edit_skill(
 
 @skills_app.command("invalidate")
 async def invalidate_skill(name: SkillName, why: Why, version: Version = None, json: Json = False) -> None:
-    """Retire a skill, or one of its versions: it is not recalled any more, and runs by name only with --version.
+    """Retire a skill or one of its versions: it is no longer recalled, and runs only by name with --version.
 
     Example: `replaywright skills invalidate send-mail --why "it sends to the wrong folder"`
     """
@@ -79,7 +79,7 @@ async def invalidate_skill(name: SkillName, why: Why, version: Version = None, j
 
 @skills_app.command("restore")
 async def restore_skill(name: SkillName, why: Why = "", version: Version = None, json: Json = False) -> None:
-    """Make a version active that was suspect or retired: without --version the newest of these, suspect ones first.
+    """Activate a suspect or retired version: without --version the newest suspect one, else the newest retired one.
 
     Any other active version is retired.
 
@@ -99,10 +99,10 @@ async def import_skills(
     ],
     json: Json = False,
 ) -> None:
-    """Take skills over from files, as candidates: each becomes active when a run has verified it.
+    """Import skills from files as candidates: each becomes active when a run has verified it.
 
-    Nothing is written when anything in the files is wrong. What is there already in the same words is left alone.
-    Elements that a file holds (`skills export --elements`) are used at once, where nothing is known of their steps.
+    Nothing is written if anything in the files is wrong. Skills that exist in the same form stay unchanged. Elements in
+    a file (`skills export --elements`) are used at once for steps without a recorded element.
 
     Example: `replaywright skills import send-mail.yaml`
     """
@@ -123,7 +123,7 @@ async def import_skills(
 
 @skills_app.command("delete")
 def delete_skill(name: SkillName, yes: Yes = False, json: Json = False) -> None:
-    """Delete all versions of a skill, and how it went. `invalidate` keeps them.
+    """Delete all versions and statistics of a skill. `invalidate` keeps them.
 
     Example: `replaywright skills delete send-mail`
     """

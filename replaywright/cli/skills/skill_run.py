@@ -9,7 +9,7 @@ from replaywright.cli.options import NewId, SkillName, ValueOptions
 from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.run import carry_out, checked_id
 from replaywright.cli.runs.starting import Order, order_of
-from replaywright.cli.servers.connect import Place, require_somewhere
+from replaywright.cli.servers.connect import Backend, require_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skill_store import KnowledgeBase
 from replaywright.cli.skills.skills import skills_app
@@ -33,7 +33,7 @@ async def run_skill(
     following: FollowOptions,
     run_id: NewId = None,
 ) -> None:
-    """Run a skill and show its progress; how it went is counted.
+    """Run a skill and show its progress; the result counts in its statistics.
 
     A candidate whose final verification held becomes active, an active one that failed becomes suspect.
 
@@ -47,10 +47,10 @@ async def run_skill(
     wanted_id = checked_id(run_id)
     settings = load_settings()
     if following.detach:
-        require_somewhere(settings)
+        require_backend(settings)
     console = output.for_people(json=following.json)
 
-    async def begin(here: Place) -> Order:
+    async def begin(here: Backend) -> Order:
         skill = await runnable_at(here, name, version)
         if skill.status is SkillStatus.SUSPECT:
             message = f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`"
@@ -62,7 +62,7 @@ async def run_skill(
     raise typer.Exit(await carry_out(begin, settings, following))
 
 
-async def runnable_at(here: Place, name: str, version: int | None = None) -> Skill:
+async def runnable_at(here: Backend, name: str, version: int | None = None) -> Skill:
     """Return the skill to run, of the store at `here`; see `runnable`."""
     async with open_store(here.settings) as store:
         return await runnable(store.knowledge, name, version)

@@ -50,12 +50,12 @@ class SkillFormat(StrEnum):
 @skills_app.command("list")
 async def list_skills(
     site: Annotated[
-        str | None, typer.Option("--site", metavar="TEXT", help="Only of sites whose address holds this.")
+        str | None, typer.Option("--site", metavar="TEXT", help="Only those of sites whose address contains this.")
     ] = None,
-    status: Annotated[SkillStatus | None, typer.Option("--status", help="Only of this status.")] = None,
+    status: Annotated[SkillStatus | None, typer.Option("--status", help="Only those with this status.")] = None,
     json: Json = False,
 ) -> None:
-    """List the skills: status, site, version, how often the last runs succeeded, last success.
+    """List the skills: status, site, version, success rate of the last runs, last success.
 
     Example: `replaywright skills list`
     """
@@ -98,7 +98,7 @@ async def show_skill(
     version: Version = None,
     json: Json = False,
 ) -> None:
-    """Show a skill: steps with how they went, parameters, sentences that mean it, history.
+    """Show a skill: steps with success rates, parameters, sentences, history.
 
     Example: `replaywright skills show send-mail`
     """
@@ -118,7 +118,7 @@ async def diff_versions(
     new: Annotated[int | None, typer.Argument(metavar="NEW", help="Version; without it, the newest.")] = None,
     json: Json = False,
 ) -> None:
-    """Show how two versions of a skill differ.
+    """Show the differences between two versions of a skill.
 
     Example: `replaywright skills diff send-mail 1 2`
     """
@@ -149,7 +149,7 @@ async def export_skills(
         bool,
         typer.Option(
             "--elements",
-            help="Also what was learned of how steps find their elements, so that the file can be replayed elsewhere.",
+            help="Include the learned elements of the steps, so that the file can be replayed elsewhere.",
         ),
     ] = False,
 ) -> None:

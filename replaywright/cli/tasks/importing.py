@@ -43,11 +43,11 @@ Kind = Annotated[
 Name = Annotated[str | None, typer.Option("--name", help="Name of the task. (default: that of the file)")]
 Out = Annotated[
     str | None,
-    typer.Option("--out", metavar="TASK", help="Where to write it; `-` is standard output. (default: NAME.yaml)"),
+    typer.Option("--out", metavar="TASK", help="Output file; `-` is standard output. (default: NAME.yaml)"),
 ]
 AsSkill = Annotated[
     bool,
-    typer.Option("--skill", help="Write no file: keep it as a candidate skill until a run verifies it."),
+    typer.Option("--skill", help="Write no file: save it as a candidate skill, which a run verifies."),
 ]
 
 
@@ -63,7 +63,7 @@ async def import_recording(  # noqa: PLR0917 - a command line
 ) -> None:
     """Make a task file of a recording: Chrome DevTools Recorder, HyperAgent, browser-use, Playwright codegen (Python).
 
-    What was typed becomes parameters, passwords become secrets. Lists what could not be taken over, and what to do.
+    Typed texts become parameters, passwords become secrets. Parts that could not be imported are listed with a remedy.
 
     Example: `replaywright import recording.json --name send-mail --out send-mail.yaml`
     """
