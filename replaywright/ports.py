@@ -1,4 +1,4 @@
-"""What the activities need from the world, as narrow protocols; adapters implement them, `testing` fakes them."""
+"""Narrow protocols of what the activities need from the world; adapters implement them, `testing` fakes them."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -49,38 +49,38 @@ class Work:
     step: Step
     """Parameters are filled in; `value` still holds secret references: use `text`."""
     text: str = field(default="", repr=False)
-    """What fill, type and paste enter, secrets resolved. Never logged, never in an exception."""
+    """Text that fill, type and paste enter, secrets resolved. Never logged, never in an exception."""
     fingerprint: str = ""
-    """What the step is known by."""
+    """Fingerprint of the step."""
     sensitive: bool = False
-    """Whether `text` holds a secret: its element's value is not read back into anything that is kept."""
+    """`text` holds a secret: its element's value is not read back into anything that is kept."""
     secrets: tuple[BoundSecret, ...] = ()
-    """Those in `text`: it is entered only into a document where all of them may be."""
+    """Secrets in `text`: it is entered only into a document where all of them may be."""
     dialog_secrets: tuple[BoundSecret, ...] = ()
-    """Those in `dialog_text`: a prompt elsewhere is dismissed."""
+    """Secrets in `dialog_text`: a prompt elsewhere is dismissed."""
     target: Target | None = None
     """The recorded or proposed element. None with no `query`: the element is unknown, which is a miss."""
     query: ElementQuery | None = None
     """The element as the task declares it: exactly one must match."""
     dialog_text: str | None = field(default=None, repr=False)
-    """What prompts are answered with, secrets resolved; like `text`, never logged."""
+    """Answer to prompts, secrets resolved; like `text`, never logged."""
     entry_version: int = 0
     expect: tuple[Predicate, ...] = ()
     causes: tuple[Cause, ...] | None = None
-    """What the action set off when it was recorded; None when that is not known: then it is observed."""
+    """Causes that the action set off when it was recorded; None when that is not known: then it is observed."""
     heal: bool = True
-    """Whether a changed element may be found again without a model."""
+    """A changed element may be found again without a model."""
     learning: bool = False
     """Read the page before and after the step, to derive from it what may be expected the next time."""
     skip_if_holds: bool = False
     """Leave the element alone when all that is expected holds before anything is done."""
     timeout_ms: int = 10_000
     is_pictured: bool = False
-    """Whether the report is to say where the element was, in frames, too."""
+    """The report is to say where the element was, in frames, too."""
     overrides: tuple[OverrideRule, ...] = ()
     """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
     guard: StepGuard | None = None
-    """What the browser keeps to from now on; None: to what it kept to before."""
+    """Limits on the browser from now on; None: those before."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class Download:
 
     file: DownloadedFile
     path: Path
-    """Where it lies, if its state is `saved`."""
+    """Path of the file, if its state is `saved`."""
     number: str = ""
-    """What the session knows it by."""
+    """Id of the file in the session."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class Pressed:
 
     evidence: Evidence
     given_at: float
-    """When its input was given, in seconds since 1970."""
+    """Time of its input, in seconds since 1970."""
     is_open: bool
-    """Whether its document is still there, and may send more."""
+    """Its document is still there, and may send more."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What became of one `Work`."""
+    """Result of one `Work`."""
 
     lookup: Lookup
     target: Target | None = None
@@ -115,22 +115,22 @@ class Report:
     acted: bool = False
     """False on a miss, and when the wanted state was there already."""
     proof: Proof | None = None
-    """What shows that the step did its work; None where nothing has to."""
+    """Proof that the step did its work; None where none is needed."""
     before: tuple[PredicateResult, ...] = ()
     after: tuple[PredicateResult, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
     given_at: float = 0.0
-    """When the input was given, in seconds since 1970; 0 where none was."""
+    """Time of the input, in seconds since 1970; 0 where none was given."""
     left_at: float = 0.0
-    """When its pages were left because nobody told of the step, in seconds since 1970; 0 where they were not."""
+    """Time at which its pages were left as nobody confirmed the step, in Unix seconds; 0 where they were not."""
     is_fresh: bool = False
-    """Whether `after` is of a document that was loaded after the input."""
+    """`after` is of a document that was loaded after the input."""
     downloads: tuple[Download, ...] = ()
     """All that ended and was not released yet: those of the step, and earlier ones that nobody took."""
     url: str = ""
     title: str = ""
     page_fault: str = ""
-    """Why the document that the step led to is not the page it should be: `http_404` and so on, or `navigation_failed`
+    """Fault of the document that the step led to: `http_404` and so on, or `navigation_failed`
     when the browser shows a page of its own instead."""
     extracted: dict[str, Any] = field(default_factory=dict)
     box: Box | None = None
@@ -148,7 +148,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Capture:
-    """What can be had of a page when a step has failed. No part of it shows a secret."""
+    """Evidence from a page when a step has failed. No part of it shows a secret."""
 
     screenshot: bytes | None = None
     """PNG of the whole page, up to a height; of what is on the screen when that cannot be had."""
@@ -159,7 +159,7 @@ class Capture:
     network: tuple[str, ...] = ()
     """The latest requests, oldest first; URLs without their queries."""
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Why `screenshot` or `dom` is None, by its name."""
+    """Reason for which `screenshot` or `dom` is None, by its name."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Look:
     """PNG of what is on the screen without secrets, with a mark on each element that was wanted and can be seen: the
     number of its id in the snapshot."""
     missing: str = ""
-    """Why there is no picture."""
+    """Reason for which there is no picture."""
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,9 @@ class Shown:
     data: bytes | None = None
     """JPEG, everything that shows a secret hidden."""
     view: Box | None = None
-    """Which part of the page it is of."""
+    """Part of the page that it shows."""
     missing: str = ""
-    """Why there is none."""
+    """Reason for which there is none."""
 
 
 BeforeDispatch = Callable[[Target | None, tuple[PredicateResult, ...]], Awaitable[None]]
@@ -193,14 +193,14 @@ where it was not asked); raising stops the step untouched."""
 
 @dataclass(frozen=True)
 class SiteAnswer:
-    """What the site says when it is asked whether a step took effect."""
+    """Answer of the site to the question if a step took effect."""
 
     results: tuple[PredicateResult, ...] = ()
     url: str = ""
     void: str = ""
-    """Why it says nothing at all, such as `http_503` or `sign_in_page`: the page is not the one that was asked for."""
+    """Reason for which it says nothing, such as `http_503` or `sign_in_page`: another page came."""
     incomplete: str = ""
-    """Why what the page does not show may be there all the same: part of it did not come."""
+    """Reason for which the page may lack what is there: a part of it did not come."""
 
 
 class BrowserSession(Protocol):
@@ -212,15 +212,15 @@ class BrowserSession(Protocol):
 
     @property
     def wanted_url(self) -> str:
-        """What the current tab was to show: its URL, or that of a page that could not be had."""
+        """URL that the current tab was to show: its own, or that of a page that could not be had."""
 
     @property
     def last_evidence(self) -> Evidence:
-        """What was seen while the latest step acted: all there is to know of one that failed."""
+        """Evidence from the latest step's action: all there is to know of one that failed."""
 
     @property
     def unanswered(self) -> tuple[UnsafeRequest, ...]:
-        """What the step under way has sent that may change something, and that is not answered."""
+        """Unanswered requests of the step under way that may change something."""
 
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """Find the element, act once, collect evidence, wait until the expectation holds or time is up.
@@ -288,7 +288,7 @@ class BrowserSession(Protocol):
         """
 
     async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
-        """Those whose `when` holds in the current tab at this moment. Waits for nothing but the page's answer.
+        """Return the rules whose `when` holds in the current tab at this moment. Waits only for the page's answer.
 
         A page that does not answer soon, or is just being replaced, has none. Touches nothing, and leaves a step that
         is under way alone.
@@ -308,7 +308,7 @@ class BrowserSession(Protocol):
         """
 
     async def picture(self, redact: Callable[[str], str]) -> Shown:
-        """What the screen shows of the current tab, in about two seconds at most.
+        """Take a picture of the current tab, in about two seconds at most.
 
         The page is told of nothing. `redact` is as for `capture`; that a picture cannot be had is no error.
 
@@ -328,13 +328,13 @@ class BrowserSession(Protocol):
 
     @property
     def document(self) -> str:
-        """What the current tab's document is known by: it changes with every navigation to another one."""
+        """Id of the current tab's document: it changes with every navigation to another one."""
 
     async def outline(self) -> Outline:
-        """What the current tab shows, as far as it tells whether it is the same page again."""
+        """Return the outline of the current tab, by which the same page is recognized."""
 
     async def state(self) -> tuple[PageState, Outline]:
-        """Where the current tab is, what its site has stored, and what it shows; see `PageState`.
+        """Return the current tab's address, what its site has stored, and its outline; see `PageState`.
 
         A step that begins meanwhile looks for its element, and gives no input before the page is read. Holds live
         credentials: only ever kept encrypted or host-local.
@@ -396,17 +396,17 @@ class SentRequest:
     """Without a query."""
     sent_at: float
     status: int = 0
-    """Of the site's answer; 101 of a WebSocket without TLS; 0 when none is known."""
+    """Status of the site's answer; 101 of a WebSocket without TLS; 0 when none is known."""
     answered_at: float | None = None
-    """When that was seen. Never of a tunnel with TLS: no bytes show that it was answered."""
+    """Time of the answer. None of a tunnel with TLS: no bytes show that it was answered."""
     ended_at: float | None = None
-    """When its connection was closed."""
+    """Time at which its connection was closed."""
     is_safe: bool = False
     """It promises to change nothing (RFC 9110), and is listed as the operation holds such requests, too."""
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether it may change something and no answer is known; messages of an open WebSocket need none."""
+        """True if it may change something and no answer is known; messages of an open WebSocket need none."""
         return not self.is_safe and self.answered_at is None
 
 
@@ -416,7 +416,7 @@ class GateSeen:
 
     op_id: str
     epoch: int
-    """Of the attempt that armed it."""
+    """Epoch of the attempt that armed it."""
     phase: Literal["armed", "permitted", "cut", "disarmed"]
     is_closed: bool = False
     """It was cut: from then until `disarm` nothing passed."""
@@ -428,43 +428,43 @@ class GateSeen:
     """Requests that were turned away."""
     armed_for_s: float = 0.0
     held_at: float | None = None
-    """When something was first held, in seconds since 1970; None when nothing was."""
+    """Time at which something was first held, in seconds since 1970; None when nothing was."""
     permitted_at: float | None = None
     waiting: tuple[HeldRequest, ...] = ()
-    """What waits at the gate, as far as the keeper can read it."""
+    """Requests that wait at the gate, as far as the keeper can read them."""
     note: str = ""
-    """As it came with `arm`."""
+    """Note that came with `arm`."""
     sent: tuple[SentRequest, ...] = ()
-    """What was let go; of very many requests those without an answer."""
+    """Requests that were let go; of very many those without an answer."""
     unlisted: int = 0
     """Others without an answer, of which there were too many to list."""
     repeated: int = 0
     """Requests that were refused because an equal one had been let go; only if armed with `once`."""
     repeated_at: float | None = None
-    """When the first of them came, in seconds since 1970."""
+    """Arrival of the first of them, in seconds since 1970."""
     awaited: int | None = None
     """Requests that may change something and that the browser is about to send, or awaits the answer to. None where it
     does not tell: then a tunnel stands for all that is inside."""
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether something is about to leave, or an answer is still to come."""
+        """True if something is about to leave, or an answer is still to come."""
         return self.in_flight if self.awaited is None else self.awaited > 0
 
     @property
     def in_flight(self) -> bool:
-        """Whether something left that may change the world, and no answer to it is known."""
+        """True if something left that may change the world, and no answer to it is known."""
         return self.unlisted > 0 or any(one.is_in_flight for one in self.sent)
 
     @property
     def nothing_left(self) -> bool:
-        """Whether it is certain that no gated byte has left, and that none came through later."""
+        """True if it is certain that no gated byte has left, and that none came through later."""
         return self.is_closed and not self.bytes_up
 
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """What a keeper that has ended wrote of one operation."""
+    """Record of one operation by a keeper that has ended."""
 
     known: bool = False
     """False: nothing is certain, as the keeper may live, or its record is not there, or not whole."""
@@ -473,7 +473,7 @@ class LeftBehind:
 
     @property
     def nothing_left(self) -> bool:
-        """Whether it is certain that no gated byte of the operation has left, nor will leave."""
+        """True if it is certain that no gated byte of the operation has left, nor will leave."""
         return self.known and (self.seen is None or self.seen.nothing_left)
 
 
@@ -511,10 +511,10 @@ class CommitGate(Protocol):
         """Open the gate again. Refused while bytes are held; stop the page's loads before when it was cut."""
 
     async def pending(self) -> GateSeen | None:
-        """What is not disarmed yet, whoever armed it."""
+        """Return the operation that is not disarmed yet, whoever armed it."""
 
     async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
-        """What became of an operation; None when it was not armed here in that epoch."""
+        """Return what became of an operation; None when it was not armed here in that epoch."""
 
     async def close(self) -> None:
         """Leave the gate as it is."""
@@ -562,7 +562,7 @@ class Keepers(Protocol):
         """Prolong the lease."""
 
     async def wear(self, session: SessionRef) -> Wear:
-        """How long its browser has lived, and how much it has grown.
+        """Return the age and the size of its browser.
 
         Raises:
             KeeperUnavailable: no keeper answers.
@@ -585,7 +585,7 @@ class Keepers(Protocol):
         """
 
     async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
-        """What a keeper of this host, which has certainly ended, wrote of an operation; see `LeftBehind`.
+        """Return what a keeper of this host, which has certainly ended, wrote of an operation; see `LeftBehind`.
 
         It lets nothing go any more, so an operation that was armed until its end counts as closed. Kept for a day after
         the session, unless its run has ended.
@@ -598,14 +598,14 @@ class Keepers(Protocol):
         """
 
     def is_local(self, session: SessionRef) -> bool:
-        """Whether the session lives on this host, in this boot."""
+        """Tell if the session lives on this host, in this boot."""
 
 
 # ------------------------------------------------------------------------------------------------ store
 
 
 class Known(Record):
-    """What the store knows before a step."""
+    """Knowledge of the store before a step."""
 
     state: str = ""
     """Ledger state: empty, INTENT, DISPATCHED, COMMITTED, RESOLVING, NOT_DONE, ESCALATED, ABANDONED.
@@ -622,13 +622,13 @@ class Known(Record):
     entry: ActionCacheEntry | None = None
     """The version to use: the active one, else this run's own candidate."""
     refused: str = ""
-    """What is said of a version that is not used because its signature is not of it; empty when there is none."""
+    """Message on a version that is not used because its signature does not match; empty when there is none."""
     witness: str = ""
-    """Of a recording that was to be `witnessed`; empty where the server does not say who it is."""
+    """Witness of a recording that was to be `witnessed`; empty where the server does not say who it is."""
 
 
 class Recording(Record):
-    """What is written after a step, in one round trip."""
+    """Everything that is written after a step, in one round trip."""
 
     run_id: str
     lineage: str
@@ -651,14 +651,14 @@ class Recording(Record):
     """Whose candidate the entry is: the lineage's, so that a run that goes on after another finds it. Empty: the run's.
     """
     act: str = ""
-    """What the step does, wherever it stands; kept with a success that must not be repeated."""
+    """Key of the step's action, in any place; kept with a success that must not be repeated."""
     next_fingerprint: str = ""
     next_content_key: str = ""
     """Look this up in the same round trip; empty for not."""
     witnessed: bool = False
     """Answer with what shows later whether the store has lost anything since; see `StepStore.is_whole`."""
     line_id: str = Field(default_factory=lambda: secrets.token_hex(8))
-    """Of the line in the trace: what is written again is there once."""
+    """Id of the line in the trace: what is written again is there once."""
 
     @property
     def line(self) -> dict[str, Any]:
@@ -675,7 +675,7 @@ class Recording(Record):
 
     @property
     def candidates_of(self) -> str:
-        """Whose candidates are written and looked up."""
+        """Run whose candidates are written and looked up."""
         return self.owner or self.run_id
 
 
@@ -724,7 +724,7 @@ class StepStore(Protocol):
         """Add a version to an entry, a candidate of this run; see `promote`."""
 
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
-        """Whether nothing that was acknowledged since the `witness` was given can have been lost.
+        """Tell if nothing that was acknowledged since the `witness` was given can have been lost.
 
         Only if the same process keeps the data, never having taken them over from another, and what it had then is
         there. An empty witness says nothing.
@@ -812,7 +812,7 @@ class Skills(Protocol):
         """
 
     async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
-        """That version; without one the newest active, else the newest."""
+        """Return that version; without one the newest active, else the newest."""
 
     async def record(self, tenant: str, name: str) -> SkillRecord | None:
         """All that is known of a skill; the statistics of steps are those of the version that it holds."""
@@ -828,7 +828,7 @@ class Skills(Protocol):
         """Another text whenever `all` answers otherwise: ask for it first, and keep what was made of the answer."""
 
     async def statistics(self, tenant: str, skills: Sequence[Skill]) -> Mapping[str, SkillStatistics]:
-        """How these versions went, by their names."""
+        """Return the statistics of these versions, by their names."""
 
     async def set_status(
         self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
@@ -858,7 +858,7 @@ class Skills(Protocol):
 
 
 class Recalls(Protocol):
-    """What was recalled, and what became of it: the newest two thousand of each tenant.
+    """Recalls and their outcomes: the newest two thousand of each tenant.
 
     Every method may raise `StoreUnavailable`.
     """
@@ -874,7 +874,7 @@ class Recalls(Protocol):
 
 
 class RowEnds(Protocol):
-    """How the rows of batches ended."""
+    """Ends of the rows of batches."""
 
     async def note(self, tenant: str, batch: str, ends: Sequence[RowEnd]) -> None:
         """Keep these, in the place of what was kept of the same rows.
@@ -884,7 +884,7 @@ class RowEnds(Protocol):
         """
 
     async def ends(self, tenant: str, batch: str, numbers: Sequence[int]) -> dict[int, RowEnd]:
-        """Those of these rows that have ended, by number.
+        """Return the ends of those of these rows that have ended, by number.
 
         Raises:
             StoreUnavailable: they cannot be read.
@@ -921,7 +921,7 @@ class Artifacts(Protocol):
 
 
 class Choice(Record):
-    """What the executor model answered."""
+    """Answer of the executor model."""
 
     element_id: str | None = None
     usage: Usage = Usage()
@@ -940,7 +940,7 @@ class TargetProposer(Protocol):
 
 
 class PlanQuestion(Record):
-    """What the planner model is told. Titles are templates: no values, no secrets."""
+    """Question to the planner model. Titles are templates: no values, no secrets."""
 
     goal: str
     parameters: dict[str, str] = Field(default_factory=dict)
@@ -953,7 +953,7 @@ class PlanQuestion(Record):
     """The step that failed, and why; empty where none did."""
     tried: tuple[str, ...] = ()
     answers: tuple[UserAnswer, ...] = ()
-    """What the user has said to earlier questions of the model."""
+    """The user's answers to earlier questions of the model."""
     remaining: dict[int, str] = Field(default_factory=dict)
     """Titles by number, counted from 1; the failed step is the first."""
     page: str
@@ -1003,7 +1003,7 @@ class Planner(Protocol):
     """The planner model: goal, what was done and what failed in, the rest of the plan out."""
 
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
-        """How to reach a goal from the page: all of it, or the part that can be seen from here.
+        """Plan how to reach a goal from the page: all of it, or the part that can be seen from here.
 
         `check` is as for `revise`.
 
@@ -1025,16 +1025,16 @@ class Planner(Protocol):
 
 
 class ProbeQuestion(Record):
-    """What the planner model is told of a commit step that was done. The title is a template."""
+    """Question to the planner model on a commit step that was done. The title is a template."""
 
     goal: str
     step: str
     parameters: dict[str, str] = Field(default_factory=dict)
     """Values by name."""
     url: str
-    """Of the page that the step led to."""
+    """Address of the page that the step led to."""
     links: tuple[str, ...] = ()
-    """Where its links lead, with their texts."""
+    """Targets of its links, with their texts."""
     page: str
 
 
@@ -1054,7 +1054,7 @@ class Prober(Protocol):
 
 
 class Labelled(Record):
-    """What the labeller answered."""
+    """Answer of the labeller."""
 
     labels: Labels
     usage: Usage = Usage()
@@ -1112,10 +1112,10 @@ class Notices(Protocol):
 
 
 class Starts(Protocol):
-    """How workflow executions were started."""
+    """Starts of workflow executions."""
 
     async def of(self, run_id: str, execution: str) -> Admission:
-        """How this execution of the workflow `run_id` was started, by the server's word."""
+        """Return how this execution of the workflow `run_id` was started, by the server's word."""
 
 
 class FirstStarts(Protocol):

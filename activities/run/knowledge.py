@@ -42,7 +42,7 @@ class KnowledgeActivities:
             ApplicationError: of type `PolicyBlocked`: the run is over what it may do, and nothing is made active.
         """
         async with heartbeats("final verification"):
-            over = None if request.used is None else self._policing.of(request.policy).over(request.used)
+            over = self._policing.of(request.policy).over(request.used)
             if over is not None:
                 raise as_failure(blocked_by(over, "at the end"))
             results: tuple[PredicateResult, ...] = ()

@@ -1,4 +1,4 @@
-"""Going on after a run that did not end well: what of its lineage the ledger answers, and what has to be decided."""
+"""Resuming after a run that did not end well: the steps that the ledger answers, and what has to be decided."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,6 @@ from replaywright.domain.plan.loops import Course
 from replaywright.domain.run.runs import AnsweredStep, ResumeRequest, Resumption, step_title
 from replaywright.domain.step.fingerprints import begun_anew, fingerprint
 from replaywright.domain.step.outcomes import Costs, Evidence, Status, StepOutcome
-from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.trace.trace import input_of, step_line
 from replaywright.errors import InputInvalid
@@ -28,7 +27,7 @@ class Earlier:
     """Index of the step of today's plan that does the same; None when no step does."""
     fingerprint: str
     title: str
-    """As its line of the trace says; empty when there is none."""
+    """Title in its line of the trace; empty when there is none."""
     is_done: bool
     """False: nobody knows whether it took effect."""
 
@@ -38,16 +37,16 @@ class Standing:
     """State of a plan's steps in the ledger."""
 
     answered: tuple[StepOutcome, ...]
-    """Of the steps from the first on that were done."""
+    """Outcomes of the steps from the first on that were done."""
     fingerprint: str
-    """Of the first step that was not; empty when all were done."""
+    """Fingerprint of the first step that was not; empty when all were done."""
     state: str
-    """What the ledger has of that one."""
+    """State of that step in the ledger."""
     epoch: int
     """Higher than any of the lineage."""
     earlier: tuple[Earlier, ...] = ()
     lines: int = 0
-    """Of the lineage's trace."""
+    """Lines of the lineage's trace."""
     course: Course = field(default_factory=lambda: Course((), {}))
     """The plan, the lists written out whose items the ledger has."""
 
@@ -116,7 +115,7 @@ async def standing(
 
 
 def _in_lists_to_come(course: Course, begin: int) -> dict[str, int]:
-    """The titles of the steps of lists whose items are not known yet, with where these are read."""
+    """Return the titles of steps of lists whose items are not known yet, with the step that reads these."""
     coming = [(at, step) for at, step in enumerate(course.plan) if at >= begin and isinstance(step, ForEach)]
     return {step_title(inner): at for at, step in coming for inner in step.steps}
 
@@ -140,7 +139,7 @@ def _earlier(
     lines: Sequence[Mapping[str, Any]],
     later: Mapping[str, int],
 ) -> list[Earlier]:
-    """What of the lineage the plan does not have in its own chain: those first that it would do again.
+    """Return what the lineage did outside of the plan's own chain; first what the plan would do again.
 
     Args:
         places: For each step that has an act, where the plan does the same.
@@ -160,20 +159,7 @@ def _earlier(
         for owner, place in places.items()
         if standings[owner] and owner not in own
     ]
-    if not places:
-        found += _before_acts(own, lines)
     return sorted(found, key=lambda one: (one.sequence is None, one.sequence or 0))
-
-
-def _before_acts(own: frozenset[str], lines: Sequence[Mapping[str, Any]]) -> list[Earlier]:
-    """The same of a lineage that was written before acts were kept: where in the plan it stands, nobody knows."""
-    done = {
-        str(line.get("fingerprint")): str(line.get("title", ""))
-        for line in lines
-        if line.get("kind") == "step" and line.get("status") == "done" and not line.get("override")
-        if not Effect(str(line.get("effect") or Effect.READ.value)).repeatable
-    }
-    return [Earlier(None, mark, title, is_done=True) for mark, title in done.items() if mark not in own]
 
 
 class ResumeActivities:

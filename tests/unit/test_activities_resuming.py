@@ -187,16 +187,6 @@ async def test_what_was_done_and_is_not_asked_for_any_more_is_told_without_a_pla
     assert now.earlier == (Earlier(None, marks[1], "step 1", is_done=True),)
 
 
-async def test_the_same_is_told_of_a_lineage_from_before_acts_were_kept(stage: Stage) -> None:
-    mark = "ab" * 32
-    outcome = done(Effect.COMMIT, fingerprint=mark)
-    await stage.store.record(Recording(run_id="r1", **SCOPE, sequence=1, epoch=1, outcome=outcome, title="click send"))
-
-    now = await found(stage)
-
-    assert now.earlier == (Earlier(None, mark, "click send", is_done=True),)
-
-
 async def test_a_step_in_doubt_is_told_and_its_epoch_is_passed(stage: Stage) -> None:
     [mark] = await recorded(stage, done())
     doubtful = fingerprint(CLICK_SEND, VALUES, mark, done().digest)

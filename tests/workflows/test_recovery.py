@@ -80,11 +80,7 @@ async def test_a_step_whose_recording_is_lost_with_the_browser_is_done_again_by_
                 await handle.result()
 
     assert len(script.proposed) == 1
-    again = [
-        (request.context.sequence, request.proposed is not None)
-        for request in script.performed
-        if isinstance(request, Reapply)
-    ]
+    again = [(r.context.sequence, r.proposed is not None) for r in script.performed if isinstance(r, Reapply)]
     assert again == ([(0, False), (1, False), (1, True)] if named else [(0, False), (1, False)])
 
 
@@ -297,11 +293,8 @@ async def test_a_run_that_waits_for_long_gives_its_browser_back_and_goes_on_with
     assert [request.epoch for request in script.opened] == sorted({request.epoch for request in script.opened})
     assert len(script.opened) == len(script.closed) == 2
     assert [request.is_over for request in script.closed] == [False, True]
-    assert (
-        script.performed[-1].context.run.session.epoch
-        == script.performed[-1].context.run.epoch
-        > script.opened[0].epoch
-    )
+    run = script.performed[-1].context.run
+    assert run.session.epoch == run.epoch > script.opened[0].epoch
     assert replayed.replay_failure is None
 
 

@@ -374,7 +374,5 @@ async def test_every_further_attempt_says_its_kind_and_why(client: Client) -> No
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, FILL))).result()
 
-    told = [
-        (request.context.attempt, request.context.why) for request in script.performed if request.context.sequence == 1
-    ]
+    told = [(r.context.attempt, r.context.why) for r in script.performed if r.context.sequence == 1]
     assert told == [("", ""), ("recheck", "unmet: url contains"), ("retry", "unmet: url contains")]

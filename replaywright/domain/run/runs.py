@@ -543,7 +543,7 @@ class FinishRequest(Record):
     """Verdicts at the last step if all held; None: they have to be checked."""
     policy: Wishes | None = None
     """What the task asks for and limits itself to."""
-    used: Used | None = None
+    used: Used = Used()
     """Use so far of all that a policy limits."""
     content_keys: tuple[str, ...] = ()
     """Content keys of all steps performed: candidates written under these by this run become active."""
