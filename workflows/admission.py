@@ -31,12 +31,12 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.tasks import explained
 
 GUARD = "replaywright.guard"
-"""Name of the extern function that verifies updates: `Asked` → objection, or ""."""
+"""Name of the extern function that verifies updates: `SentUpdate` → objection, or ""."""
 _SEALED = "binary/encrypted"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SentUpdate:
     """An update as it was sent."""
 
     tenant: str
@@ -105,7 +105,7 @@ class _Admitting(WorkflowInstance):
         if verify is None or not update.run_validator:
             return ""
         info = self._details.info
-        asked = Asked(self._tenant, info.workflow_id, update.name, update.id, argument, mac)
+        asked = SentUpdate(self._tenant, info.workflow_id, update.name, update.id, argument, mac)
         return str(verify(asked))
 
     def _objection(self, started: InitializeWorkflow) -> str:

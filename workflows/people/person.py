@@ -45,7 +45,7 @@ REMINDERS_AT_MOST = 200
 """Of one question: each is in the run's history, which has an end."""
 
 
-class Waiting(Protocol):
+class WaitHost(Protocol):
     """Waits for a person, which may give the browser back, and gets one for what follows."""
 
     async def wait(self, is_over: Callable[[], bool]) -> None:
@@ -58,7 +58,7 @@ class Waiting(Protocol):
 class Person:
     """Waits for answers; there is one question at a time."""
 
-    waiting: Waiting
+    waiting: WaitHost
     """Set once there is a browser to give back: see `Parts`."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:

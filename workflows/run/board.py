@@ -11,10 +11,10 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.views import (
         LINES_TOLD,
         STEPS_TOLD,
-        PlannedStep,
         PlanView,
         RunFailure,
         RunTrace,
+        StepInPlan,
         StepState,
         TraceLine,
     )
@@ -168,9 +168,9 @@ class Board:
 
     def _planned(
         self, course: Course, at: int, position: int, left_out: frozenset[int], line: TraceLine | None
-    ) -> PlannedStep:
+    ) -> StepInPlan:
         item = course.label_at(at)
-        return PlannedStep(
+        return StepInPlan(
             sequence=at,
             title=step_title(course.plan[at]) + (f" [{item}]" if item else ""),
             state=self._state(at, position, left_out),

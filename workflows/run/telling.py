@@ -53,7 +53,7 @@ def recovery_told() -> Iterator[Recovering]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Span:
     """Where in the trace something is."""
 
     parent: str
@@ -62,10 +62,10 @@ class _Part:
 
 
 @contextlib.contextmanager
-def _part(what: str, told: Callable[[_Part], Told]) -> Iterator[None]:
+def _part(what: str, told: Callable[[_Span], Told]) -> Iterator[None]:
     """What is scheduled in the block is a part of `what`; tell how it ended, unless the workflow is put away in it."""
     begun, parent = workflow.time_ns(), span.get()
-    part = _Part(parent, child_of(parent, f"{what}/{begun}"), begun)
+    part = _Span(parent, child_of(parent, f"{what}/{begun}"), begun)
     token = span.set(part.own)
     is_put_away = False
     try:
@@ -86,7 +86,7 @@ def _tell(what: Callable[[], Told]) -> None:
         tell(what())
 
 
-def _recovery_told(recovering: Recovering, part: _Part) -> RecoveryTold:
+def _recovery_told(recovering: Recovering, part: _Span) -> RecoveryTold:
     return RecoveryTold(
         parent=part.parent,
         own=part.own,
@@ -103,7 +103,7 @@ def _end_of(outcome: StepOutcome | None) -> StepEnd:
     return "skipped" if outcome.reason in LEFT_OUT else "done"
 
 
-def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Part) -> StepTold:
+def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Span) -> StepTold:
     outcome = attempt.came_to
     return StepTold(
         parent=part.parent,

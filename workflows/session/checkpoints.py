@@ -10,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import StepOutcome
 
 
-class Checkpoints:
+class KnownCheckpoints:
     """The newest checkpoints of one run."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:

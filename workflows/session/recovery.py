@@ -19,11 +19,11 @@ from workflows.plan.planning import Planning
 from workflows.run.context import RunContext
 from workflows.run.telling import recovery_told
 from workflows.session.browser import Browser
-from workflows.session.checkpoints import Checkpoints
+from workflows.session.checkpoints import KnownCheckpoints
 from workflows.step.attempts import NOT_DONE_AGAIN
 from workflows.step.factory import AttemptFactory
 from workflows.step.failures import TaskBlocked, TaskFailed
-from workflows.step.overrides import Overrides
+from workflows.step.overrides import OverrideRules
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
@@ -66,10 +66,10 @@ class Recovery:
         self,
         context: RunContext,
         browser: Browser,
-        checkpoints: Checkpoints,
+        checkpoints: KnownCheckpoints,
         attempts: AttemptFactory,
         *,
-        overrides: Overrides,
+        overrides: OverrideRules,
         planning: Planning,
         person: Person,
     ) -> None:

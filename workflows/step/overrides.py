@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.overrides import RUN_LIMIT, Due
 
 
-class Overrides:
+class OverrideRules:
     """The rules of one run: how often each was performed, and the attempts that perform one."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:

@@ -73,7 +73,7 @@ class Steering(Record):
     """How often the browser was lent."""
 
 
-class Lent(Record):
+class LentBrowser(Record):
     """A person may drive the browser."""
 
     host: str

@@ -19,7 +19,7 @@ StepState: TypeAlias = Literal["done", "left_out", "current", "waiting", "failed
 """`stopped`: the run was ended by a person while it was at this step."""
 
 
-class PlannedStep(Record):
+class StepInPlan(Record):
     """One step of the plan."""
 
     sequence: int = Field(ge=0)
@@ -44,7 +44,7 @@ class PlanView(Record):
     """Index of the current one; `total` when all are done."""
     revised_from: tuple[int, ...] = ()
     """For each revision of the plan, the index of the step that it began at."""
-    steps: tuple[PlannedStep, ...] = ()
+    steps: tuple[StepInPlan, ...] = ()
     """In order, the 500 around the current one at most."""
 
 

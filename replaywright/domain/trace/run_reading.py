@@ -14,7 +14,7 @@ from replaywright.domain.run.runs import Totals, Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.run_events import event_of
 from replaywright.domain.trace.run_view import (
-    Attempt,
+    AttemptView,
     Event,
     Expected,
     FailureView,
@@ -169,8 +169,8 @@ def _step(
     )
 
 
-def _attempt(number: int, line: Mapping[str, Any], outcome: StepOutcome, step: Mapping[str, Any]) -> Attempt:
-    return Attempt(
+def _attempt(number: int, line: Mapping[str, Any], outcome: StepOutcome, step: Mapping[str, Any]) -> AttemptView:
+    return AttemptView(
         at=_time(line),
         number=number,
         kind=str(line.get("attempt", "")),

@@ -149,7 +149,7 @@ class Event(Record):
     """Digests by kind."""
 
 
-class Attempt(Record):
+class AttemptView(Record):
     """One attempt at a step that came to an end."""
 
     at: float
@@ -212,7 +212,7 @@ class StepView(Record):
     """The override rule that it belongs to; empty for the task's own steps."""
     effect: Effect = Effect.READ
     site: str = ""
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[AttemptView, ...]
     events: tuple[Event, ...] = ()
     """What happened in between: calls of models, decisions of people, second looks."""
     before: StepPicture | None = None
@@ -225,7 +225,7 @@ class StepView(Record):
         return self.sequence + 1
 
     @property
-    def last(self) -> Attempt:
+    def last(self) -> AttemptView:
         """What became of the step."""
         return self.attempts[-1]
 
@@ -251,7 +251,7 @@ class StepView(Record):
         return total
 
     @property
-    def moments(self) -> tuple[Attempt | Event, ...]:
+    def moments(self) -> tuple[AttemptView | Event, ...]:
         """Attempts and what happened in between, in their order."""
         return tuple(sorted((*self.attempts, *self.events), key=lambda one: one.at))
 
