@@ -30,9 +30,9 @@ class Lending:
         self._waits = False
         self._refused = ""
         self.lent: LentBrowser | None = None
-        """Where the person finds it; None while it is not lent."""
+        """Address of the lent browser; None while it is not lent."""
         self.handed_back: HandedBack | None = None
-        """What is known of what was done when it was last lent during this wait; None if it was not."""
+        """Report on the last loan during this wait; None without one."""
         self.was_lost = False
         """Whether the browser was lost while a person had it."""
 
@@ -114,7 +114,7 @@ class Lending:
         self._context.show()
 
     async def _lend(self, name: str, asked: TakeOverRequest) -> LentBrowser | None:
-        """Where the person finds the browser; None when it cannot be had, which is told."""
+        """Lend the browser and return its address; None, with the reason noted, if it is not available."""
         try:
             await self._recovery.reopened()
             for _ in range(policies.LOSSES_PER_STEP):

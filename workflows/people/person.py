@@ -37,12 +37,12 @@ with workflow.unsafe.imports_passed_through():
 
 
 KEY_LIFETIME_S = 30 * 86_400.0
-"""How long the key of a question without a deadline is kept; a code that comes later is asked for again."""
+"""Lifetime of the key of a question without a deadline; a code that comes later is asked for again."""
 KEY_MARGIN_S = 3_600.0
-"""How much longer than until its deadline that of another one is."""
+"""Time that a key outlives the deadline of its question."""
 
 REMINDERS_AT_MOST = 200
-"""Of one question: each is in the run's history, which has an end."""
+"""Limit for one question: each reminder takes space in the run's history."""
 
 
 class WaitHost(Protocol):
@@ -234,7 +234,7 @@ class Person:
         return key
 
     async def _looked(self) -> SeenByPerson:
-        """What the browser shows; that it cannot be had is no reason not to ask."""
+        """Return what the browser shows; without a browser, the reason."""
         if self._browser.session is None or self._browser.is_asleep:
             return SeenByPerson(picture_missing="there is no browser at the moment")
         try:

@@ -16,7 +16,7 @@ with workflow.unsafe.imports_passed_through():
 
 
 async def fit_of(browser: Browser, begins: RecalledFor, task: Task, values: dict[str, str]) -> Fit:
-    """Whether the page that is open is the one that the skill begins on. Touches nothing.
+    """Check that the open page is the one that the skill begins on. Touches nothing.
 
     Raises:
         ActivityError: the browser is lost, or the page cannot be kept.

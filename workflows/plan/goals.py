@@ -63,7 +63,7 @@ _SAID = 500
 
 
 class Goals:
-    """What a run from a goal knows and decides; of a run of a task's own steps, nothing."""
+    """Decisions of a run from a goal: recall, learning, planning, and what is kept."""
 
     def __init__(self, context: RunContext, browser: Browser, person: Person, recovery: Recovery) -> None:
         self._context = context
@@ -74,13 +74,13 @@ class Goals:
         self._board = context.board
         self._run_id = context.run_id
         self._usage = Usage()
-        """Of what was asked before it was decided how the run goes on."""
+        """Usage of models before the run decided how it goes on."""
         self._is_rejected = False
         """A person said that the skill which was chosen is not the one that is meant."""
 
     @property
     def is_undecided(self) -> bool:
-        """Whether it is to be decided how this run goes on."""
+        """Whether the run has yet to recall a skill or begin to learn."""
         return not self._context.is_goal and not self._run.task.steps
 
     # ------------------------------------------------------------------------------------ the beginning

@@ -79,7 +79,7 @@ class RunContext:
 
     @property
     def used(self) -> Used:
-        """What the run has done of all that a policy limits."""
+        """Amounts that a policy limits, as used by the run."""
         return self.state.used.model_copy(update={"seconds": round(self.budget.elapsed(), 3)})
 
     def keep_files(self, outcome: StepOutcome) -> None:

@@ -90,7 +90,7 @@ async def stopped(browser: Browser, request: StopRequest) -> Stopped:
 
 
 def known_of(attempt: Attempt, outcome: StepOutcome | None) -> CommitLine | None:
-    """What the outcome of a commit step that ended its run says; None if it had no consequences to speak of."""
+    """Return the line of a commit step that ended its run; None if it had no consequences to speak of."""
     if outcome is None:
         return line_of(attempt, "in_doubt", None)
     departure = outcome.evidence.departure

@@ -16,7 +16,7 @@ with workflow.unsafe.imports_passed_through():
 
 @dataclass(frozen=True)
 class Passed:
-    """How far a run came."""
+    """Progress of a run through its plan."""
 
     steps: int
     """Steps of the plan that were done."""

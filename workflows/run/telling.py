@@ -1,4 +1,4 @@
-"""What a run tells whoever measures: once, when it happened, and not again when its history is replayed.
+"""Measurements of a run: emitted once, when it happened, and not again when its history is replayed.
 
 A worker that is lost between telling and Temporal's acceptance of what the workflow did then leaves it to be told by
 the next one again. Nothing here is a command: a history is the same with it and without.
@@ -54,7 +54,7 @@ def recovery_told() -> Iterator[Recovering]:
 
 @dataclass(frozen=True)
 class _Span:
-    """Where in the trace something is."""
+    """Place of a span in the trace."""
 
     parent: str
     own: str
@@ -63,7 +63,7 @@ class _Span:
 
 @contextlib.contextmanager
 def _part(what: str, told: Callable[[_Span], Told]) -> Iterator[None]:
-    """What is scheduled in the block is a part of `what`; tell how it ended, unless the workflow is put away in it."""
+    """Make the block a span named `what`, and emit it at its end, unless the workflow is evicted in it."""
     begun, parent = workflow.time_ns(), span.get()
     part = _Span(parent, child_of(parent, f"{what}/{begun}"), begun)
     token = span.set(part.own)
@@ -124,7 +124,7 @@ def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Span) -> St
 
 
 def _how(outcome: StepOutcome | None) -> str:
-    """What led to the element."""
+    """Return how the element was found."""
     if outcome is None:
         return "none"
     if outcome.from_ledger:

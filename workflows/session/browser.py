@@ -138,7 +138,7 @@ class Browser:
 
     @property
     def stopped_for_ms(self) -> int:
-        """How long ago the last worker or browser that was lost had certainly been stopped; 0 if none was."""
+        """Milliseconds since the last lost worker or browser had certainly stopped; 0 if none was lost."""
         return int(1000 * (workflow.now().timestamp() - self._stopped_at)) if self._stopped_at else 0
 
     def leave_epoch(self, outcome: StepOutcome) -> None:

@@ -28,7 +28,7 @@ class KnownCheckpoints:
         return self.known[-1].state if self.known else ""
 
     def is_due(self, position: int) -> bool:
-        """Whether the step at `position` is to be followed by a checkpoint, whatever it does."""
+        """Return whether a checkpoint is due after the step at `position`, whatever it does."""
         last = self.known[-1].position if self.known else 0
         # It may not be known yet when the next step begins.
         return (position + 1 - last) % self._context.run.checkpoint_every == 0

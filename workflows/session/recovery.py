@@ -171,7 +171,7 @@ class Recovery:
 
     @staticmethod
     async def _survives(call: Callable[[], Awaitable[None]]) -> bool:
-        """Whether the browser was not lost on the way."""
+        """Return whether the browser outlived the call."""
         try:
             await call()
         except ActivityError as error:

@@ -1,4 +1,4 @@
-"""What override rules may still do in a run: each as often as it says, and all of them no more than a few times."""
+"""Override rules of a run: each has its own limit, and all of them together have one."""
 
 from collections.abc import Iterator
 

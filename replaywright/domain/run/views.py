@@ -1,4 +1,4 @@
-"""What the queries `plan` and `trace` answer, and what the error of a run that failed carries."""
+"""Answers of the queries `plan` and `trace`, and the details of a failed run's error."""
 
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -32,7 +32,7 @@ class StepInPlan(Record):
     """Empty before the step has begun: it depends on what the steps before came to. So it is for steps that an earlier
     execution of the run has done."""
     how: str = ""
-    """How its element was found, in few words."""
+    """Short description of how its element was found."""
 
 
 class PlanView(Record):
@@ -64,7 +64,7 @@ class TraceLine(StepLine):
     url: str = ""
     """Where the browser was then, redacted."""
     tried: tuple[str, ...] = ()
-    """What became of the attempts before, oldest first."""
+    """Outcomes of the attempts before, oldest first."""
     predicates: tuple[PredicateResult, ...] = ()
     """Those that did not hold."""
     milliseconds: float = 0.0
@@ -104,10 +104,10 @@ class RunFailure(Record):
     url: str = ""
     """Where the browser was, redacted."""
     tried: tuple[str, ...] = ()
-    """What became of the attempts before the last, oldest first."""
+    """Outcomes of the attempts before the last, oldest first."""
     unmet: tuple[PredicateResult, ...] = ()
-    """What was expected and does not hold."""
+    """Predicates that do not hold."""
     evidence: dict[str, str] = Field(default_factory=dict)
     """Digests in the artifact store, by kind: `replaywright admin artifacts RUN` reads them."""
     commands: tuple[str, ...] = ()
-    """What shows more of it, and how to go on."""
+    """Commands that show more, and that go on."""

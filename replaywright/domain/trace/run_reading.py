@@ -103,7 +103,7 @@ def of_run(run_id: str, lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 
 def _begins(lines: Sequence[Mapping[str, Any]], owners: Sequence[str], place: int) -> bool:
-    """Whether only lines that begin a run stand between this one and the next that names one."""
+    """Return whether only lines that begin a run stand between this line and the next that names one."""
     for line in lines[place:]:
         if line.get("runId"):
             return line.get("runId") != owners[place]
