@@ -102,7 +102,7 @@ class Lending:
         self._context.show()
         try:
             await workflow.wait_condition(
-                is_over, timeout=timedelta(seconds=asked.lasts_s), timeout_summary="then the browser is taken back"
+                is_over, timeout=timedelta(seconds=asked.lasts_s), timeout_summary="until the loan ends"
             )
         except TimeoutError:
             self._board.note_text(f"the browser was taken back from {said.who or 'a person'}: the time was over")

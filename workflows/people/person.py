@@ -176,7 +176,7 @@ class Person:
             await workflow.sleep(_until(due, now), summary=f"until the next reminder of question {question.id}")
             reminded = self._board.remind()
             self._context.show()
-            workflow.logger.warning("question %s waits since %s", question.id, question.since.isoformat())
+            workflow.logger.warning("question %s open since %s", question.id, question.since.isoformat())
             await self._notify("reminder", reminded)
 
     async def _timed_out(self) -> PersonVerdict:
@@ -210,7 +210,7 @@ class Person:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise asyncio.CancelledError from error
-            workflow.logger.warning("nobody was told of question %s: %s", question.id, error.cause)
+            workflow.logger.warning("notification for question %s failed: %s", question.id, error.cause)
 
     # ----------------------------------------------------------------------------------------- the page
 
@@ -243,7 +243,7 @@ class Person:
                 LookForPerson(session=self._browser.ref, epoch=self._browser.epoch),
                 SeenByPerson,
                 activity_id=f"look-q{self.asked_so_far}-e{self._browser.epoch}",
-                summary="what the person who is asked should see",
+                summary="picture of the page for the question",
                 limit=policies.READ_LIMIT,
                 retry_policy=policies.ONCE,
             )

@@ -153,7 +153,7 @@ class Steered:
         """Cancel what is under way; once more if it ended all the same, and the run went on."""
         while self._main is not None and not (self.is_ending or self.is_over):
             self._main.cancel()
-            await workflow.sleep(policies.ABORT_AGAIN, summary="then the run is ended, whatever it is doing")
+            await workflow.sleep(policies.ABORT_AGAIN, summary="until the abort is repeated")
 
     def _change(self, **fields: object) -> None:
         self._context.change(steering=self._asked.model_copy(update=fields))
@@ -229,7 +229,7 @@ class Steered:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise
-            workflow.logger.warning("%s is not in the trace: %s", event, error.cause)
+            workflow.logger.warning("%s not written to the trace: %s", event, error.cause)
 
 
 def _commits(step: Step) -> bool:

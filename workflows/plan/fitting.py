@@ -34,7 +34,7 @@ async def fit_of(browser: Browser, begins: RecalledFor, task: Task, values: dict
         ),
         Fit,
         activity_id=f"0002-fits-e{browser.epoch}",
-        summary="may the recalled skill begin here?",
+        summary="check that the recalled skill fits this page",
         limit=policies.READ_LIMIT,
         retry_policy=policies.READING,
     )

@@ -190,14 +190,14 @@ class Goals:
         waited = 0.0
         while True:
             holder = await self._remembering(
-                "skill.claim", request, str, f"claim{int(waited / LOOK_S)}", "does another run learn the same?"
+                "skill.claim", request, str, f"claim{int(waited / LOOK_S)}", "claim the goal for learning"
             )
             if holder == self._run_id or not waits or waited >= WAIT_S:
                 break
             if not waited:
                 notes.append(f"waited for {holder}, which learned the same")
             self._context.show(f"waits for {holder}, which learns the same")
-            await workflow.sleep(timedelta(seconds=LOOK_S), summary="then it is looked whether it has been learned")
+            await workflow.sleep(timedelta(seconds=LOOK_S), summary="until the next check for the learned skill")
             waited += LOOK_S
 
     async def _to_learn(self, goal: str, key: str, notes: list[str]) -> RunInput:
@@ -215,7 +215,7 @@ class Goals:
                 ),
                 Labelled,
                 "label",
-                "what is this about?",
+                "label the goal",
             )
             labels = labelled.labels
             self._usage = self._usage.plus(labelled.usage)
@@ -500,7 +500,7 @@ class Goals:
         return learned.skill
 
     async def _written_down(self, request: LearnRequest) -> Learned:
-        learned = await self._remembering("skill.learn", request, Learned, "learn", "write down what was learned")
+        learned = await self._remembering("skill.learn", request, Learned, "learn", "store the learned skill")
         if learned.refused:
             self._board.note_text(f"no skill was learned: {learned.refused}")
         return learned

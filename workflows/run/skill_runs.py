@@ -52,4 +52,4 @@ async def note_run(run: RunInput, skill: SkillRef, result: RunResult, passed: Pa
     except ActivityError as error:
         if isinstance(error.cause, CancelledError):
             raise
-        workflow.logger.warning("the run was not counted for the skill %s: %s", skill.name, error.cause)
+        workflow.logger.warning("run not counted for skill %s: %s", skill.name, error.cause)

@@ -116,7 +116,7 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads there.
         """
-        self._context.show("finding the browser again")
+        self._context.show("recovering the browser")
         self._checkpoints.take_over(self._context.position)
         with recovery_told() as recovering:
             for _ in range(policies.LOSSES_PER_STEP):
@@ -235,7 +235,7 @@ class Recovery:
             state=checkpoint.state,
             expect=tuple(fill_predicate(expected[index], values) for index in checkpoint.held),
         )
-        await self._held("session.check", check, f"does the checkpoint after step {checkpoint.position} hold?")
+        await self._held("session.check", check, f"check the checkpoint after step {checkpoint.position}")
 
     async def _held(self, name: str, request: Record, summary: str) -> None:
         try:
@@ -312,7 +312,7 @@ class Recovery:
             await workflow.wait_condition(
                 is_over,
                 timeout=timedelta(seconds=self._context.run.hibernate_after_s),
-                timeout_summary="then the browser is given back",
+                timeout_summary="until the browser is released",
             )
         except TimeoutError:
             await self._browser.hibernate()
@@ -359,7 +359,7 @@ class Recovery:
                 retry_policy=policies.ONCE,
             )
         except ActivityError as error:
-            workflow.logger.warning("no checkpoint before waiting: %s", error.cause)
+            workflow.logger.warning("no checkpoint taken before waiting: %s", error.cause)
             return None
         return taken
 

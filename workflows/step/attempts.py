@@ -289,7 +289,7 @@ class Attempt:
         """Check again for what is expected; return the step as done, else `unmet`. Does nothing to the page."""
         self.looked_again = True
         context = self.step_context().model_copy(update={"attempt": "recheck", "why": why_of(unmet)})
-        said = summary(self.sequence, self.title, "looking again", f"after: {why_of(unmet)}")
+        said = summary(self.sequence, self.title, "recheck", f"after: {why_of(unmet)}")
         return await self._call(self.activity_id("recheck1"), Recheck(context=context, unmet=unmet), said)
 
     @property
@@ -323,7 +323,7 @@ class Attempt:
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self.browser.epoch}{self._suffix}"
-        said = summary(self.sequence, self.title, "again, to bring the page to where it was")
+        said = summary(self.sequence, self.title, "again, to restore the page")
         return await self._call(activity_id, Reapply(**self._input()), said)
 
     def _found_by(self) -> str:

@@ -142,7 +142,7 @@ class Doubts:
             if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
                 waits += 1
                 self._context.board.doing = f"{attempt.title}: waiting for Redis"
-                await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
+                await workflow.sleep(policies.STORE_PAUSE, summary="wait for Redis: no intent can be written")
                 attempt.after_wait()
                 continue
             if outcome.status is not Status.IN_DOUBT:
@@ -186,7 +186,7 @@ class Doubts:
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Resolve a commit step in doubt: with its outcome if it took effect, without if it certainly did not."""
         self._context.board.check_stops()
-        self._context.show(f"{attempt.title}: did it take effect?")
+        self._context.show(f"{attempt.title}: verifying its effect")
         self._browser.raise_epoch()
         resolution = await self._told(attempt, doubt)
         fenced = attempt.step_context()
@@ -210,7 +210,7 @@ class Doubts:
             self._context.show(f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)")
             self._context.board.check_stops()
             pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
-            await workflow.sleep(pause, summary=f"step {attempt.sequence + 1} is in flight")
+            await workflow.sleep(pause, summary=f"request of step {attempt.sequence + 1} in flight")
             asked += 1
 
     async def _verified(self, attempt: Attempt, doubt: Doubt, asked: int, *, is_patient: bool) -> Resolution:
@@ -225,7 +225,7 @@ class Doubts:
                 self._request(attempt, doubt).model_copy(update={"is_patient": is_patient}),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}{again}"),
-                summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
+                summary=summary(attempt.sequence, f"verify its effect: {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.READING,
             ),

@@ -59,7 +59,7 @@ class Lists:
             attempt.step_context(),
             Decision,
             activity_id=attempt.activity_id(f"{purpose}-e{self._browser.epoch}"),
-            summary=summary(attempt.sequence, f"is it to be done? {attempt.title}"),
+            summary=summary(attempt.sequence, f"check its conditions: {attempt.title}"),
             limit=timedelta(milliseconds=attempt.step.timeout_ms + waits) + policies.MARGIN,
             retry_policy=policies.READING,
         )
