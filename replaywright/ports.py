@@ -22,7 +22,7 @@ from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.recall.choosing import SkillChoice
 from replaywright.domain.recall.recall import Outcome, RecallRecord
 from replaywright.domain.run.runs import Revision, Usage
-from replaywright.domain.run.steering import HandedBack, Lent
+from replaywright.domain.run.steering import HandedBack, LentBrowser
 from replaywright.domain.secrets.secret_sites import BoundSecret, Site
 from replaywright.domain.secrets.starts import Admission
 from replaywright.domain.session.guard import StepGuard
@@ -568,7 +568,7 @@ class Keepers(Protocol):
             KeeperUnavailable: no keeper answers.
         """
 
-    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> LentBrowser:
         """Let a person drive the browser for so long; under the same name once more, for so long from now.
 
         Raises:

@@ -31,12 +31,12 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.tasks import explained
 
 GUARD = "replaywright.guard"
-"""Name of the extern function that verifies updates: `Asked` → objection, or ""."""
+"""Name of the extern function that verifies updates: `SentUpdate` → objection, or ""."""
 _SEALED = "binary/encrypted"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SentUpdate:
     """An update as it was sent."""
 
     tenant: str
@@ -55,7 +55,7 @@ def refused(message: str) -> ApplicationError:
 
 
 class AdmittingRunner(UnsandboxedWorkflowRunner):
-    """What the sandbox runs workflows with: as the SDK does, but for starts that are wrong."""
+    """The SDK's unsandboxed runner, except for starts with wrong arguments."""
 
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """One execution of a workflow; of a team's own ones as the SDK has them."""
@@ -105,7 +105,7 @@ class _Admitting(WorkflowInstance):
         if verify is None or not update.run_validator:
             return ""
         info = self._details.info
-        asked = Asked(self._tenant, info.workflow_id, update.name, update.id, argument, mac)
+        asked = SentUpdate(self._tenant, info.workflow_id, update.name, update.id, argument, mac)
         return str(verify(asked))
 
     def _objection(self, started: InitializeWorkflow) -> str:
@@ -148,7 +148,7 @@ def _tenant_of(arguments: Sequence[Payload]) -> str:
 def objection_to(
     workflow_type: str, payloads: Sequence[Payload], wanted: Sequence[type], converter: PayloadConverter
 ) -> str:
-    """What is wrong with arguments, the first thing of it; empty when they can be read, or could be elsewhere."""
+    """Return the first fault of the arguments; empty when they can be read, here or by another worker."""
     if len(payloads) != len(wanted):
         names = ", ".join(each.__name__ for each in wanted)
         return f"{workflow_type}: expected {len(wanted)} argument ({names}, as JSON), found {len(payloads)}"

@@ -10,14 +10,14 @@ from workflows.plan.planning import Planning
 from workflows.run.context import RunContext
 from workflows.run.probing import Probing
 from workflows.session.browser import Browser
-from workflows.session.checkpoints import Checkpoints
+from workflows.session.checkpoints import KnownCheckpoints
 from workflows.session.recovery import Recovery
 from workflows.session.recycling import Recycler
 from workflows.step.doubts import Doubts
 from workflows.step.factory import AttemptFactory
 from workflows.step.listening import Listening
 from workflows.step.lists import Lists
-from workflows.step.overrides import Overrides
+from workflows.step.overrides import OverrideRules
 
 
 class Parts:
@@ -28,9 +28,9 @@ class Parts:
         self.browser = browser = Browser(context)
         self.person = person = Person(context, browser)
         self.planning = Planning(context)
-        self.checkpoints = Checkpoints(context, browser)
+        self.checkpoints = KnownCheckpoints(context, browser)
         self.attempts = AttemptFactory(context, browser, self.checkpoints)
-        self.overrides = Overrides(context, browser)
+        self.overrides = OverrideRules(context, browser)
         self.recovery = recovery = Recovery(
             context,
             browser,

@@ -1,4 +1,4 @@
-"""What a client, a workflow worker or the Replayer needs to speak Replaywright, as one argument."""
+"""Temporal plugin for clients, workflow workers and the Replayer."""
 
 import dataclasses
 from collections.abc import Callable

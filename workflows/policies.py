@@ -15,7 +15,7 @@ HEARTBEAT = timedelta(seconds=2)
 TO_START = timedelta(seconds=2)
 """A session's queue that nobody polls for this long has lost its worker. Without it a run would hang for ever."""
 ADOPT_TO_START = timedelta(seconds=3)
-"""How long to wait for another worker on the browser's own host before any worker may take over."""
+"""Wait for another worker on the browser's own host before any worker may take over."""
 MARGIN = timedelta(seconds=20)
 """Added to a step's own budget: attaching, settling, the store."""
 READ_LIMIT = timedelta(seconds=40)
@@ -35,27 +35,27 @@ STORE_PAUSE = timedelta(seconds=2)
 STORE_TRIES = 150
 """A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""
 NOTING_TOTAL = timedelta(minutes=5)
-"""How long a run that has ended tries to be counted."""
+"""Limit for counting a run that has ended."""
 LEDGER_LIMIT = timedelta(minutes=5)
 """For reading what the ledger has of a whole plan."""
 ROWS_LIMIT = timedelta(minutes=1)
 """For reading rows of a batch, and for noting how some ended."""
 ROWS_PATIENCE = timedelta(seconds=10)
-"""How long runs that are not a batch's children are watched in one go; the heartbeats tell that it is alive."""
+"""Time for which one activity watches runs that are not a batch's children; its heartbeats show that it is alive."""
 ROWS_LOOK_EVERY = timedelta(minutes=1)
-"""How often a batch looks whether rows that take long wait for a person."""
+"""Interval at which a batch checks whether slow rows wait for a person."""
 ROWS_DRAIN = timedelta(seconds=20)
-"""How long a batch that continues as new waits for the rows under way; those that take longer are watched then."""
+"""Time that a batch that continues as new waits for the rows under way; slower ones are watched afterwards."""
 TARGET_ROUNDS = 2
-"""How often the model is asked for the same step before it counts as failed."""
+"""Questions to the model about one step before it counts as failed."""
 LOSSES_PER_STEP = 10
 """A step during which worker or browser are lost more often than this is not tried again."""
 RECYCLE_AGAIN = timedelta(minutes=10)
 """A browser that could not be exchanged for a new one is not tried again for so long."""
 COMMIT_ROUNDS = 3
-"""How often a commit step may be dispatched anew after it was verified absent."""
+"""Dispatches of a commit step that was verified absent each time."""
 UNDISPATCHED_ROUNDS = 5
-"""How often a commit step may be begun anew when nothing of it had left the browser."""
+"""Attempts at a commit step of which nothing left the browser."""
 
 ASK_AGAIN = timedelta(seconds=2)
 ASK_AGAIN_MOST = timedelta(seconds=20)
@@ -146,7 +146,7 @@ def model_queue(base: str) -> str:
 
 
 def never_began(error: ActivityError) -> bool:
-    """Whether a step that was lost had certainly given no input: nobody took it, or who did has said so."""
+    """Return whether a lost step certainly gave no input: no worker took it, or the worker said so."""
     match error.cause:
         case ActivityTimeout(type=TimeoutType.SCHEDULE_TO_START):
             return True
@@ -157,7 +157,7 @@ def never_began(error: ActivityError) -> bool:
 
 
 def is_loss(error: ActivityError) -> bool:
-    """Whether the worker or the browser was lost, as opposed to a step that failed."""
+    """Return whether the worker or the browser was lost, as opposed to a step that failed."""
     match error.cause:
         case ActivityTimeout(type=TimeoutType.HEARTBEAT | TimeoutType.SCHEDULE_TO_START | TimeoutType.START_TO_CLOSE):
             return True
@@ -168,17 +168,17 @@ def is_loss(error: ActivityError) -> bool:
 
 
 def has_no_place(error: ActivityError) -> bool:
-    """Whether a browser could not be had because every place for one is taken at the moment."""
+    """Return whether no browser was available because every place is taken."""
     return isinstance(error.cause, ApplicationError) and error.cause.type == _NO_PLACE
 
 
 def said(error: ActivityError) -> str:
-    """What an activity that failed says of it, without the kind of its error."""
+    """Return the message of an activity's failure, without the type of its error."""
     return error.cause.message if isinstance(error.cause, ApplicationError) else str(error.cause or error)
 
 
 def leaves_doubt(error: ActivityError) -> bool:
-    """Whether a commit activity that ended so may have dispatched its step: whatever it ends with but its answers."""
+    """Return whether a commit activity with this failure may have dispatched its step."""
     match error.cause:
         case ApplicationError(type=kind):
             return kind not in _BEFORE_DISPATCH

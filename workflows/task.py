@@ -11,7 +11,7 @@ from workflows.parts import Parts
 from workflows.repair.order import StepRunner
 from workflows.repair.page import override
 from workflows.run.context import RunContext, plan_of
-from workflows.run.ending import Ending
+from workflows.run.ending import RunEnding
 from workflows.run.resuming import resume
 from workflows.run.skill_runs import Passed, note_run
 from workflows.run.starting import begun_with, check_policy, lineage_of, newest
@@ -42,7 +42,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._parts = parts = Parts(self._context)
         self._steering, self._lending, self._person = parts.steering, parts.lending, parts.person
         self._runner = StepRunner(parts)
-        self._ending = Ending(parts)
+        self._ending = RunEnding(parts)
         self._admitted = ""
 
     @workflow.run

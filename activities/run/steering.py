@@ -8,7 +8,7 @@ from activities.heartbeats import heartbeats
 from activities.plan.model import traced
 from activities.session.attachments import Attachments
 from replaywright.domain.run.redacted import redacted_snapshot
-from replaywright.domain.run.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
+from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, NoteSteering, TakeBack
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, StepStore
 
@@ -45,7 +45,7 @@ class LendActivities:
         self._secrets = secrets
 
     @activity.defn(name="session.lend")
-    async def lend(self, request: LendSession) -> Lent:
+    async def lend(self, request: LendSession) -> LentBrowser:
         """Let a person drive the browser. This process lets go of it meanwhile: what the page asks is theirs to answer.
 
         Raises:

@@ -5,7 +5,7 @@ import struct
 from dataclasses import dataclass
 
 from replaywright.domain.page.pictures import StepPicture
-from replaywright.domain.trace.run_view import Attempt, StepView
+from replaywright.domain.trace.run_view import AttemptView, StepView
 from replaywright.reports.loading import Loaded
 
 PAD = 6
@@ -89,7 +89,7 @@ class Gallery:
             figures.append(self._figure(step.after, "After", f"The page after step {step.number}"))
         return tuple(figures)
 
-    def of_attempt(self, step: StepView, attempt: Attempt) -> Figure | None:
+    def of_attempt(self, step: StepView, attempt: AttemptView) -> Figure | None:
         """Return the picture of a failed attempt."""
         digest = attempt.artifacts.get("screenshot", "")
         missing = attempt.artifacts_missing.get("screenshot", "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replaywright.domain.step.outcomes import Status
-from replaywright.domain.trace.run_view import Attempt, Expected, RunView, StepView
+from replaywright.domain.trace.run_view import AttemptView, Expected, RunView, StepView
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts
 
@@ -35,7 +35,7 @@ class Loaded:
         text = self.data.get(digest, b"")[:TEXT_BYTES].decode(errors="replace")
         return text + ("\n… (cut here)" if len(self.data.get(digest, b"")) > TEXT_BYTES else "")
 
-    def expected(self, attempt: Attempt) -> tuple[Expected, ...]:
+    def expected(self, attempt: AttemptView) -> tuple[Expected, ...]:
         """Return the results of the attempt's expectations, with the recorded values of a failure if there are any."""
         try:
             stored = json.loads(self.data.get(attempt.artifacts.get("expectations", ""), b"null"))

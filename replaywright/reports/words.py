@@ -11,7 +11,7 @@ from replaywright.domain.common.text import shorten, still_lines
 from replaywright.domain.run.runs import Usage
 from replaywright.domain.run.spending import money_said
 from replaywright.domain.step.outcomes import LEFT_OUT, Status
-from replaywright.domain.trace.run_view import Attempt, Expected, RunView, StepView
+from replaywright.domain.trace.run_view import AttemptView, Expected, RunView, StepView
 from replaywright.domain.trace.saying import count, duration, is_stand_in, model_name
 
 FEW, OPENED = 3, 50
@@ -102,7 +102,7 @@ def clean(value: Any) -> Any:
     return still_lines(value)
 
 
-def tone_of(attempt: Attempt) -> str:
+def tone_of(attempt: AttemptView) -> str:
     """Return the tone, a colour and sign of the page, of an attempt."""
     if attempt.status is Status.DONE:
         if attempt.reason in LEFT_OUT or attempt.from_ledger:
@@ -116,7 +116,7 @@ def step_tone(step: StepView) -> str:
     return tone_of(step.last)
 
 
-def said_of(attempt: Attempt) -> str:
+def said_of(attempt: AttemptView) -> str:
     """Describe the end of an attempt in a few words."""
     if attempt.status is Status.DONE:
         if attempt.reason in LEFT_OUT:

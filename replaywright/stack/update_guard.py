@@ -8,7 +8,7 @@ from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.secrets.starts import OPEN_UPDATES, UnsignedStarts, update_fault
 from replaywright.settings import Settings
 from replaywright.stack.keyring import signer_of
-from workflows.admission import GUARD, Asked
+from workflows.admission import GUARD, SentUpdate
 
 
 def update_guards(settings: Settings) -> "list[UpdateGuard]":
@@ -34,7 +34,7 @@ class UpdateGuard(temporalio.worker.Interceptor):
         input.unsafe_extern_functions.update({GUARD: self.objection})
         return None
 
-    def objection(self, asked: Asked) -> str:
+    def objection(self, asked: SentUpdate) -> str:
         """Return why an update is not accepted; empty for one that is."""
         if asked.name in OPEN_UPDATES:
             return ""

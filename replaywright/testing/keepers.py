@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from replaywright.domain.policy.host_rules import unrestricted
-from replaywright.domain.run.steering import HandedBack, Lent
+from replaywright.domain.run.steering import HandedBack, LentBrowser
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import (
@@ -86,11 +86,11 @@ class FakeKeepers:
         self._must_own(session, epoch)
         self.renewals.append((session.session_id, epoch))
 
-    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> LentBrowser:
         """Note that a person has it."""
         self._must_own(session, epoch)
         self.lent[lending] = session.session_id
-        return Lent(host=self.host, boot_id="fake-boot", file=f"/{lending}", until=lasts_s)
+        return LentBrowser(host=self.host, boot_id="fake-boot", file=f"/{lending}", until=lasts_s)
 
     async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
         """Return `left` if the browser was lent."""

@@ -15,7 +15,7 @@ from activities.step.actions import Actions as ActionActivities
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.runs import Asking, PersonVerdict, Progress, Resume, RunInput, RunResult, StepLine, Totals
 from replaywright.domain.run.steering import EditStep, Said, SkipStep, TakeOverRequest
-from replaywright.domain.run.views import PlannedStep, PlanView, RunFailure, RunTrace, TraceLine
+from replaywright.domain.run.views import PlanView, RunFailure, RunTrace, StepInPlan, TraceLine
 from replaywright.domain.step.outcomes import DownloadedFile, Lookup
 from replaywright.domain.task.actions import Action
 from replaywright.domain.task.budgets import RunLimits
@@ -40,7 +40,7 @@ _RUN_LINKS: Final = {
     "Question": "#question",
     "StepLine": "#stepline",
     "TraceLine": "#traceline",
-    "PlannedStep": "#plannedstep",
+    "StepInPlan": "#stepinplan",
     "Lookup": "#lookup",
     "Goto…": "[step](../reference/task-fields.md#steps)",
     "UrlContains…": "[predicate](../reference/task-fields.md#predicates)",
@@ -48,7 +48,7 @@ _RUN_LINKS: Final = {
 
 
 _PARTS: Final = (
-    *(RunLimits, Asking, Resume, Totals, StepLine, TraceLine, PlannedStep),
+    *(RunLimits, Asking, Resume, Totals, StepLine, TraceLine, StepInPlan),
     *(Lookup, Question, DownloadedFile, PredicateResult),
 )
 

@@ -13,7 +13,7 @@ from replaywright.cli.people.updates import decide, updated
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.runs import Mode, PersonVerdict
-from replaywright.domain.run.steering import Lent, TakeOverRequest
+from replaywright.domain.run.steering import LentBrowser, TakeOverRequest
 from replaywright.domain.task.questions import QuestionKind
 from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import load_settings
@@ -76,7 +76,7 @@ async def test_a_person_does_a_step_in_the_live_browser_and_the_run_goes_on(lab:
     order = order_of(bank)
     await start(lab.place, order)
     await asked(lab, order, QuestionKind.TAKE_OVER)
-    lent = await updated(lab.place, order.run_id, "take_over", TakeOverRequest(who="ada", lasts_s=600), Lent)
+    lent = await updated(lab.place, order.run_id, "take_over", TakeOverRequest(who="ada", lasts_s=600), LentBrowser)
     address = address_of(lent)
     if kills:
         await lab.replace_worker()

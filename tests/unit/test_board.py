@@ -8,7 +8,7 @@ import pytest
 from replaywright.domain.common.text import code_span
 from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import Progress, StepLine, Totals, Usage
-from replaywright.domain.run.views import PlannedStep, PlanView, StepState
+from replaywright.domain.run.views import PlanView, StepInPlan, StepState
 from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question, QuestionKind, Verdict
@@ -38,7 +38,7 @@ RUN = "mail/example/20261122-1"
 
 def planned(*titles: str, position: int = 0, first: int = 0, total: int = 0, state: StepState = "planned") -> PlanView:
     steps = tuple(
-        PlannedStep(sequence=first + at, title=title, state=state, how=title) for at, title in enumerate(titles)
+        StepInPlan(sequence=first + at, title=title, state=state, how=title) for at, title in enumerate(titles)
     )
     return PlanView(total=total or len(titles), position=position, steps=steps)
 
@@ -102,7 +102,7 @@ def test_commands_are_ones_that_a_shell_reads_as_they_are_meant() -> None:
 
 def test_every_step_has_its_mark_and_those_far_away_are_counted() -> None:
     states: list[StepState] = ["done", "left_out", "current", "planned"]
-    steps = tuple(PlannedStep(sequence=40 + at, title=f"T{at}", state=state) for at, state in enumerate(states))
+    steps = tuple(StepInPlan(sequence=40 + at, title=f"T{at}", state=state) for at, state in enumerate(states))
     plan = PlanView(total=60, position=42, steps=steps)
 
     lines = shown(Progress(step=42, steps=60), plan).splitlines()

@@ -10,7 +10,7 @@ from replaywright.domain.run.runs import RunResult, Totals, Usage
 from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
 from replaywright.domain.task.steps import Step
 from replaywright.domain.trace.run_reading import of_run, run_view
-from replaywright.domain.trace.run_view import Attempt, Event, HistoryEvent, RunFacts
+from replaywright.domain.trace.run_view import AttemptView, Event, HistoryEvent, RunFacts
 from replaywright.domain.trace.trace import flat, input_of, step_line
 
 STEP: TypeAdapter[Step] = TypeAdapter(Step)
@@ -43,7 +43,7 @@ def test_a_step_is_shown_with_all_that_was_tried_and_what_lay_in_between() -> No
 
     [step] = view.steps
     assert (step.id, step.number, step.instruction, step.seconds) == ("step-1", 1, "the send button", 0.1)
-    assert [type(moment) for moment in step.moments] == [Attempt, Event, Attempt]
+    assert [type(moment) for moment in step.moments] == [AttemptView, Event, AttemptView]
     assert [attempt.found for attempt in step.attempts] == ["miss: no_entry", "model"]
     assert step.attempts[1].kind == "model"
     assert step.events[0].lines == ("the element was not known: no entry", "element e4 of the snapshot")

@@ -9,7 +9,7 @@ from activities.run.steering import LendActivities, SteerActivities
 from activities.session.attachments import Attachments
 from replaywright.cli.people.changed_step import with_changes
 from replaywright.cli.people.takeover import address_of
-from replaywright.domain.run.steering import LendSession, Lent, NoteSteering, Said, TakeBack
+from replaywright.domain.run.steering import LendSession, LentBrowser, NoteSteering, Said, TakeBack
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.editing import as_written, edited_step
 from replaywright.domain.task.tasks import Task, parse_task
@@ -79,7 +79,7 @@ def test_fields_of_a_step_are_changed_removed_and_reached_into() -> None:
 def test_the_address_is_told_only_where_its_file_can_be_read(tmp_path: Path) -> None:
     file = tmp_path / "take-over.url"
     file.write_text("http://127.0.0.1:1/token/\n")
-    lent = Lent(host=host_name(), boot_id=boot_id(), file=str(file), until=0)
+    lent = LentBrowser(host=host_name(), boot_id=boot_id(), file=str(file), until=0)
 
     told = address_of(lent)
     with pytest.raises(InputInvalid, match="lives on elsewhere"):

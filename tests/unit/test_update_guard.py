@@ -8,15 +8,15 @@ import pytest
 from replaywright.domain.secrets.signing import Key, Signer
 from replaywright.domain.secrets.starts import sign_update
 from replaywright.stack.update_guard import UpdateGuard
-from workflows.admission import Asked
+from workflows.admission import SentUpdate
 
 SIGNER = Signer((Key("k", b"1" * 32),))
 GIVEN = {"sequence": 3, "verdict": "approve", "why": "\u00fc"}
 
 
-def asked(**fields: object) -> Asked:
+def asked(**fields: object) -> SentUpdate:
     mac = sign_update(SIGNER, "acme", kind="resolve_step", run_id="r1", update="u1", given=GIVEN)
-    sent = Asked("acme", "r1", "resolve_step", "u1", json.dumps(GIVEN).encode(), json.dumps(mac).encode())
+    sent = SentUpdate("acme", "r1", "resolve_step", "u1", json.dumps(GIVEN).encode(), json.dumps(mac).encode())
     return dataclasses.replace(sent, **fields)  # type: ignore[arg-type]
 
 

@@ -60,7 +60,7 @@ from replaywright.domain.run.runs import (
     Usage,
 )
 from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
-from replaywright.domain.run.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
+from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, NoteSteering, TakeBack
 from replaywright.domain.session.sessions import (
     CloseSession,
     OpenSession,
@@ -225,7 +225,7 @@ class Script:
     lost: list[str] = field(default_factory=list)
     """Those that were."""
     steered: list[NoteSteering] = field(default_factory=list)
-    lend: Callable[[LendSession], Lent] = lambda request: Lent(
+    lend: Callable[[LendSession], LentBrowser] = lambda request: LentBrowser(
         host="h", boot_id="b", file=f"/{request.session.session_id}", until=0.0
     )
     lent: list[LendSession] = field(default_factory=list)
@@ -335,7 +335,7 @@ def _people(script: Script) -> tuple[Callable[..., object], ...]:
 
 def _lending(script: Script) -> list[Callable[..., object]]:
     @activity.defn(name="session.lend")
-    async def lend(request: LendSession) -> Lent:
+    async def lend(request: LendSession) -> LentBrowser:
         script.lent.append(request)
         return script.lend(request)
 

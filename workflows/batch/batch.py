@@ -55,7 +55,7 @@ with workflow.unsafe.imports_passed_through():
 _Answer = TypeVar("_Answer")
 
 _TASK_TIMEOUT = timedelta(seconds=5)
-"""Of the rows' runs, as of every run: see `replaywright.cli.runs.starting`."""
+"""Search attributes of the rows' runs: see `replaywright.cli.runs.starting`."""
 _NOTED_AT_ONCE = 200
 """Ends of rows in one activity."""
 

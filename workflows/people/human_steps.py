@@ -106,7 +106,7 @@ class HumanSteps:
     # ------------------------------------------------------------------------------ a planner's questions
 
     async def informed(self, plan: Callable[[], Awaitable[Revision]]) -> Revision:
-        """What the planner answers once it knows what it asks of the user.
+        """Ask the planner, and have the user answer its questions.
 
         Raises:
             TaskFailed: the person abandons the run, or does not answer in time.

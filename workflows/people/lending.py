@@ -14,7 +14,7 @@ from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import PersonVerdict
-    from replaywright.domain.run.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
+    from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, Said, TakeBack, TakeOverRequest
     from replaywright.domain.trace.details import event_summary
 
 
@@ -29,10 +29,10 @@ class Lending:
         self._wanted: TakeOverRequest | None = None
         self._waits = False
         self._refused = ""
-        self.lent: Lent | None = None
-        """Where the person finds it; None while it is not lent."""
+        self.lent: LentBrowser | None = None
+        """Address of the lent browser; None while it is not lent."""
         self.handed_back: HandedBack | None = None
-        """What is known of what was done when it was last lent during this wait; None if it was not."""
+        """Report on the last loan during this wait; None without one."""
         self.was_lost = False
         """Whether the browser was lost while a person had it."""
 
@@ -43,7 +43,7 @@ class Lending:
         if not self._waits:
             raise ValueError("take over: the run does not wait; pause it first (`replaywright pause`), then take over")
 
-    async def take_over(self, asked: TakeOverRequest) -> Lent:
+    async def take_over(self, asked: TakeOverRequest) -> LentBrowser:
         """Have the run lend its browser; who asks for what is lent already is told where it is.
 
         Raises:
@@ -102,7 +102,7 @@ class Lending:
         self._context.show()
         try:
             await workflow.wait_condition(
-                is_over, timeout=timedelta(seconds=asked.lasts_s), timeout_summary="then the browser is taken back"
+                is_over, timeout=timedelta(seconds=asked.lasts_s), timeout_summary="until the loan ends"
             )
         except TimeoutError:
             self._board.note_text(f"the browser was taken back from {said.who or 'a person'}: the time was over")
@@ -113,8 +113,8 @@ class Lending:
         await self._taken_back(name, said)
         self._context.show()
 
-    async def _lend(self, name: str, asked: TakeOverRequest) -> Lent | None:
-        """Where the person finds the browser; None when it cannot be had, which is told."""
+    async def _lend(self, name: str, asked: TakeOverRequest) -> LentBrowser | None:
+        """Lend the browser and return its address; None, with the reason noted, if it is not available."""
         try:
             await self._recovery.reopened()
             for _ in range(policies.LOSSES_PER_STEP):
@@ -127,7 +127,7 @@ class Lending:
                             lending=name,
                             lasts_s=asked.lasts_s,
                         ),
-                        Lent,
+                        LentBrowser,
                         activity_id=f"lend-{self._context.state.steering.lent}-e{self._browser.epoch}",
                         summary=event_summary(f"{asked.who or 'a person'} takes the browser over"),
                         limit=policies.OPEN_LIMIT,

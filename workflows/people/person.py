@@ -37,15 +37,15 @@ with workflow.unsafe.imports_passed_through():
 
 
 KEY_LIFETIME_S = 30 * 86_400.0
-"""How long the key of a question without a deadline is kept; a code that comes later is asked for again."""
+"""Lifetime of the key of a question without a deadline; a code that comes later is asked for again."""
 KEY_MARGIN_S = 3_600.0
-"""How much longer than until its deadline that of another one is."""
+"""Time that a key outlives the deadline of its question."""
 
 REMINDERS_AT_MOST = 200
-"""Of one question: each is in the run's history, which has an end."""
+"""Limit for one question: each reminder takes space in the run's history."""
 
 
-class Waiting(Protocol):
+class WaitHost(Protocol):
     """Waits for a person, which may give the browser back, and gets one for what follows."""
 
     async def wait(self, is_over: Callable[[], bool]) -> None:
@@ -58,7 +58,7 @@ class Waiting(Protocol):
 class Person:
     """Waits for answers; there is one question at a time."""
 
-    waiting: Waiting
+    waiting: WaitHost
     """Set once there is a browser to give back: see `Parts`."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:
@@ -176,7 +176,7 @@ class Person:
             await workflow.sleep(_until(due, now), summary=f"until the next reminder of question {question.id}")
             reminded = self._board.remind()
             self._context.show()
-            workflow.logger.warning("question %s waits since %s", question.id, question.since.isoformat())
+            workflow.logger.warning("question %s open since %s", question.id, question.since.isoformat())
             await self._notify("reminder", reminded)
 
     async def _timed_out(self) -> PersonVerdict:
@@ -210,7 +210,7 @@ class Person:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise asyncio.CancelledError from error
-            workflow.logger.warning("nobody was told of question %s: %s", question.id, error.cause)
+            workflow.logger.warning("notification for question %s failed: %s", question.id, error.cause)
 
     # ----------------------------------------------------------------------------------------- the page
 
@@ -234,7 +234,7 @@ class Person:
         return key
 
     async def _looked(self) -> SeenByPerson:
-        """What the browser shows; that it cannot be had is no reason not to ask."""
+        """Return what the browser shows; without a browser, the reason."""
         if self._browser.session is None or self._browser.is_asleep:
             return SeenByPerson(picture_missing="there is no browser at the moment")
         try:
@@ -243,7 +243,7 @@ class Person:
                 LookForPerson(session=self._browser.ref, epoch=self._browser.epoch),
                 SeenByPerson,
                 activity_id=f"look-q{self.asked_so_far}-e{self._browser.epoch}",
-                summary="what the person who is asked should see",
+                summary="picture of the page for the question",
                 limit=policies.READ_LIMIT,
                 retry_policy=policies.ONCE,
             )

@@ -1,4 +1,4 @@
-"""What people ask of a run that is under way: taken in at any time, done between two steps.
+"""Steering of a run under way: requests are accepted at any time and carried out between two steps.
 
 The updates only note what is wanted; it is the run's own loop that does it, so that they add no command by themselves,
 and a history from before them replays.
@@ -29,7 +29,7 @@ SKIPS_KEPT = 50
 
 
 class Steered:
-    """What people want of one run, and whether it can be had."""
+    """Requests of people to one run."""
 
     def __init__(self, context: RunContext, lending: Lending) -> None:
         self._context = context
@@ -40,14 +40,14 @@ class Steered:
         """Index of the step that has not begun yet, while the run is between two."""
         self._noted = 0
         self.aborted: Said | None = None
-        """Who has ended the run, and why."""
+        """Person who aborted the run, and the reason."""
         self._insisting: asyncio.Task[None] | None = None
         self.is_ending = False
         """Whether the abort has reached the run."""
         self.is_over = False
         """Whether it is known how the run ends: nothing can be asked of it any more."""
         self.edit: EditStep | None = None
-        """How the step that failed is to be done instead."""
+        """Replacement for the step that failed."""
 
     @property
     def _asked(self) -> Steering:
@@ -153,13 +153,13 @@ class Steered:
         """Cancel what is under way; once more if it ended all the same, and the run went on."""
         while self._main is not None and not (self.is_ending or self.is_over):
             self._main.cancel()
-            await workflow.sleep(policies.ABORT_AGAIN, summary="then the run is ended, whatever it is doing")
+            await workflow.sleep(policies.ABORT_AGAIN, summary="until the abort is repeated")
 
     def _change(self, **fields: object) -> None:
         self._context.change(steering=self._asked.model_copy(update=fields))
 
     def _possible(self) -> str:
-        """What can be asked of the run now."""
+        """Return what can be asked of the run now."""
         if self._board.question is not None:
             return "answer, pause, skip a later step, abort"
         if self._asked.paused is not None:
@@ -185,7 +185,7 @@ class Steered:
         self._context.budget.leave_out((workflow.now() - since).total_seconds())
 
     def skip_at(self, position: int) -> Skip | None:
-        """Whether the step is to be left out. One that reads otherwise by now is not, and that is told."""
+        """Return the request to leave out the step; None without one, or when the step has changed since."""
         found = next((skip for skip in self._asked.skips if skip.sequence == position), None)
         if found is None:
             return None
@@ -196,7 +196,7 @@ class Steered:
         return found
 
     async def edited_at(self, position: int, fingerprint: str) -> bool:
-        """Whether the step at `position` is another one now, as a person has asked for."""
+        """Replace the step at `position` if a person has edited it; return whether it was."""
         edit, self.edit = self.edit, None
         if edit is None or edit.sequence != position:
             return False
@@ -229,9 +229,9 @@ class Steered:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise
-            workflow.logger.warning("%s is not in the trace: %s", event, error.cause)
+            workflow.logger.warning("%s not written to the trace: %s", event, error.cause)
 
 
 def _commits(step: Step) -> bool:
-    """Whether the step may have consequences, as far as the task says: nobody has looked at the page yet."""
+    """Return whether the step may have consequences by its task alone."""
     return not effect_of(action_of(step), step.effect, None).repeatable

@@ -57,7 +57,7 @@ class TakingOver:
             attempt.after_loss()
 
     async def _looked(self, attempt: Attempt, said: Said) -> StepOutcome | None:
-        """Whether what is expected holds; None when the page that the person has left is gone."""
+        """Check what is expected of the step; None when the page that the person left is gone."""
         for _ in range(policies.LOSSES_PER_STEP):
             try:
                 outcome = await self._browser.call(

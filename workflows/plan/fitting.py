@@ -16,7 +16,7 @@ with workflow.unsafe.imports_passed_through():
 
 
 async def fit_of(browser: Browser, begins: RecalledFor, task: Task, values: dict[str, str]) -> Fit:
-    """Whether the page that is open is the one that the skill begins on. Touches nothing.
+    """Check that the open page is the one that the skill begins on. Touches nothing.
 
     Raises:
         ActivityError: the browser is lost, or the page cannot be kept.
@@ -34,7 +34,7 @@ async def fit_of(browser: Browser, begins: RecalledFor, task: Task, values: dict
         ),
         Fit,
         activity_id=f"0002-fits-e{browser.epoch}",
-        summary="may the recalled skill begin here?",
+        summary="check that the recalled skill fits this page",
         limit=policies.READ_LIMIT,
         retry_policy=policies.READING,
     )

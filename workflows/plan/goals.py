@@ -63,7 +63,7 @@ _SAID = 500
 
 
 class Goals:
-    """What a run from a goal knows and decides; of a run of a task's own steps, nothing."""
+    """Decisions of a run from a goal: recall, learning, planning, and what is kept."""
 
     def __init__(self, context: RunContext, browser: Browser, person: Person, recovery: Recovery) -> None:
         self._context = context
@@ -74,13 +74,13 @@ class Goals:
         self._board = context.board
         self._run_id = context.run_id
         self._usage = Usage()
-        """Of what was asked before it was decided how the run goes on."""
+        """Usage of models before the run decided how it goes on."""
         self._is_rejected = False
         """A person said that the skill which was chosen is not the one that is meant."""
 
     @property
     def is_undecided(self) -> bool:
-        """Whether it is to be decided how this run goes on."""
+        """Whether the run has yet to recall a skill or begin to learn."""
         return not self._context.is_goal and not self._run.task.steps
 
     # ------------------------------------------------------------------------------------ the beginning
@@ -190,14 +190,14 @@ class Goals:
         waited = 0.0
         while True:
             holder = await self._remembering(
-                "skill.claim", request, str, f"claim{int(waited / LOOK_S)}", "does another run learn the same?"
+                "skill.claim", request, str, f"claim{int(waited / LOOK_S)}", "claim the goal for learning"
             )
             if holder == self._run_id or not waits or waited >= WAIT_S:
                 break
             if not waited:
                 notes.append(f"waited for {holder}, which learned the same")
             self._context.show(f"waits for {holder}, which learns the same")
-            await workflow.sleep(timedelta(seconds=LOOK_S), summary="then it is looked whether it has been learned")
+            await workflow.sleep(timedelta(seconds=LOOK_S), summary="until the next check for the learned skill")
             waited += LOOK_S
 
     async def _to_learn(self, goal: str, key: str, notes: list[str]) -> RunInput:
@@ -215,7 +215,7 @@ class Goals:
                 ),
                 Labelled,
                 "label",
-                "what is this about?",
+                "label the goal",
             )
             labels = labelled.labels
             self._usage = self._usage.plus(labelled.usage)
@@ -500,7 +500,7 @@ class Goals:
         return learned.skill
 
     async def _written_down(self, request: LearnRequest) -> Learned:
-        learned = await self._remembering("skill.learn", request, Learned, "learn", "write down what was learned")
+        learned = await self._remembering("skill.learn", request, Learned, "learn", "store the learned skill")
         if learned.refused:
             self._board.note_text(f"no skill was learned: {learned.refused}")
         return learned

@@ -64,7 +64,7 @@ class Planning:
         return proposal.target is not None
 
     def is_for_the_planner(self, outcome: StepOutcome) -> bool:
-        """Whether another plan may help: it is known what became of the step, and how the page looks."""
+        """Return whether another plan may help: the outcome is certain and a snapshot of the page was kept."""
         if (
             self._context.run.mode is Mode.REPLAY
             or not self._context.run.task.goal
@@ -75,7 +75,7 @@ class Planning:
 
     @staticmethod
     def is_of_the_page(outcome: StepOutcome) -> bool:
-        """Whether a step failed because the page is not as it was taken to be."""
+        """Return whether a step failed because the page differs from what the step expects."""
         failed = outcome.status in (Status.MISSED, Status.UNMET, Status.REFUSED)
         return failed and outcome.reason not in WITHOUT_PAGE
 
@@ -121,7 +121,7 @@ class Planning:
         return fill(attempt.step.instruction, values)
 
     def _trusted(self, attempt: Attempt) -> TrustedContext:
-        """What the element that a model chooses for the step is compared with."""
+        """Return what an element that a model chooses for the step is checked against."""
         run = self._context.run
         starts = (run.task.url, *(step.url for step in run.task.steps[:1] if isinstance(step, Goto)))
         return trusted_context(
@@ -172,7 +172,7 @@ class Planning:
 
 
 def snapshot_of(outcome: StepOutcome) -> str:
-    """Where the snapshot of a failed step is kept; empty when there is none."""
+    """Return the address of a failed step's snapshot; empty when there is none."""
     return outcome.snapshot or outcome.artifacts.get("snapshot", "")
 
 

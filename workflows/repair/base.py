@@ -22,7 +22,7 @@ class Scope(Enum):
 
 
 class Next(Enum):
-    """What follows a repair that has not itself come to an outcome."""
+    """Continuation after a repair that has no outcome of its own."""
 
     RETRY = "the step is performed again, and the repairs are considered from the first"
     RESTART = "the step begins again, as if nothing had been tried"
@@ -38,7 +38,7 @@ class Repair(ABC):
     """Condition, for the reference."""
     scope: ClassVar[Scope]
     rounds: ClassVar[int] = 1
-    """How often a repair of a step leads to another attempt, until the step begins again."""
+    """Attempts to which a repair of the scope `STEP` may lead, until the step begins again."""
     same_try: ClassVar[bool] = False
     """Whether override rules that were due before are not looked for in the next attempt."""
 

@@ -82,7 +82,7 @@ class Recheck(Repair):
         return not attempt.looked_again and may_come_late(attempt.step, outcome)
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
-        self.context.show(f"{attempt.title}: looking again")
+        self.context.show(f"{attempt.title}: rechecking")
         return await self.parts.recovery.read(lambda: attempt.look_again(outcome))
 
 

@@ -30,7 +30,7 @@ KEPT = "kept"
 SKIPPED = "skipped"
 """Reason, and warning, of a step that a person decided to leave out."""
 CODES_PER_STEP = 3
-"""How often a person is asked for a code, or to solve a captcha, for one step."""
+"""Questions for a code, or to solve a captcha, in one step."""
 
 
 async def _asked(person: Person, attempt: Attempt, ask: Ask) -> PersonVerdict:

@@ -1,4 +1,4 @@
-"""What people see of a run while it is under way."""
+"""View of a run under way: its lines, its status and its question."""
 
 import asyncio
 import shlex
@@ -11,10 +11,10 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.views import (
         LINES_TOLD,
         STEPS_TOLD,
-        PlannedStep,
         PlanView,
         RunFailure,
         RunTrace,
+        StepInPlan,
         StepState,
         TraceLine,
     )
@@ -34,7 +34,7 @@ _STATES: dict[RunStatus, StepState] = {
     "blocked": "failed",
     "cancelled": "stopped",
 }
-"""Of the step that a run with this status is at."""
+"""State of the current step, by the status of the run."""
 
 
 class Board:
@@ -46,7 +46,7 @@ class Board:
         self.ending = ""
         """Why the run came to nothing."""
         self.question: Question | None = None
-        """What a person is asked; None while nothing waits."""
+        """Open question to a person; None while nothing waits."""
         self._paused = ""
         self._aborted = False
         self._lines: list[TraceLine] = []
@@ -168,9 +168,9 @@ class Board:
 
     def _planned(
         self, course: Course, at: int, position: int, left_out: frozenset[int], line: TraceLine | None
-    ) -> PlannedStep:
+    ) -> StepInPlan:
         item = course.label_at(at)
-        return PlannedStep(
+        return StepInPlan(
             sequence=at,
             title=step_title(course.plan[at]) + (f" [{item}]" if item else ""),
             state=self._state(at, position, left_out),
@@ -186,7 +186,7 @@ class Board:
         return _STATES[self.status]
 
     def failure(self, result: RunResult, title: str, run_id: str) -> RunFailure:
-        """What people who look into the run's failure want to know first."""
+        """Return the details of a run's failure: the step, what was tried, and commands for more."""
         at = result.failed_step
         lines = [line for line in self._lines if line.sequence == at and line.kind == "step"]
         last = lines[-1] if lines else TraceLine(sequence=0, title=title, status=Status.MISSED)

@@ -10,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.trace.details import spent_so_far
 
 
-class Budget:
+class RunBudget:
     """Limits of one run, and the time that it has taken of its own."""
 
     def __init__(self, run: RunInput) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from temporalio import workflow
 
 from workflows.run.board import Board
-from workflows.run.budget import Budget
+from workflows.run.budget import RunBudget
 from workflows.run.searchable import Searchable
 
 with workflow.unsafe.imports_passed_through():
@@ -44,7 +44,7 @@ class RunContext:
         """State that continue-as-new carries; changed by `change` only."""
         self.course = Course(run.state.plan or plan_of(run), run.values, run.state.loops)
         self.board = Board()
-        self.budget = Budget(run)
+        self.budget = RunBudget(run)
         self.last: StepOutcome | None = None
         """Outcome of the last step that was done in this execution."""
         self._searchable = Searchable(run)
@@ -79,7 +79,7 @@ class RunContext:
 
     @property
     def used(self) -> Used:
-        """What the run has done of all that a policy limits."""
+        """Amounts that a policy limits, as used by the run."""
         return self.state.used.model_copy(update={"seconds": round(self.budget.elapsed(), 3)})
 
     def keep_files(self, outcome: StepOutcome) -> None:

@@ -19,7 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.errors import ReplaywrightError
 
 
-class Ending:
+class RunEnding:
     """Ends one run."""
 
     def __init__(self, parts: Parts) -> None:

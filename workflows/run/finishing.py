@@ -57,7 +57,7 @@ async def stopped(browser: Browser, request: StopRequest) -> Stopped:
     """Have the gate of a commit step closed, by whatever worker can; what is known of the step."""
     asked = request.action
     activity_id = f"{asked.sequence + 1:04d}-stop-e{asked.run.epoch}"
-    said = summary(asked.sequence, "nothing more of it may leave; what has left?")
+    said = summary(asked.sequence, "stop its requests; report what was sent")
     try:
         return await browser.on_its_host(
             "effect.stop",
@@ -69,7 +69,7 @@ async def stopped(browser: Browser, request: StopRequest) -> Stopped:
             limit=policies.READ_LIMIT,
         )
     except ActivityError as error:
-        workflow.logger.warning("nobody on its host can stop step %d: %s", asked.sequence + 1, error.cause)
+        workflow.logger.warning("no worker on the host stopped step %d: %s", asked.sequence + 1, error.cause)
     try:
         answer: Stopped = await workflow.execute_activity(
             "effect.stop",
@@ -90,7 +90,7 @@ async def stopped(browser: Browser, request: StopRequest) -> Stopped:
 
 
 def known_of(attempt: Attempt, outcome: StepOutcome | None) -> CommitLine | None:
-    """What the outcome of a commit step that ended its run says; None if it had no consequences to speak of."""
+    """Return the line of a commit step that ended its run; None if it had no consequences to speak of."""
     if outcome is None:
         return line_of(attempt, "in_doubt", None)
     departure = outcome.evidence.departure

@@ -73,7 +73,7 @@ class Probing:
             ),
             result_type=ProposedProbe,
             activity_id=attempt.activity_id("probe"),
-            summary=summary(attempt.sequence, f"how can the site be asked? {attempt.title}"),
+            summary=summary(attempt.sequence, f"propose a probe: {attempt.title}"),
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.PLAN_LIMIT,
             schedule_to_close_timeout=policies.PLAN_TOTAL,
@@ -87,7 +87,7 @@ class Probing:
                 TryProbeRequest(action=attempt.step_context(), content_key=outcome.content_key, probe=proposed.probe),
                 TriedProbe,
                 activity_id=attempt.activity_id("try-probe"),
-                summary=summary(attempt.sequence, f"does the probe show it? {attempt.title}"),
+                summary=summary(attempt.sequence, f"try the probe: {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.ONCE,
             )

@@ -16,7 +16,7 @@ _INT, _KEYWORD = SearchAttributeKey.for_int, SearchAttributeKey.for_keyword
 
 
 class Searchable:
-    """What of one run can be searched for."""
+    """Search attributes of one run."""
 
     def __init__(self, run: RunInput) -> None:
         self._skill = "" if run.skill is None else run.skill.name

@@ -16,7 +16,7 @@ with workflow.unsafe.imports_passed_through():
 
 @dataclass(frozen=True)
 class Passed:
-    """How far a run came."""
+    """Progress of a run through its plan."""
 
     steps: int
     """Steps of the plan that were done."""
@@ -52,4 +52,4 @@ async def note_run(run: RunInput, skill: SkillRef, result: RunResult, passed: Pa
     except ActivityError as error:
         if isinstance(error.cause, CancelledError):
             raise
-        workflow.logger.warning("the run was not counted for the skill %s: %s", skill.name, error.cause)
+        workflow.logger.warning("run not counted for skill %s: %s", skill.name, error.cause)

@@ -1,4 +1,4 @@
-"""What a run tells whoever measures: once, when it happened, and not again when its history is replayed.
+"""Measurements of a run: emitted once, when it happened, and not again when its history is replayed.
 
 A worker that is lost between telling and Temporal's acceptance of what the workflow did then leaves it to be told by
 the next one again. Nothing here is a command: a history is the same with it and without.
@@ -53,8 +53,8 @@ def recovery_told() -> Iterator[Recovering]:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Where in the trace something is."""
+class _Span:
+    """Place of a span in the trace."""
 
     parent: str
     own: str
@@ -62,10 +62,10 @@ class _Part:
 
 
 @contextlib.contextmanager
-def _part(what: str, told: Callable[[_Part], Told]) -> Iterator[None]:
-    """What is scheduled in the block is a part of `what`; tell how it ended, unless the workflow is put away in it."""
+def _part(what: str, told: Callable[[_Span], Told]) -> Iterator[None]:
+    """Make the block a span named `what`, and emit it at its end, unless the workflow is evicted in it."""
     begun, parent = workflow.time_ns(), span.get()
-    part = _Part(parent, child_of(parent, f"{what}/{begun}"), begun)
+    part = _Span(parent, child_of(parent, f"{what}/{begun}"), begun)
     token = span.set(part.own)
     is_put_away = False
     try:
@@ -86,7 +86,7 @@ def _tell(what: Callable[[], Told]) -> None:
         tell(what())
 
 
-def _recovery_told(recovering: Recovering, part: _Part) -> RecoveryTold:
+def _recovery_told(recovering: Recovering, part: _Span) -> RecoveryTold:
     return RecoveryTold(
         parent=part.parent,
         own=part.own,
@@ -103,7 +103,7 @@ def _end_of(outcome: StepOutcome | None) -> StepEnd:
     return "skipped" if outcome.reason in LEFT_OUT else "done"
 
 
-def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Part) -> StepTold:
+def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Span) -> StepTold:
     outcome = attempt.came_to
     return StepTold(
         parent=part.parent,
@@ -124,7 +124,7 @@ def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Part) -> St
 
 
 def _how(outcome: StepOutcome | None) -> str:
-    """What led to the element."""
+    """Return how the element was found."""
     if outcome is None:
         return "none"
     if outcome.from_ledger:

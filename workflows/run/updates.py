@@ -10,7 +10,7 @@ from workflows.people.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import PersonVerdict
-    from replaywright.domain.run.steering import EditStep, Lent, Said, SkipStep, TakeOverRequest
+    from replaywright.domain.run.steering import EditStep, LentBrowser, Said, SkipStep, TakeOverRequest
 
 
 class SteeringUpdates:
@@ -73,7 +73,7 @@ class SteeringUpdates:
         self._person.check(_as_retry(asked))
 
     @workflow.update
-    async def take_over(self, asked: TakeOverRequest) -> Lent:
+    async def take_over(self, asked: TakeOverRequest) -> LentBrowser:
         """Lend the browser of a run that waits to a person; says where its address is to be found."""
         return await self._lending.take_over(asked)
 

@@ -72,7 +72,7 @@ class Browser:
                 "session.recover",
                 request,
                 f"{activity_id}-host",
-                "find the browser again",
+                "recover the browser",
                 policies.ONCE,
                 queue=self.ref.host_queue,
                 to_start=policies.ADOPT_TO_START,
@@ -80,9 +80,7 @@ class Browser:
         except ActivityError as error:
             if not (policies.is_loss(error) or policies.has_no_place(error)):
                 raise
-            opened = await self._anywhere(
-                "session.recover", request, activity_id, "find the browser again, on any host"
-            )
+            opened = await self._anywhere("session.recover", request, activity_id, "recover the browser, on any host")
         if opened.session.host == request.lost.host:
             self.ended.add(request.lost.session_id)
         self.session, self.adopted = opened.session, opened.adopted
@@ -138,7 +136,7 @@ class Browser:
 
     @property
     def stopped_for_ms(self) -> int:
-        """How long ago the last worker or browser that was lost had certainly been stopped; 0 if none was."""
+        """Milliseconds since the last lost worker or browser had certainly stopped; 0 if none was lost."""
         return int(1000 * (workflow.now().timestamp() - self._stopped_at)) if self._stopped_at else 0
 
     def leave_epoch(self, outcome: StepOutcome) -> None:
@@ -246,7 +244,7 @@ class Browser:
                 limit=policies.OPEN_LIMIT,
             )
         except ActivityError as error:
-            workflow.logger.warning("the browser was not closed: %s", error.cause)
+            workflow.logger.warning("browser not closed: %s", error.cause)
         else:
             self.refused = most_refused((*self.refused, *(() if closed is None else closed.refused)))
 

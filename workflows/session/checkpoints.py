@@ -10,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import StepOutcome
 
 
-class Checkpoints:
+class KnownCheckpoints:
     """The newest checkpoints of one run."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:
@@ -28,7 +28,7 @@ class Checkpoints:
         return self.known[-1].state if self.known else ""
 
     def is_due(self, position: int) -> bool:
-        """Whether the step at `position` is to be followed by a checkpoint, whatever it does."""
+        """Return whether a checkpoint is due after the step at `position`, whatever it does."""
         last = self.known[-1].position if self.known else 0
         # It may not be known yet when the next step begins.
         return (position + 1 - last) % self._context.run.checkpoint_every == 0

@@ -19,11 +19,11 @@ from workflows.plan.planning import Planning
 from workflows.run.context import RunContext
 from workflows.run.telling import recovery_told
 from workflows.session.browser import Browser
-from workflows.session.checkpoints import Checkpoints
+from workflows.session.checkpoints import KnownCheckpoints
 from workflows.step.attempts import NOT_DONE_AGAIN
 from workflows.step.factory import AttemptFactory
 from workflows.step.failures import TaskBlocked, TaskFailed
-from workflows.step.overrides import Overrides
+from workflows.step.overrides import OverrideRules
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
@@ -66,10 +66,10 @@ class Recovery:
         self,
         context: RunContext,
         browser: Browser,
-        checkpoints: Checkpoints,
+        checkpoints: KnownCheckpoints,
         attempts: AttemptFactory,
         *,
-        overrides: Overrides,
+        overrides: OverrideRules,
         planning: Planning,
         person: Person,
     ) -> None:
@@ -116,7 +116,7 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads there.
         """
-        self._context.show("finding the browser again")
+        self._context.show("recovering the browser")
         self._checkpoints.take_over(self._context.position)
         with recovery_told() as recovering:
             for _ in range(policies.LOSSES_PER_STEP):
@@ -171,7 +171,7 @@ class Recovery:
 
     @staticmethod
     async def _survives(call: Callable[[], Awaitable[None]]) -> bool:
-        """Whether the browser was not lost on the way."""
+        """Return whether the browser outlived the call."""
         try:
             await call()
         except ActivityError as error:
@@ -235,7 +235,7 @@ class Recovery:
             state=checkpoint.state,
             expect=tuple(fill_predicate(expected[index], values) for index in checkpoint.held),
         )
-        await self._held("session.check", check, f"does the checkpoint after step {checkpoint.position} hold?")
+        await self._held("session.check", check, f"check the checkpoint after step {checkpoint.position}")
 
     async def _held(self, name: str, request: Record, summary: str) -> None:
         try:
@@ -312,7 +312,7 @@ class Recovery:
             await workflow.wait_condition(
                 is_over,
                 timeout=timedelta(seconds=self._context.run.hibernate_after_s),
-                timeout_summary="then the browser is given back",
+                timeout_summary="until the browser is released",
             )
         except TimeoutError:
             await self._browser.hibernate()
@@ -359,7 +359,7 @@ class Recovery:
                 retry_policy=policies.ONCE,
             )
         except ActivityError as error:
-            workflow.logger.warning("no checkpoint before waiting: %s", error.cause)
+            workflow.logger.warning("no checkpoint taken before waiting: %s", error.cause)
             return None
         return taken
 

@@ -13,7 +13,7 @@ from temporalio.exceptions import ActivityError, CancelledError
 from workflows import policies
 from workflows.run.context import RunContext
 from workflows.session.browser import Browser
-from workflows.session.checkpoints import Checkpoints
+from workflows.session.checkpoints import KnownCheckpoints
 from workflows.session.recovery import Recovery
 
 with workflow.unsafe.imports_passed_through():
@@ -24,7 +24,9 @@ with workflow.unsafe.imports_passed_through():
 class Recycler:
     """Looks at each checkpoint once, when the run has come to know of it."""
 
-    def __init__(self, context: RunContext, browser: Browser, checkpoints: Checkpoints, recovery: Recovery) -> None:
+    def __init__(
+        self, context: RunContext, browser: Browser, checkpoints: KnownCheckpoints, recovery: Recovery
+    ) -> None:
         self._context = context
         self._browser = browser
         self._checkpoints = checkpoints

@@ -71,7 +71,7 @@ class Attempt:
     override: str = ""
     """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
     act: str = ""
-    """What the step does, wherever it stands; empty for a step of a rule."""
+    """Identity of the action, independent of its place in the plan; empty for a step of a rule."""
     item: str = ""
     """The item of a list that the step is of."""
     is_elsewhere: bool = False
@@ -79,7 +79,7 @@ class Attempt:
     signs_in: bool = False
     """See `StepContext.signs_in`."""
     ahead: str = ""
-    """What is recorded of the step's element, in few words; empty where that is not known before it is done."""
+    """Short description of the element as recorded; empty where that is not known before the step is done."""
     weak: Literal["ask", "warn"] = "warn"
     """Whether a person is asked before the step is begun if it failed too often of late."""
     consent: Consent | None = None
@@ -110,7 +110,7 @@ class Attempt:
     redo: str = ""
     """Fingerprint under which the lineage did the same, when a person wants it done again."""
     code: SealedCode | None = None
-    """What a person gave for the step."""
+    """Code that a person gave for the step."""
     _proposal: Proposal | None = None
     _recovered: bool = False
     _waited: bool = False
@@ -251,12 +251,12 @@ class Attempt:
 
     @property
     def overruled(self) -> str:
-        """How a preference rule changed the model's pick."""
+        """Change that a preference rule made to the model's pick."""
         return "" if self._proposal is None else self._proposal.overruled
 
     @property
     def _consent(self) -> Consent | None:
-        """What stands behind the step, if a model chose it or its element."""
+        """Consent that the step needs, if a model chose it or its element."""
         chosen = self.consent is not None and (self.consent.is_planned or self._proposal is not None)
         return self.consent if chosen else None
 
@@ -277,7 +277,7 @@ class Attempt:
         return outcome
 
     def was_elsewhere(self, outcome: StepOutcome) -> bool:
-        """Whether the step was done in a page that is gone with its browser: the one that is there now has not seen it.
+        """Return whether the step was done in a page that is gone: the browser that is there now has not seen it.
 
         A worker that was held up may record it when the run has gone on with another browser already.
         """
@@ -286,15 +286,15 @@ class Attempt:
         return told and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
-        """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""
+        """Check again for what is expected; return the step as done, else `unmet`. Does nothing to the page."""
         self.looked_again = True
         context = self.step_context().model_copy(update={"attempt": "recheck", "why": why_of(unmet)})
-        said = summary(self.sequence, self.title, "looking again", f"after: {why_of(unmet)}")
+        said = summary(self.sequence, self.title, "recheck", f"after: {why_of(unmet)}")
         return await self._call(self.activity_id("recheck1"), Recheck(context=context, unmet=unmet), said)
 
     @property
     def late_ms(self) -> int:
-        """How long after its input the request of the step is waited for."""
+        """Time after its input within which the step's request may come."""
         return self.context.run.task.late_ms if self.step.late_ms is None else self.step.late_ms
 
     async def await_request(self, ended: StepOutcome) -> StepOutcome:
@@ -317,17 +317,17 @@ class Attempt:
 
     @property
     def waits_for(self) -> str:
-        """What the step waits for when it has ended, for people."""
+        """Description of the wait for the step's late request."""
         return f"waiting for the request of step {self.sequence + 1}, up to {self.late_ms / 1000:g} s"
 
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self.browser.epoch}{self._suffix}"
-        said = summary(self.sequence, self.title, "again, to bring the page to where it was")
+        said = summary(self.sequence, self.title, "again, to restore the page")
         return await self._call(activity_id, Reapply(**self._input()), said)
 
     def _found_by(self) -> str:
-        """How the step's element will be found, as far as that is known before."""
+        """Return how the step's element will be found, as far as that is known before."""
         if not names_element(self.step):
             return ""
         if self._proposal is not None and self._proposal.target is not None:
@@ -354,7 +354,7 @@ class Attempt:
 
 
 def why_of(outcome: StepOutcome) -> str:
-    """What an attempt came to, in one line."""
+    """Return an attempt's outcome in one line."""
     said = [outcome.status.value, outcome.reason.replace("_", " "), outcome.message]
     return ": ".join(dict.fromkeys(filter(None, said)))[:WHY_LIMIT]
 

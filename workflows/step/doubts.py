@@ -49,7 +49,7 @@ BY_PERSON = "person"
 ACTED_IN = (NOTHING_LEFT, NOT_ON_SITE, RETRIED, BY_PERSON)
 """Reasons of steps that did not take effect, and whose attempt may have acted in the page that is there."""
 UNKNOWN_WARNINGS = (ASSUMED, RETRIED, INTEGRITY)
-"""What these warnings begin with."""
+"""Prefixes of the warnings about steps in doubt."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Doubt:
 
 @dataclass
 class Rounds:
-    """How often a step was found not to have taken effect."""
+    """Counts of attempts that were found not to have taken effect."""
 
     dispatched: int = 0
     undispatched: int = 0
@@ -142,7 +142,7 @@ class Doubts:
             if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
                 waits += 1
                 self._context.board.doing = f"{attempt.title}: waiting for Redis"
-                await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
+                await workflow.sleep(policies.STORE_PAUSE, summary="wait for Redis: no intent can be written")
                 attempt.after_wait()
                 continue
             if outcome.status is not Status.IN_DOUBT:
@@ -184,9 +184,9 @@ class Doubts:
         return await self._resolved(attempt, Doubt(session_id, 0, contradicted=contradicted))
 
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
-        """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
+        """Resolve a commit step in doubt: with its outcome if it took effect, without if it certainly did not."""
         self._context.board.check_stops()
-        self._context.show(f"{attempt.title}: did it take effect?")
+        self._context.show(f"{attempt.title}: verifying its effect")
         self._browser.raise_epoch()
         resolution = await self._told(attempt, doubt)
         fenced = attempt.step_context()
@@ -200,7 +200,7 @@ class Doubts:
         return resolution
 
     async def _told(self, attempt: Attempt, doubt: Doubt) -> Resolution:
-        """What is known of the step, as soon as nothing that may take effect is on its way, or its time is up."""
+        """Return what is known of the step, once none of its requests is in flight, or its time is up."""
         over = workflow.now() + timedelta(milliseconds=self._in_flight_ms(attempt))
         asked = 1
         while True:
@@ -210,11 +210,11 @@ class Doubts:
             self._context.show(f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)")
             self._context.board.check_stops()
             pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
-            await workflow.sleep(pause, summary=f"step {attempt.sequence + 1} is in flight")
+            await workflow.sleep(pause, summary=f"request of step {attempt.sequence + 1} in flight")
             asked += 1
 
     async def _verified(self, attempt: Attempt, doubt: Doubt, asked: int, *, is_patient: bool) -> Resolution:
-        """What one look at ledger, keeper, page and site comes to."""
+        """Check ledger, keeper, page and site once."""
         reconcile = attempt.step.reconcile
         asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
         limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
@@ -225,19 +225,19 @@ class Doubts:
                 self._request(attempt, doubt).model_copy(update={"is_patient": is_patient}),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}{again}"),
-                summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
+                summary=summary(attempt.sequence, f"verify its effect: {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.READING,
             ),
         )
 
     def _in_flight_ms(self, attempt: Attempt) -> int:
-        """How long the site is asked while it has not answered what it was sent."""
+        """Return how long the site is polled while the step's request is unanswered."""
         own = None if attempt.step.reconcile is None else attempt.step.reconcile.in_flight_ms
         return self._context.run.task.in_flight_ms if own is None else own
 
     def _settle_ms(self, attempt: Attempt) -> int:
-        """How long after nothing more can have left the site shows all that it was sent."""
+        """Return how long the site may take to show the last request that can have left."""
         own = None if attempt.step.reconcile is None else attempt.step.reconcile.site_lag_ms
         return IN_FLIGHT_MS + (self._context.run.task.site_lag_ms if own is None else own)
 
@@ -262,7 +262,7 @@ class Doubts:
         )
 
     async def _undecidable(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
-        """What the task says of a step of which nothing tells whether it took effect."""
+        """Apply the task's `on_unknown` to a step whose effect cannot be determined."""
         wanted = attempt.step.on_unknown or "ask"
         if wanted == "ask":
             return await self._ask_person(attempt, asked, reason)

@@ -6,7 +6,7 @@ from temporalio import workflow
 
 from workflows.run.context import RunContext
 from workflows.session.browser import Browser
-from workflows.session.checkpoints import Checkpoints
+from workflows.session.checkpoints import KnownCheckpoints
 from workflows.step.attempts import Attempt, begun_at
 
 with workflow.unsafe.imports_passed_through():
@@ -26,7 +26,7 @@ _DECLARED: Final = (Effect.IDEMPOTENT, Effect.COMMIT, Effect.IRREVERSIBLE)
 class AttemptFactory:
     """Makes the attempts at steps of the plan, with all that is known of each."""
 
-    def __init__(self, context: RunContext, browser: Browser, checkpoints: Checkpoints) -> None:
+    def __init__(self, context: RunContext, browser: Browser, checkpoints: KnownCheckpoints) -> None:
         self._context = context
         self._browser = browser
         self._checkpoints = checkpoints

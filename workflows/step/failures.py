@@ -1,4 +1,4 @@
-"""What ends a run as failed, or as blocked."""
+"""Errors that end a run as failed, or as blocked."""
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError

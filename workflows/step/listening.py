@@ -1,4 +1,4 @@
-"""What presses that a run has learned send after they have ended: listened for once, at its end."""
+"""Late requests of presses that a run has learned: it listens for them once, at its end."""
 
 from datetime import timedelta
 
@@ -41,7 +41,7 @@ class Listening:
 
     @property
     def waits_for(self) -> str:
-        """What the run waits for, for people."""
+        """Description of the wait, for people."""
         numbers = " and ".join(str(press.sequence + 1) for press in self.presses[-2:])
         return f"listening for late requests of step {numbers}, up to {self._run.task.late_ms / 1000:g} s"
 

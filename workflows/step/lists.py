@@ -26,7 +26,7 @@ class Lists:
         self._recovery = recovery
 
     def skips_item(self, position: int, outcome: StepOutcome) -> bool:
-        """Whether the item of a step that failed with this outcome is left, and the run goes on with the next."""
+        """Return whether the item of a step that failed like this is skipped."""
         loop = self._context.course.loop_at(position)
         return loop is not None and loop.on_failure == "skip_item" and outcome.reason not in WITHOUT_PAGE
 
@@ -43,7 +43,7 @@ class Lists:
         return None if decision.performs else decision.outcome
 
     async def needless(self, attempt: Attempt, missed: StepOutcome) -> StepOutcome:
-        """What has become of a step that missed its element, and so touched nothing.
+        """Return the outcome of a step that missed its element, and so touched nothing.
 
         What its `when` asked for may have gone meanwhile, by itself or by an override rule: then it is skipped, too.
         """
@@ -59,7 +59,7 @@ class Lists:
             attempt.step_context(),
             Decision,
             activity_id=attempt.activity_id(f"{purpose}-e{self._browser.epoch}"),
-            summary=summary(attempt.sequence, f"is it to be done? {attempt.title}"),
+            summary=summary(attempt.sequence, f"check its conditions: {attempt.title}"),
             limit=timedelta(milliseconds=attempt.step.timeout_ms + waits) + policies.MARGIN,
             retry_policy=policies.READING,
         )

@@ -1,4 +1,4 @@
-"""What override rules may still do in a run: each as often as it says, and all of them no more than a few times."""
+"""Override rules of a run: each has its own limit, and all of them together have one."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.overrides import RUN_LIMIT, Due
 
 
-class Overrides:
+class OverrideRules:
     """The rules of one run: how often each was performed, and the attempts that perform one."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:

@@ -1,4 +1,4 @@
-"""What follows from the outcome of an attempt: pure functions, so that the loop reads like a plan."""
+"""Decisions about the outcome of an attempt, as pure functions."""
 
 from temporalio import workflow
 
@@ -20,12 +20,12 @@ MESSAGE_LIMIT = 1_000
 
 
 def is_out_of_sight(outcome: StepOutcome) -> bool:
-    """Whether a step's element was not there to be seen; nothing was touched."""
+    """Return whether the step's element was missing or invisible, and nothing was touched."""
     return outcome.status is Status.MISSED or (outcome.status, outcome.reason) == (Status.REFUSED, "invisible")
 
 
 def may_repeat(outcome: StepOutcome) -> bool:
-    """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
+    """Return whether a failed step is performed once more: it may be repeated, and the page may have moved on."""
     failed = outcome.status in (Status.UNMET, Status.REFUSED)
     return failed and outcome.effect.repeatable and outcome.reason != UNGRANTED
 
@@ -37,7 +37,7 @@ def out_of_budget(outcome: StepOutcome, limit: Spent) -> StepOutcome:
 
 
 def came_to_nothing(outcome: StepOutcome) -> bool:
-    """Whether the step may be performed again once the way is clear: nothing was done, or nothing that matters."""
+    """Return whether nothing was done that forbids another attempt."""
     touched = outcome.status is Status.UNMET
     return outcome.status in (Status.MISSED, Status.REFUSED) or (touched and outcome.effect.repeatable)
 
@@ -49,13 +49,13 @@ def contradicted(outcome: StepOutcome) -> str:
 
 
 def explained(attempt: Attempt, outcome: StepOutcome) -> str:
-    """What became of a step, as a failure's message says it."""
+    """Return the message for a failed step."""
     what = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
     return f"{attempt.title}: {outcome.status.value.replace('_', ' ')}: {what}"
 
 
 def failed_question(attempt: Attempt, outcome: StepOutcome) -> Ask:
-    """What a person is asked about a step that failed, and that nothing mends."""
+    """Return the question to a person about a step that nothing repaired."""
     return Ask(
         kind=QuestionKind.FAILED,
         text=f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}",

@@ -11,7 +11,7 @@ from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
 from replaywright.cli.people.updates import progress_or_fail, under_way, updated, user_name
 from replaywright.domain.run.runs import Progress
-from replaywright.domain.run.steering import LEND_S, Lent, TakeOverRequest
+from replaywright.domain.run.steering import LEND_S, LentBrowser, TakeOverRequest
 from replaywright.errors import InputInvalid
 from replaywright.keeper.host.identity import boot_id, host_name
 
@@ -36,14 +36,14 @@ async def takeover(
     """
     asked = TakeOverRequest(lasts_s=minutes * 60, who=user_name(), why=why)
     async with under_way(run, "take over") as (here, run_id):
-        lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
+        lent = await updated(here, run_id, "take_over", asked, LentBrowser, once=once, limit=_WAKING_LIMIT)
         progress = await progress_or_fail(here, run_id)
     output.print_line_as_is(address_of(lent))
     until = datetime.fromtimestamp(lent.until).astimezone().strftime("%H:%M:%S")
     output.print_line(f"open it in a browser on this host, until {until}; then {handing_back(progress, run_id)}")
 
 
-def address_of(lent: Lent) -> str:
+def address_of(lent: LentBrowser) -> str:
     """Read the address of the lent browser.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a person is shown who is asked whether something may be done, and what that covers."""
+"""Approvals: the content of the question, and the steps that an answer covers."""
 
 from collections.abc import Mapping
 from functools import reduce

@@ -1,4 +1,4 @@
-"""What a run says of its steps with consequences: which were done, which were not, and which are in doubt."""
+"""Commit steps of a run: done, not done, or in doubt."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What is kept of a page without secret values.
+"""Pages without secret values.
 
 Only texts that come from a page are searched. Numbers, codes and digests are left as they are: a short secret may
 occur in them by chance, and without it they would be of no use.

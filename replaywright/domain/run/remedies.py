@@ -1,4 +1,4 @@
-"""What can be done about a run that failed, by the reason that it gives."""
+"""Remedies for failed runs, by reason."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -36,5 +36,5 @@ REMEDIES: Final[Mapping[str, str]] = {
 
 
 def remedy_of(reason: str, run_id: str) -> str:
-    """What to do about a run that ended for this reason; empty where that goes without saying."""
+    """Return the remedy for a run that ended for this reason; empty where none is needed."""
     return REMEDIES.get(reason, f"`replaywright show {run_id}` shows every step")

@@ -1,4 +1,4 @@
-"""What the end of a run says of the skill whose task it was."""
+"""Runs of a skill: how each ended, and what that says about the skill."""
 
 import re
 
@@ -78,12 +78,12 @@ class NoteSkillRun(Record):
 
 
 def is_outside(reason: str) -> bool:
-    """Whether a run that failed for this says nothing of its skill."""
+    """Return whether a failure with this reason says nothing about the skill."""
     return reason in _OUTSIDE or re.fullmatch(r"http_5\d\d", reason) is not None
 
 
 def change_of(reason: str) -> Change:
-    """Which kind of change of a site a failure with this reason shows; for one that lies outside, none."""
+    """Return the kind of site change that a failure with this reason shows; none for causes outside the site."""
     if not reason or is_outside(reason) or _NO_CHANGE.fullmatch(reason):
         return ""
     if reason == "verification_failed":
@@ -96,7 +96,7 @@ def change_of(reason: str) -> Change:
 def skill_run(
     run_id: str, version: int, result: RunResult, *, passed: int, added: int, revised_from: tuple[int, ...]
 ) -> SkillRun:
-    """How a run of a skill went, by the indexes of the skill's own steps.
+    """Return the record of a skill's run, with the indexes of the skill's own steps.
 
     Args:
         run_id: the run.

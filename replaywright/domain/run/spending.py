@@ -1,4 +1,4 @@
-"""What a run has spent of its budget, and how that reads."""
+"""Spent budget of a run, and its wording."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ class Spent:
     """A limit of a run that is reached."""
 
     said: str
-    """Which, its value, and what to do about it."""
+    """The limit, its value and the remedy."""
     rule: str = ""
     """The rule of the policy that the limit comes from; empty if it is the run's own."""
 
 
 def spent(limits: RunLimits, usage: Usage, seconds: float, caps: Caps | None = None) -> Spent | None:
-    """Which limit is reached; None while a model may be asked. `caps` tells which limits are the policy's."""
+    """Return the limit that is reached; None while a model may be asked. `caps` are the policy's limits."""
     tokens, caps = usage.input_tokens + usage.output_tokens, caps or Caps()
     if limits.calls is not None and usage.calls >= limits.calls:
         rule = caps.rule_of(limits, "calls")
@@ -44,12 +44,12 @@ def spent(limits: RunLimits, usage: Usage, seconds: float, caps: Caps | None = N
 
 
 def plans_spent(limits: RunLimits, plans: int) -> Spent | None:
-    """That the plan may not be revised once more, and what to do about it; None while it may."""
+    """Return the limit on revised plans if it is reached; None while the plan may be revised."""
     return None if plans < limits.plans else _said("plans", f"{limits.plans} revised plans", f"{plans} were made")
 
 
 def money_said(usage: Usage) -> str:
-    """What model calls cost, as people read it; never a price that nobody knows."""
+    """Return the cost of model calls for people; unknown prices are not guessed."""
     if not usage.calls:
         return ""
     if usage.unpriced:

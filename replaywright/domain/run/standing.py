@@ -1,4 +1,4 @@
-"""How a run stands, in the words that lists of runs use."""
+"""Status of a run, in the words that lists of runs use."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -23,5 +23,5 @@ STATUS_WORDS: Mapping[RunStatus, str] = {
 
 
 def going(said: str) -> RunStatus:
-    """How a run that is under way stands, by the status that it tells of itself."""
+    """Return the status of a run under way, from the status that it reports."""
     return "waiting" if said == "waiting" else "paused" if said == "paused" else "running"

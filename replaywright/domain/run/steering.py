@@ -1,4 +1,4 @@
-"""What people ask of a run that is under way: to pause, to leave a step out, to end, to lend them its browser."""
+"""Requests of people to a run under way: pause, skip a step, abort, lend the browser."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from replaywright.domain.session.sessions import SessionRef
 ABORTED = "aborted"
 """Reason of a run that a person has ended."""
 LEND_S = 3_600.0
-"""How long a person has the browser unless they say how long."""
+"""Default duration for which a person has the browser."""
 
 
 class Said(Record):
-    """Who asks, and why: told in progress, trace and result."""
+    """Person and reason of a request; shown in progress, trace and result."""
 
     who: str = Field("", max_length=200)
     """Who asks for it; kept in history and trace."""
@@ -63,21 +63,21 @@ class Skip(Record):
 
 
 class Steering(Record):
-    """What is still to be done of what people asked for; carried by continue-as-new."""
+    """Open requests of people; carried by continue-as-new."""
 
     paused: Said | None = None
     skips: tuple[Skip, ...] = ()
     edited: tuple[int, ...] = ()
-    """Where a person has changed the plan: indexes in it."""
+    """Indexes in the plan at which a person has changed it."""
     lent: int = 0
-    """How often the browser was lent."""
+    """Number of times that the browser was lent."""
 
 
-class Lent(Record):
+class LentBrowser(Record):
     """A person may drive the browser."""
 
     host: str
-    """Where it lives, and where its address can be opened."""
+    """Host of the browser, where its address can be opened."""
     boot_id: str
     file: str
     """On that host, for the user of the worker only: what the address is. No secret is in any history."""
@@ -111,7 +111,7 @@ class TakeBack(Record):
 
 
 class HandedBack(Record):
-    """What is known of what a person did in the browser."""
+    """Report on what a person did in the browser."""
 
     known: bool = False
     """Whether the keeper had lent it; if not, nothing is known."""
@@ -120,7 +120,7 @@ class HandedBack(Record):
     where it went. At most fifty."""
     is_complete: bool = True
     url: str = ""
-    """Where the page is now."""
+    """Current address of the page."""
     snapshot: str = ""
     """Digest of how it looks."""
 

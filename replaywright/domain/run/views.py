@@ -1,4 +1,4 @@
-"""What the queries `plan` and `trace` answer, and what the error of a run that failed carries."""
+"""Answers of the queries `plan` and `trace`, and the details of a failed run's error."""
 
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ StepState: TypeAlias = Literal["done", "left_out", "current", "waiting", "failed
 """`stopped`: the run was ended by a person while it was at this step."""
 
 
-class PlannedStep(Record):
+class StepInPlan(Record):
     """One step of the plan."""
 
     sequence: int = Field(ge=0)
@@ -32,7 +32,7 @@ class PlannedStep(Record):
     """Empty before the step has begun: it depends on what the steps before came to. So it is for steps that an earlier
     execution of the run has done."""
     how: str = ""
-    """How its element was found, in few words."""
+    """Short description of how its element was found."""
 
 
 class PlanView(Record):
@@ -44,7 +44,7 @@ class PlanView(Record):
     """Index of the current one; `total` when all are done."""
     revised_from: tuple[int, ...] = ()
     """For each revision of the plan, the index of the step that it began at."""
-    steps: tuple[PlannedStep, ...] = ()
+    steps: tuple[StepInPlan, ...] = ()
     """In order, the 500 around the current one at most."""
 
 
@@ -64,7 +64,7 @@ class TraceLine(StepLine):
     url: str = ""
     """Where the browser was then, redacted."""
     tried: tuple[str, ...] = ()
-    """What became of the attempts before, oldest first."""
+    """Outcomes of the attempts before, oldest first."""
     predicates: tuple[PredicateResult, ...] = ()
     """Those that did not hold."""
     milliseconds: float = 0.0
@@ -104,10 +104,10 @@ class RunFailure(Record):
     url: str = ""
     """Where the browser was, redacted."""
     tried: tuple[str, ...] = ()
-    """What became of the attempts before the last, oldest first."""
+    """Outcomes of the attempts before the last, oldest first."""
     unmet: tuple[PredicateResult, ...] = ()
-    """What was expected and does not hold."""
+    """Predicates that do not hold."""
     evidence: dict[str, str] = Field(default_factory=dict)
     """Digests in the artifact store, by kind: `replaywright admin artifacts RUN` reads them."""
     commands: tuple[str, ...] = ()
-    """What shows more of it, and how to go on."""
+    """Commands that show more, and that go on."""

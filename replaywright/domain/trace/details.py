@@ -10,7 +10,7 @@ from replaywright.domain.common.text import code_span, inert, shorten, unlinked
 from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import Progress, StepLine
 from replaywright.domain.run.spending import money_said
-from replaywright.domain.run.views import PlannedStep, PlanView, StepState
+from replaywright.domain.run.views import PlanView, StepInPlan, StepState
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question, answer_command
@@ -154,7 +154,7 @@ def _plan(plan: PlanView) -> str:
     return "\n\n".join(filter(None, around))
 
 
-def _step(step: PlannedStep) -> str:
+def _step(step: StepInPlan) -> str:
     title = _short(step.title)
     shown = f"**{title}**" if step.state in ("current", "waiting", "failed") else title
     found = f" — {_short(step.how)}" if step.how else ""

@@ -1,4 +1,4 @@
-"""What the lines of a trace say that are not about an attempt at a step, in words."""
+"""Events in a trace other than attempts, in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -16,7 +16,7 @@ _Told = tuple[Area, str, Sequence[str], bool]
 
 
 def event_of(line: _Line) -> Event | None:
-    """What the line tells; None of one that tells nothing by itself, and of one that cannot be read."""
+    """Return the event of a line; None for a line without one, or that cannot be read."""
     kind = str(line.get("kind", ""))
     if kind in ("step", "picture"):
         return None

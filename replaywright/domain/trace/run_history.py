@@ -1,4 +1,4 @@
-"""What only a workflow's history tells of a run: losses, recoveries, checkpoints, tries, and who answered what."""
+"""Events that only a workflow's history has: losses, recoveries, checkpoints, retries and answers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _DECISIONS: Final = frozenset({"approve", "refuse", "answer", "solved"})
 
 
 def history_events(executions: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[HistoryEvent, ...]:
-    """What the events of a run's executions tell, as Temporal's JSON has them, oldest first."""
+    """Return the events of a run's executions, read from Temporal's JSON, oldest first."""
     return tuple(event for events in executions for event in _told(events))
 
 
@@ -42,7 +42,7 @@ def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
 
 
 def _of_doubt(call: ActivityCall, answer: Mapping[str, Any], seconds: float) -> HistoryEvent:
-    """What was found out of a step that may have taken effect."""
+    """Return the event of a resolved doubt."""
     if call.activity_type == "effect.stop":
         told, verdict = "The run ended early, and its step was stopped", _text(answer, "state") or "in_doubt"
     else:

@@ -14,7 +14,7 @@ from replaywright.domain.run.runs import Totals, Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.run_events import event_of
 from replaywright.domain.trace.run_view import (
-    Attempt,
+    AttemptView,
     Event,
     Expected,
     FailureView,
@@ -103,7 +103,7 @@ def of_run(run_id: str, lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 
 def _begins(lines: Sequence[Mapping[str, Any]], owners: Sequence[str], place: int) -> bool:
-    """Whether only lines that begin a run stand between this one and the next that names one."""
+    """Return whether only lines that begin a run stand between this line and the next that names one."""
     for line in lines[place:]:
         if line.get("runId"):
             return line.get("runId") != owners[place]
@@ -169,8 +169,8 @@ def _step(
     )
 
 
-def _attempt(number: int, line: Mapping[str, Any], outcome: StepOutcome, step: Mapping[str, Any]) -> Attempt:
-    return Attempt(
+def _attempt(number: int, line: Mapping[str, Any], outcome: StepOutcome, step: Mapping[str, Any]) -> AttemptView:
+    return AttemptView(
         at=_time(line),
         number=number,
         kind=str(line.get("attempt", "")),

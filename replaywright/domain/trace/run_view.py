@@ -22,11 +22,11 @@ from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.trace import Verdict
 
 Area: TypeAlias = Literal["model", "plan", "person", "recovery", "policy", "check", "note"]
-"""What an event is about."""
+"""Subject of an event."""
 
 
 class RunNumbers(Record):
-    """What a run cost, to be compared with others of the same task."""
+    """Cost of a run, compared with others of the same task."""
 
     run_id: str
     started: float
@@ -70,7 +70,7 @@ class Expected(Record):
 
 
 class RunFacts(Record):
-    """What is known of a run beside its trace."""
+    """Facts about a run from outside its trace."""
 
     run_id: str
     task: str
@@ -91,12 +91,12 @@ class RunFacts(Record):
     version: str = ""
     """Of Replaywright, that looked."""
     doing: str = ""
-    """What it does at present; empty once it has ended."""
+    """Current activity; empty once it has ended."""
     steps_planned: int = 0
     question: Question | None = None
     """What it waits for."""
     paused: str = ""
-    """Who has paused it, and why."""
+    """Person who paused it, and the reason."""
     totals: Totals | None = None
     """None where neither its result nor a worker told."""
     reason: str = ""
@@ -125,7 +125,7 @@ class RunFacts(Record):
     earlier: tuple[RunNumbers, ...] = ()
     """Runs of the same task before this one."""
     missing: tuple[str, ...] = ()
-    """What could not be read, and why."""
+    """Parts that could not be read, with the reason."""
 
 
 class Event(Record):
@@ -149,7 +149,7 @@ class Event(Record):
     """Digests by kind."""
 
 
-class Attempt(Record):
+class AttemptView(Record):
     """One attempt at a step that came to an end."""
 
     at: float
@@ -158,18 +158,18 @@ class Attempt(Record):
     kind: str = ""
     """Why it was performed another time: retry, model, override, commit, resume, redis, person; empty for the first."""
     why: str = ""
-    """What the one before came to."""
+    """Outcome of the attempt before."""
     status: Status
     verdict: Verdict
     reason: str = ""
     message: str = ""
     rule: str = ""
     found: str = ""
-    """How its element was found, in few words; empty for a step on the page as a whole."""
+    """Short description of how its element was found; empty for a step on the page as a whole."""
     lookup: Lookup = Lookup()
     proof: Proof | None = None
     told_by: str = ""
-    """Who told that a step with consequences took effect: see `StepOutcome.told_by`."""
+    """Source of the proof that a commit step took effect: see `StepOutcome.told_by`."""
     evidence: Evidence = Evidence()
     expected: tuple[Expected, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -183,7 +183,7 @@ class Attempt(Record):
     usage: Usage = Usage()
     costs: Costs = Costs()
     box: Box | None = None
-    """Where the element was that it acted on; None where that was not asked."""
+    """Position of the element that it acted on; None if unknown."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Digests by kind: see `outcomes.KEPT_KINDS`."""
     artifacts_missing: dict[str, str] = Field(default_factory=dict)
@@ -207,14 +207,14 @@ class StepView(Record):
     parameters: tuple[str, ...] = ()
     """Names of the parameters in it."""
     item: str = ""
-    """Which item of a list it is done for: `invoice 2/5`."""
+    """Item of a list that it is done for: `invoice 2/5`."""
     override: str = ""
     """The override rule that it belongs to; empty for the task's own steps."""
     effect: Effect = Effect.READ
     site: str = ""
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[AttemptView, ...]
     events: tuple[Event, ...] = ()
-    """What happened in between: calls of models, decisions of people, second looks."""
+    """Events between attempts: calls of models, decisions of people, rechecks."""
     before: StepPicture | None = None
     """The page as it was shown before the step; None where no picture was to be taken."""
     after: StepPicture | None = None
@@ -225,7 +225,7 @@ class StepView(Record):
         return self.sequence + 1
 
     @property
-    def last(self) -> Attempt:
+    def last(self) -> AttemptView:
         """What became of the step."""
         return self.attempts[-1]
 
@@ -241,7 +241,7 @@ class StepView(Record):
 
     @property
     def usage(self) -> Usage:
-        """What was asked of models for it."""
+        """Usage of models for it."""
         total = Usage()
         for event in self.events:
             total = total.plus(event.usage)
@@ -251,13 +251,13 @@ class StepView(Record):
         return total
 
     @property
-    def moments(self) -> tuple[Attempt | Event, ...]:
+    def moments(self) -> tuple[AttemptView | Event, ...]:
         """Attempts and what happened in between, in their order."""
         return tuple(sorted((*self.attempts, *self.events), key=lambda one: one.at))
 
 
 class FailureView(Record):
-    """How a run failed, or what blocked it."""
+    """Failure of a run, or the rule that blocked it."""
 
     reason: str
     """A code."""
@@ -269,7 +269,7 @@ class FailureView(Record):
     step_id: str = ""
     """Of the step in this view; empty where it is not in it."""
     to_do: str = ""
-    """What can be done about it."""
+    """Remedy for it."""
     resume: str = ""
     """The command that goes on where it stopped."""
 
@@ -281,7 +281,7 @@ class RunView(Record):
     steps: tuple[StepView, ...] = ()
     """In the order in which they were begun."""
     events: tuple[Event, ...] = ()
-    """What belongs to no step, in its order."""
+    """Events that belong to no step, in their order."""
     failure: FailureView | None = None
     totals: Totals = Totals()
     resumed_steps: int = 0
@@ -289,7 +289,7 @@ class RunView(Record):
 
     @property
     def seconds(self) -> float:
-        """How long it took, or takes by now."""
+        """Duration, up to now if it still runs."""
         facts = self.facts
         return max(0.0, (facts.now if facts.ended is None else facts.ended) - facts.started)
 
@@ -300,14 +300,14 @@ class RunView(Record):
 
     @property
     def numbers(self) -> RunNumbers:
-        """What it cost, as the others that it is compared with."""
+        """Its cost, for comparison with other runs."""
         return numbers_of(
             self.facts.run_id, self.facts.started, self.seconds, self.facts.status, self.totals
         ).model_copy(update={"is_this": True})
 
 
 def numbers_of(run_id: str, started: float, seconds: float, status: RunStatus, totals: Totals) -> RunNumbers:
-    """What a run cost, by its counts."""
+    """Return the cost of a run, from its counts."""
     usage = totals.usage
     return RunNumbers(
         run_id=run_id,

@@ -4,7 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from replaywright.domain.run.steering import HandedBack, Lent
+from replaywright.domain.run.steering import HandedBack, LentBrowser
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
@@ -107,11 +107,13 @@ class LocalKeepers:
         memory_mb = has.total // (1024 * 1024)
         return Wear(session_id=session.session_id, age_s=status.uptime_s, memory_mb=memory_mb)
 
-    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> LentBrowser:
         """Let a person drive the browser; see the port."""
         async with await self._client(session) as client:
             lent = await client.lend(epoch, lending, lasts_s)
-        return Lent(host=session.host, boot_id=session.boot_id, file=lent.file, until=time.time() + lent.ends_in_s)
+        return LentBrowser(
+            host=session.host, boot_id=session.boot_id, file=lent.file, until=time.time() + lent.ends_in_s
+        )
 
     async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
         """Take the browser back from a person, and return what left it meanwhile; see the port."""
