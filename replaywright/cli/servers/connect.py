@@ -10,11 +10,9 @@ from typing import Literal
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from replaywright.artifacts.store import ArtifactStore
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child, Stack, read_running, start_worker
-from replaywright.stack.keyring import artifact_keys_of
 from replaywright.stack.services import run_address
 from replaywright.stack.starting import is_starting, wait_for_start
 from replaywright.stack.telemetry import command_telemetry
@@ -46,11 +44,6 @@ class Backend:
     def queue(self) -> str:
         """Task queue of new runs."""
         return self.served_by or self.settings.queue
-
-    @property
-    def artifacts(self) -> ArtifactStore:
-        """Artifact store of the settings."""
-        return ArtifactStore(self.settings.artifacts, artifact_keys_of(self.settings))
 
     def run_url(self, run_id: str) -> str:
         """Return the address of the run in the Temporal UI; empty if the UI's address is unknown."""
