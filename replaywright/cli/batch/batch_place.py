@@ -14,7 +14,7 @@ from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.runs.finding import is_ours, memo_of, unique_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.servers.store import open_store
@@ -96,7 +96,7 @@ class BatchStore:
 async def batch_store(here: Backend) -> AsyncIterator[BatchStore]:
     """Open the rows of the tenant's batches and their results."""
     async with open_store(here.settings) as store:
-        yield BatchStore(artifacts_of(here.settings), RedisRowEnds(store.client), store.tenant)
+        yield BatchStore(artifact_store_of(here.settings), RedisRowEnds(store.client), store.tenant)
 
 
 # ---------------------------------------------------------------------------------------------- the workflow

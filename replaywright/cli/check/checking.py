@@ -20,7 +20,7 @@ from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.predicate.predicates import Predicate
@@ -151,7 +151,7 @@ class Checking:
         if self.reports is None:
             return ""
         view = await view_of(self.here, await find_run(self.here, run_id))
-        store = artifacts_of(self.here.settings)
+        store = artifact_store_of(self.here.settings)
         page = await asyncio.to_thread(rendered, view, await load(view, store, budget_mb=_REPORT_MB))
         path = self.reports / f"{skill}.html"
         write_whole(path, page)

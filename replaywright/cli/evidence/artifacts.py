@@ -17,7 +17,7 @@ from replaywright.cli.evidence.evidence import KeptArtifact, artifacts_of, attem
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, records_of
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import open_backend
 from replaywright.cli.servers.store import open_store
 from replaywright.domain.step.outcomes import KEPT_KINDS
@@ -57,7 +57,7 @@ async def list_artifacts(
     async with open_backend() as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
-    store = artifacts_of(here.settings)
+    store = artifact_store_of(here.settings)
     chosen = records if step is None else attempts_of(execution.id, step, records)
     found = await artifacts_of(chosen, store)
     if save is not None:

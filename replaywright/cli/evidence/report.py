@@ -14,7 +14,7 @@ from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.files import write_whole
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import open_backend
 from replaywright.reports import load, rendered
 
@@ -42,7 +42,7 @@ async def report(
     """
     async with open_backend() as here:
         view = await view_of(here, await find_run(here, run))
-    loaded = await load(view, artifacts_of(here.settings), budget_mb=max_mb)
+    loaded = await load(view, artifact_store_of(here.settings), budget_mb=max_mb)
     path = Path(file_name(view.facts.run_id)) if out is None else out
     write_whole(path, await asyncio.to_thread(rendered, view, loaded))
     if json:

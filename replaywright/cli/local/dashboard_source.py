@@ -20,7 +20,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_want
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
 from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, backend_exists, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
@@ -140,7 +140,7 @@ class RunningSource:
         """Return the report of a run."""
         here = await self._here()
         view = await view_of(here, await _described(here, run_id))
-        store = artifacts_of(here.settings)
+        store = artifact_store_of(here.settings)
         loaded = await load(view, store, budget_mb=_REPORT_MB)
         return ReportPage(await asyncio.to_thread(rendered, view, loaded), policy())
 
@@ -154,7 +154,7 @@ class RunningSource:
             question = None if progress is None else progress.question
         if question is None or not question.picture:
             raise ArtifactMissing(f"run {run_id!r} waits with no picture")
-        data = await artifacts_of(here.settings).get(question.picture)
+        data = await artifact_store_of(here.settings).get(question.picture)
         if not data.startswith(_PNG):
             raise ArtifactMissing(f"what is kept for run {run_id!r} is no picture")
         return data

@@ -19,7 +19,7 @@ from replaywright.cli.app import app
 from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
 from replaywright.domain.task.questions import WAITS, Question, answer_command
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
@@ -148,7 +148,7 @@ async def _with_picture(here: Backend, one: InboxItem, folder: Path) -> InboxIte
     if not question.picture:
         return InboxItem(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")
     try:
-        data = await artifacts_of(here.settings).get(question.picture)
+        data = await artifact_store_of(here.settings).get(question.picture)
     except (ArtifactMissing, ArtifactsUnavailable) as exc:
         return InboxItem(one.run_id, one.task, question, picture_missing=str(exc))
     path = folder / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', one.run_id)}-{question.id}.png"

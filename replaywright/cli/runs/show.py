@@ -13,7 +13,7 @@ from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, record
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import RunLine, as_json, line_of
 from replaywright.cli.runs.watching import failure_lines, print_question
-from replaywright.cli.servers.artifacts import artifacts_of
+from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, open_backend
 from replaywright.cli.servers.store import StepRecord
 from replaywright.domain.run.runs import Progress, RunResult
@@ -40,7 +40,9 @@ async def show(
         if step is None:
             await _show(here, execution, json=json)
             return
-        report = await report_of(execution.id, step, await records_of(here, execution), artifacts_of(here.settings))
+        report = await report_of(
+            execution.id, step, await records_of(here, execution), artifact_store_of(here.settings)
+        )
     if json:
         output.print_json(report.as_json())
     else:

@@ -5,6 +5,6 @@ from replaywright.settings import Settings
 from replaywright.stack.keyring import artifact_keys_of
 
 
-def artifacts_of(settings: Settings) -> ArtifactStore:
+def artifact_store_of(settings: Settings) -> ArtifactStore:
     """Return the artifact store of the settings."""
     return ArtifactStore(settings.artifacts, artifact_keys_of(settings))
