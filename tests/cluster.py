@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from replaywright.errors import StoreUnavailable
+from redis.exceptions import RedisError
+
 from replaywright.stack.processes import Child, free_port, start_child
 from replaywright.stack.redis import DURABILITY, provide_redis
 from tests.raw_redis import ask_redis
@@ -55,7 +56,7 @@ class _Takes:
     async def __call__(self) -> bool:
         try:
             return await ask_redis(_url(self._port), self._command) == ["OK"]
-        except StoreUnavailable:
+        except RedisError:
             return False
 
 

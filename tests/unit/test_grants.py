@@ -1,5 +1,6 @@
 """Grants of the operator: the file in the home, and `replaywright admin secrets bind` and `unbind`."""
 
+import asyncio
 import json
 import os
 import stat
@@ -188,7 +189,8 @@ async def test_an_imported_recording_that_names_a_secret_and_its_own_site_does_n
     home: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "mail.yaml"
-    assert CliRunner().invoke(app, ["import", str(DEVTOOLS), "--out", str(file)]).exit_code == 0
+    imported = await asyncio.to_thread(CliRunner().invoke, app, ["import", str(DEVTOOLS), "--out", str(file)])
+    assert imported.exit_code == 0
     task = read_task(str(file))
     assert task.secrets == ("PASSWORD",)
     known = {"REPLAYWRIGHT_SECRET_PASSWORD": "correct horse"}
