@@ -14,7 +14,6 @@ from activities.heartbeats import heartbeats
 from activities.plan.model import traced
 from activities.policing import Policing, as_failure
 from activities.session.attachments import BLANK, Attachments
-from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
 from replaywright.domain.session.sessions import (
     CloseSession,
@@ -123,10 +122,10 @@ class SessionActivities:
             return ()
         return most_refused(seen.refused)
 
-    async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy | None) -> SessionOpened:
+    async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
         try:
-            policy = self._policing.network(network or unrestricted())
+            policy = self._policing.network(network)
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
         opening = asyncio.create_task(self._opened(epoch, instead_of, policy))

@@ -3,9 +3,8 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.domain.run.steering import HandedBack, LentBrowser
-from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
+from replaywright.domain.session.network_policy import HostRule, HostRules, NetworkPolicy, NetworkSeen, RefusedHost
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import (
     Fenced,
@@ -14,6 +13,9 @@ from replaywright.errors import (
 )
 from replaywright.ports import LeftBehind
 from replaywright.testing.gate import FakeCommitGate, FakeGate
+
+ANYWHERE = NetworkPolicy(rules=(HostRules(name="anywhere", allow=(HostRule(text="*", kind="any", ports="all"),)),))
+"""Every public host; special addresses are refused nevertheless."""
 
 
 class FakeKeepers:
@@ -79,7 +81,7 @@ class FakeKeepers:
         del since_monotonic_s
         if session.session_id in self.dead:
             raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
-        return NetworkSeen(policy=self.policies.get(session.session_id, unrestricted()), refused=self.refused)
+        return NetworkSeen(policy=self.policies.get(session.session_id, ANYWHERE), refused=self.refused)
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Note the renewal."""

@@ -16,6 +16,7 @@ from replaywright.domain.session.sessions import CloseSession, OpenSession, Sess
 from replaywright.keeper.host.client import list_live
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import KeeperOptions
+from replaywright.testing.keepers import ANYWHERE
 from tests.adapters.test_keeper import is_running, until
 from tests.unit.staged import run_activity
 
@@ -52,7 +53,7 @@ async def test_a_browser_that_does_not_answer_any_more_is_ended_when_its_run_giv
     keepers = LocalKeepers(sessions, options, limit=1)
     attachments = Attachments(keepers, browsers)
     activities = SessionActivities(keepers, attachments, queue="mine", host_queue="host-mine")
-    asked = OpenSession(run_id="r1", lineage="r1", tenant="acme", epoch=1)
+    asked = OpenSession(run_id="r1", lineage="r1", tenant="acme", epoch=1, network=ANYWHERE)
     opened: SessionOpened = await run_activity(activities.open_session, asked)
     held = await attachments.hold(opened.session, 1)
     [record] = list_live(sessions)

@@ -12,7 +12,7 @@ from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.sessions import RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.keepers import ANYWHERE, FakeKeepers
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
 from tests.adapters.gate_site import authority
@@ -40,7 +40,7 @@ async def recovered(endpoint: str, browsers: ChromiumBrowsers) -> SessionOpened:
     keepers = KeepersOf(endpoint)
     attachments = Attachments(keepers, browsers)
     activities = SessionActivities(keepers, attachments, queue="mine", host_queue="host-mine")
-    lost = RecoverSession(run_id="r1", tenant="acme", lost=SESSION, epoch=2)
+    lost = RecoverSession(run_id="r1", tenant="acme", lost=SESSION, epoch=2, network=ANYWHERE)
     found: SessionOpened = await run_activity(activities.recover_session, lost)
     await attachments.drop_all()
     return found

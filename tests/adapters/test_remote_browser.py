@@ -11,10 +11,10 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
-from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.errors import KeeperRefused, KeeperUnavailable
 from replaywright.keeper.host.client import KeeperHandle, launch_keeper, list_live, read_record
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, RemoteBrowser, SessionState
+from replaywright.testing.keepers import ANYWHERE
 from tests.adapters.chromium import Chromium
 from tests.adapters.test_keeper import CHROMIUM, Site, connected, options, until
 
@@ -127,7 +127,7 @@ async def test_a_worker_makes_no_context_that_goes_round_the_proxy(
 
 
 async def test_the_network_policy_holds(chromium: Chromium, sessions: Path, driver: Playwright, site: Site) -> None:
-    handle = await launch_keeper(sessions, wanted(chromium, network=unrestricted()))
+    handle = await launch_keeper(sessions, wanted(chromium, network=ANYWHERE))
     browser = await attached(handle, driver, 1)
 
     answer = await browser.contexts[0].pages[0].goto(site.url)

@@ -18,6 +18,7 @@ from replaywright.domain.step.checkpoints import (
 )
 from replaywright.errors import ActionFailed
 from replaywright.testing.browser import FakeElement, FakePage
+from replaywright.testing.keepers import ANYWHERE
 from tests.unit.staged import (
     CLICK_HELP,
     CLICK_SEND,
@@ -71,7 +72,9 @@ async def test_a_navigation_has_a_checkpoint_that_nobody_waits_for(stage: Stage)
 
 
 async def test_a_browser_that_was_just_opened_has_nothing_to_lose(stage: Stage) -> None:
-    opened = await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
+    opened = await run_activity(
+        stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme", network=ANYWHERE)
+    )
     adopted = await stage.attachments.hold(SESSION, 1)
 
     assert time.monotonic() - (await stage.attachments.hold(opened.session, 1)).kept_at < 60

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replaywright.domain.policy.host_rules import host_rules, unrestricted
+from replaywright.domain.policy.host_rules import host_rules
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost
 from replaywright.domain.session.sessions import CloseSession, OpenSession, RecoverSession
 from replaywright.domain.step.outcomes import Status
@@ -88,12 +88,6 @@ async def test_every_browser_of_a_run_is_started_with_its_policy(stage: Stage) -
 
     assert stage.keepers.policies[opened.session.session_id] == MAIL
     assert stage.keepers.policies[rebuilt.session.session_id] == MAIL
-
-
-async def test_an_older_workflow_worker_gets_what_it_had(stage: Stage) -> None:
-    opened = await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
-
-    assert stage.keepers.policies[opened.session.session_id] == unrestricted()
 
 
 async def test_a_session_that_is_given_back_tells_what_was_refused_in_it(

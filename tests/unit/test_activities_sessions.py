@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.domain.session.sessions import (
     CloseSession,
     OpenSession,
@@ -19,6 +18,7 @@ from replaywright.domain.session.sessions import (
     SessionRef,
 )
 from replaywright.errors import Fenced, KeeperUnavailable, SessionLost, StoreUnavailable
+from replaywright.testing.keepers import ANYWHERE
 from tests.unit.staged import COMPOSE, SESSION, Stage, run_activity
 
 
@@ -28,7 +28,7 @@ def stage() -> Stage:
 
 
 async def recovered(stage: Stage, epoch: int = 2, lost: SessionRef = SESSION) -> SessionOpened:
-    request = RecoverSession(run_id="r1", tenant="acme", lost=lost, epoch=epoch)
+    request = RecoverSession(run_id="r1", tenant="acme", lost=lost, epoch=epoch, network=ANYWHERE)
     return await run_activity(stage.sessions.recover_session, request)
 
 
@@ -133,7 +133,9 @@ async def test_letting_go_of_a_browser_that_is_gone_is_no_error(stage: Stage, mo
 
 
 async def test_an_opened_session_belongs_to_this_worker_and_is_attached(stage: Stage) -> None:
-    opened = await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
+    opened = await run_activity(
+        stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme", network=ANYWHERE)
+    )
 
     session = opened.session
     assert (session.queue, session.host_queue, session.host, session.epoch) == ("mine", "host-mine", "fake-host", 1)
@@ -150,7 +152,9 @@ async def test_a_full_host_refuses_a_browser_in_a_way_that_the_run_can_tell(
 
     for _ in range(2):
         with pytest.raises(ApplicationError) as opening:
-            await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
+            await run_activity(
+                stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme", network=ANYWHERE)
+            )
         refused.append(opening.value)
     with pytest.raises(ApplicationError) as recovering:
         await recovered(stage)
@@ -165,14 +169,14 @@ async def test_a_browser_that_comes_instead_of_another_takes_its_place(stage: St
     stage.browser.is_lost = True
     await recovered(stage)
     stage.browser.is_lost = False
-    request = OpenSession(run_id="r1", lineage="l1", tenant="acme", instead_of="s7")
+    request = OpenSession(run_id="r1", lineage="l1", tenant="acme", instead_of="s7", network=ANYWHERE)
     await run_activity(stage.sessions.open_session, request)
 
     assert [instead_of for _, instead_of in stage.keepers.launched] == ["s1", "s7"]
 
 
 async def test_opening_again_starts_a_session_of_its_own(stage: Stage) -> None:
-    request = OpenSession(run_id="r1", lineage="l1", tenant="acme")
+    request = OpenSession(run_id="r1", lineage="l1", tenant="acme", network=ANYWHERE)
 
     first = await run_activity(stage.sessions.open_session, request)
     second = await run_activity(stage.sessions.open_session, request)
@@ -398,7 +402,7 @@ async def test_a_worker_that_holds_no_session_asks_no_store_and_says_nothing(
 
 async def test_a_session_whose_lease_is_lost_is_let_go_of_and_the_others_stay(stage: Stage, proof: Proof) -> None:
     await stage.attachments.hold(SESSION, 1)
-    other = await stage.keepers.launch("s2", unrestricted())
+    other = await stage.keepers.launch("s2", ANYWHERE)
     await stage.attachments.hold(other, 1)
     stage.keepers.dead.add("s1")
 
@@ -460,7 +464,7 @@ async def test_an_opening_that_is_cancelled_on_the_way_gives_its_browser_back(
         return await launch(*given, **options)
 
     monkeypatch.setattr(stage.keepers, "launch", slow)
-    request = OpenSession(run_id="r1", lineage="r1", tenant="acme")
+    request = OpenSession(run_id="r1", lineage="r1", tenant="acme", network=ANYWHERE)
     opening = asyncio.create_task(run_activity(stage.sessions.open_session, request))
     await launched.wait()
 
@@ -482,6 +486,8 @@ async def test_a_browser_that_cannot_be_attached_to_is_not_left_behind(
     monkeypatch.setattr(stage.browsers, "attach", refused)
 
     with pytest.raises(SessionLost):
-        await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="r1", tenant="acme"))
+        await run_activity(
+            stage.sessions.open_session, OpenSession(run_id="r1", lineage="r1", tenant="acme", network=ANYWHERE)
+        )
 
     assert stage.keepers.dead == set(stage.keepers.epochs) - {SESSION.session_id}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.policy.effective import Effective
-from replaywright.domain.policy.host_rules import SITE, host_rules, network_policy, site_rules, unrestricted
+from replaywright.domain.policy.host_rules import SITE, host_rules, network_policy, site_rules
 from replaywright.domain.policy.policy_hosts import named, narrowed
 from replaywright.domain.session.host_patterns import host_rule
 from replaywright.domain.session.network_policy import (
@@ -22,6 +22,7 @@ from replaywright.domain.session.network_policy import (
 from replaywright.domain.task.policy import Hosts, Policy, Traffic
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
+from replaywright.testing.keepers import ANYWHERE
 
 PUBLIC = "93.184.216.34"
 
@@ -298,7 +299,7 @@ def test_more_rules_that_deny_never_allow_more_and_an_address_never_more_than_it
 
 @given(st.text(max_size=30), st.integers(), st.text(max_size=30))
 def test_whatever_is_asked_there_is_an_answer(host: str, port: int, address: str) -> None:
-    for network in (policy("*:*", "shop.example"), unrestricted(), NetworkPolicy()):
+    for network in (policy("*:*", "shop.example"), ANYWHERE, NetworkPolicy()):
         assert decide(network, host, port).is_allowed in (True, False)
         try:
             ip_address(address.strip("[]").partition("%")[0])

@@ -7,7 +7,6 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import ElementQuery, Target
-from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Action, Cause, Effect
@@ -23,7 +22,7 @@ from replaywright.errors import (
 )
 from replaywright.ports import Intent, Recording, Work
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
-from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.keepers import ANYWHERE, FakeKeepers
 from replaywright.testing.models import FakeProposer
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeArtifacts
@@ -138,7 +137,7 @@ async def test_pages_are_opened_read_and_left(session: FakeBrowserSession) -> No
 
 async def test_attaching_again_finds_the_page_as_it_was(site: FakeSite) -> None:
     browsers, keepers = FakeBrowsers(site), FakeKeepers()
-    endpoint = await keepers.attach(await keepers.launch("s1", unrestricted()), 1)
+    endpoint = await keepers.attach(await keepers.launch("s1", ANYWHERE), 1)
     first = await browsers.attach(endpoint)
     await first.restore(PageState(url=COMPOSE))
     await first.detach()
@@ -151,7 +150,7 @@ async def test_attaching_again_finds_the_page_as_it_was(site: FakeSite) -> None:
 
 async def test_a_keeper_obeys_the_highest_epoch_until_it_is_gone() -> None:
     keepers = FakeKeepers()
-    session = await keepers.launch("s1", unrestricted())
+    session = await keepers.launch("s1", ANYWHERE)
     await keepers.attach(session, 2)
 
     with pytest.raises(Fenced):

@@ -11,7 +11,7 @@ from replaywright.domain.common.elsewhere import MB
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.common.urls import WebAddress, address_of, bracketed, web_address
 from replaywright.domain.session.host_patterns import host_rule
-from replaywright.domain.session.network_policy import ANYWHERE, USUAL_PORTS, HostRule, HostRules, NetworkPolicy
+from replaywright.domain.session.network_policy import USUAL_PORTS, HostRule, HostRules, NetworkPolicy
 from replaywright.domain.task.policy import Hosts, Traffic
 from replaywright.domain.task.steps import Goto
 from replaywright.domain.task.tasks import Task
@@ -75,11 +75,6 @@ def network_policy(
         up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * MB,
         down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * MB,
     )
-
-
-def unrestricted() -> NetworkPolicy:
-    """Return a policy that allows every public host."""
-    return NetworkPolicy(rules=(ANYWHERE,))
 
 
 def _rules_of(address: WebAddress) -> Iterator[HostRule]:

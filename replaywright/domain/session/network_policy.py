@@ -185,9 +185,6 @@ class NetworkSeen(Record):
 
 ALLOWED = ConnectionDecision(is_allowed=True)
 
-ANYWHERE = HostRules(name="unrestricted", allow=(HostRule(text="*", kind="any", ports="all"),))
-"""Every public host; special addresses are refused nevertheless."""
-
 
 def most_refused(refused: Iterable[RefusedHost], limit: int = 30) -> tuple[RefusedHost, ...]:
     """Sum the counts by host, port and rule, most frequent first."""

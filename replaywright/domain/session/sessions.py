@@ -30,8 +30,8 @@ class OpenSession(Record):
     """First epoch: higher than any of the lineage's."""
     instead_of: str = ""
     """Id of the session that closes as soon as this one serves; on its host, the new one takes its place."""
-    network: NetworkPolicy | None = None
-    """Allowed connections; None for every public host."""
+    network: NetworkPolicy
+    """Allowed connections."""
 
 
 class RecoverSession(Record):
@@ -42,7 +42,7 @@ class RecoverSession(Record):
     lost: SessionRef
     epoch: int
     """New epoch, higher than `lost.epoch`."""
-    network: NetworkPolicy | None = None
+    network: NetworkPolicy
     """Network policy of a new session."""
 
 
