@@ -162,9 +162,9 @@ def test_data_is_redacted_in_keys_values_and_numbers() -> None:
 
 @given(value=st.text(string.ascii_letters + string.digits + "\"'\\ä😀", min_size=4, max_size=12))
 def test_redacted_json_is_still_json(value: str) -> None:
-    dumped = json.dumps({"before": "x", "value": f"<{value}>", "list": [value]})
+    dumped = json.dumps({"-": f"<{value}>", "*": ["+"]})  # with other letters, a value backwards may span both
 
-    assert json.loads(redact(dumped, {"P": value}))["value"] == "<{{secret:P}}>"
+    assert json.loads(redact(dumped, {"P": value})) == {"-": "<{{secret:P}}>", "*": ["+"]}
 
 
 # -------------------------------------------------------------------------------------------- spread out
