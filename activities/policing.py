@@ -12,7 +12,7 @@ from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trust_rule
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
-from replaywright.domain.run.runs import Perform, Reapply, step_title
+from replaywright.domain.run.runs import Perform, Reapply
 from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
 from replaywright.domain.secrets.secret_sites import unbound
 from replaywright.domain.secrets.starts import RULE as START_RULE
@@ -122,7 +122,7 @@ class PolicyActivities:
             found = before_start(policy, request.plan, request.values, request.used)
             if found is not None:
                 index, refusal = found
-                await self._refuse(request, index, refusal, repr(step_title(request.plan[index])))
+                await self._refuse(request, index, refusal, repr(request.plan[index].title))
             try:
                 granted = self._policing.granted()
             except PolicyBlocked as exc:

@@ -18,7 +18,7 @@ from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
 from replaywright.domain.plan.goal_runs import LabelRequest, Labels, PlanRequest
 from replaywright.domain.plan.plans import PlanRules
 from replaywright.domain.recall.labels import checked_labels
-from replaywright.domain.run.runs import Revision, step_title
+from replaywright.domain.run.runs import Revision
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts, Labelled, Labeller, Planner, PlanQuestion, Secrets, StepStore
 
@@ -90,7 +90,7 @@ class GoalActivities:
         async with heartbeats("asking the planner"):
             snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
             goal = self._secrets.redact(fill(request.task.goal, request.values))
-            remaining = dict(enumerate(map(step_title, request.plan[request.position :]), request.position + 1))
+            remaining = dict(enumerate((step.title for step in request.plan[request.position :]), request.position + 1))
             failing = remaining.get(request.position + 1, "")
             page = snapshot_text(snapshot, about=f"{goal} {failing}")
             picture, lost = await picture_of(self._artifacts, request.picture)
@@ -98,7 +98,7 @@ class GoalActivities:
                 goal=goal,
                 parameters=request.values,
                 secrets=request.task.secrets,
-                done=tuple(map(step_title, request.plan[: request.position])),
+                done=tuple(step.title for step in request.plan[: request.position]),
                 failed=f"{request.position + 1}: {failing}\n{request.failed}" if request.failed else "",
                 tried=request.tried,
                 answers=request.answers,
@@ -130,7 +130,7 @@ class GoalActivities:
                 "kind": "plan",
                 "sequence": request.position,
                 "why": request.failed,
-                "steps": [step_title(step) for step in plan.steps],
+                "steps": [step.title for step in plan.steps],
                 "complete": plan.complete,
                 "gaveUp": plan.gave_up,
                 "tokensBefore": before,

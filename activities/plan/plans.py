@@ -11,7 +11,7 @@ from activities.plan.pictures import picture_line, picture_of
 from activities.policing import Policing
 from replaywright.domain.common.templates import fill
 from replaywright.domain.plan.plans import PlanRules, checked_plan
-from replaywright.domain.run.runs import ReviseRequest, Revision, step_title
+from replaywright.domain.run.runs import ReviseRequest, Revision
 from replaywright.domain.task.steps import Step
 from replaywright.ports import Artifacts, Planner, PlanQuestion, StepStore
 
@@ -48,12 +48,12 @@ class PlanActivities:
                 goal=fill(request.task.goal, request.values),
                 parameters=request.values,
                 secrets=request.task.secrets,
-                done=tuple(map(step_title, request.plan[: request.sequence])),
-                failed=f"{request.sequence + 1}: {step_title(failing)}\n{request.failed}",
+                done=tuple(step.title for step in request.plan[: request.sequence]),
+                failed=f"{request.sequence + 1}: {failing.title}\n{request.failed}",
                 tried=request.tried,
                 answers=request.answers,
                 remaining={
-                    number: step_title(step)
+                    number: step.title
                     for number, step in enumerate(request.plan[request.sequence :], request.sequence + 1)
                 },
                 page=page,
@@ -80,7 +80,7 @@ class PlanActivities:
                 "kind": "revise",
                 "sequence": request.sequence if request.position is None else request.position,
                 "why": request.failed,
-                "steps": [step_title(step) for step in revision.steps],
+                "steps": [step.title for step in revision.steps],
                 "gaveUp": revision.gave_up or revision.question,
                 "standIn": revision.stand_in,
                 "usage": revision.usage.model_dump(mode="json", by_alias=True),

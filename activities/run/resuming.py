@@ -9,7 +9,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.step.records import from_ledger, settled_outcome, standing_of
 from replaywright.domain.plan.loops import Course
-from replaywright.domain.run.runs import AnsweredStep, ResumeRequest, Resumption, step_title
+from replaywright.domain.run.runs import AnsweredStep, ResumeRequest, Resumption
 from replaywright.domain.step.fingerprints import begun_anew, fingerprint
 from replaywright.domain.step.outcomes import Costs, Evidence, Status, StepOutcome
 from replaywright.domain.task.steps import ForEach, Step
@@ -117,7 +117,7 @@ async def standing(
 def _in_lists_to_come(course: Course, begin: int) -> dict[str, int]:
     """Return the titles of steps of lists whose items are not known yet, with the step that reads these."""
     coming = [(at, step) for at, step in enumerate(course.plan) if at >= begin and isinstance(step, ForEach)]
-    return {step_title(inner): at for at, step in coming for inner in step.steps}
+    return {inner.title: at for at, step in coming for inner in step.steps}
 
 
 def _ahead(course: Course, restarts: Mapping[int, str], answered: Sequence[StepOutcome]) -> dict[int, str]:
@@ -207,7 +207,7 @@ class ResumeActivities:
                 line = step_line(
                     from_ledger(outcome).model_copy(update={"costs": Costs()}),
                     sequence=sequence,
-                    title=step_title(step),
+                    title=step.title,
                     run_id=request.run_id,
                     epoch=found.epoch,
                     given=input_of(step),

@@ -18,7 +18,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_message, was_signed_out
 from replaywright.domain.run.redacted import redacted_snapshot
-from replaywright.domain.run.runs import Mode, Proposal, StepContext, step_title
+from replaywright.domain.run.runs import Mode, Proposal, StepContext
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.fitting import place_of
 from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
@@ -164,7 +164,7 @@ class FailureEvidence:
         """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""
         try:
             async with asyncio.timeout(PICTURE_S):
-                seen = await pictured(browser, self._artifacts, self._secrets, step_title(context.step))
+                seen = await pictured(browser, self._artifacts, self._secrets, context.step.title)
         except (SessionLost, ActionFailed, TimeoutError) as exc:
             kept.miss(MARKED, str(exc) or f"the page did not answer in {PICTURE_S:g} s")
             return

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from replaywright.domain.run.runs import StepContext, Usage, step_title
+from replaywright.domain.run.runs import StepContext, Usage
 from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.trace.trace import input_of, step_line
@@ -19,7 +19,7 @@ def answered_line(context: StepContext, outcome: StepOutcome) -> dict[str, Any]:
     return step_line(
         outcome.model_copy(update={"costs": Costs()}),
         sequence=context.sequence,
-        title=step_title(context.step),
+        title=context.step.title,
         run_id=context.run.run_id,
         epoch=context.run.epoch,
         given=input_of(context.step),
@@ -57,7 +57,7 @@ def recording_of(
         sequence=context.sequence,
         epoch=context.run.epoch,
         outcome=outcome,
-        title=step_title(context.step),
+        title=context.step.title,
         given=input_of(context.step),
         owner=context.run.lineage,
         act=context.act,

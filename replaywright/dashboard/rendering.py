@@ -14,7 +14,6 @@ from markupsafe import Markup
 from replaywright import __version__
 from replaywright.dashboard.health import health_of
 from replaywright.domain.common.text import still_lines
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.run.standing import STATUS_WORDS
 from replaywright.domain.trace.saying import count, duration, model_name
 
@@ -91,7 +90,6 @@ def _environment() -> Environment:
         "model_name": model_name,
         "digest": digest_of,
         "health": health_of,
-        "title_of": step_title,
     }
     environment.filters.update(filters)
     environment.globals.update(address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS)

@@ -11,7 +11,6 @@ from replaywright.domain.common.text import EDGE
 from replaywright.domain.locating.filling import filled_step, filled_target, general_target, unseen_parameters
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.predicate.predicates import TextContains
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.task.steps import Drag, Extract, Step
 from replaywright.errors import InputInvalid
 
@@ -51,12 +50,12 @@ def test_the_element_that_is_dropped_on_may_be_named_by_a_parameter() -> None:
     assert isinstance(dragged, Drag)
     assert dragged.destination == "to role 'list', name '{{to}}'"
     assert filled_step(dragged, VALUES).to == ElementQuery(role="list", name="ada@example.com")  # type: ignore[union-attr]
-    assert step_title(dragged) == "drag the card to role 'list', name '{{to}}'"
+    assert dragged.title == "drag the card to role 'list', name '{{to}}'"
 
 
 def test_a_title_says_how_it_is_clicked_when_that_is_not_plain() -> None:
-    assert step_title(step(button="right", modifiers=["Shift"])) == "click the button (Shift+right)"
-    assert step_title(step(button="left")) == "click the button"
+    assert step(button="right", modifiers=["Shift"]).title == "click the button (Shift+right)"
+    assert step(button="left").title == "click the button"
 
 
 def test_what_is_typed_stays_a_template_and_what_is_chosen_does_not() -> None:

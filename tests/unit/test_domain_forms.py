@@ -11,7 +11,6 @@ from replaywright.domain.page.observed import AssertionContext, ElementProbe, El
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.evaluation import evaluate
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.step.fingerprints import content_key, fingerprint
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import SelectOption, Step, action_of, names_element
@@ -78,8 +77,8 @@ def test_pasting_may_be_repeated_and_goes_to_an_element_or_to_the_focus() -> Non
 
     assert effect_of(action_of(into), None, None) is Effect.IDEMPOTENT
     assert (names_element(into), names_element(onto)) == (True, False)
-    assert step_title(into) == "paste the list = x"
-    assert step_title(onto) == "paste = x"
+    assert into.title == "paste the list = x"
+    assert onto.title == "paste = x"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from workflows.people.lending import Lending
 from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import step_title
     from replaywright.domain.run.steering import EditStep, NoteSteering, Said, Skip, SkipStep, Steering
     from replaywright.domain.task.actions import effect_of
     from replaywright.domain.task.editing import as_written, edited_step
@@ -92,7 +91,7 @@ class Steered:
             raise ValueError(f"skip: step {number} {how}; what can be left out: {told}")
         if _commits(plan[asked.sequence]) and not asked.consequences:
             raise ValueError(
-                f"skip: step {number} ({step_title(plan[asked.sequence])}) has consequences, which would be missing: "
+                f"skip: step {number} ({plan[asked.sequence].title}) has consequences, which would be missing: "
                 "say so (--consequences), with the reason"
             )
         if len(self._asked.skips) >= SKIPS_KEPT:
@@ -135,7 +134,7 @@ class Steered:
     def skip(self, asked: SkipStep) -> None:
         """Leave a step out, if it still reads the same when its turn comes."""
         step = self._context.course.plan[asked.sequence]
-        one = Skip(sequence=asked.sequence, title=step_title(step), said=str(asked), commits=_commits(step))
+        one = Skip(sequence=asked.sequence, title=step.title, said=str(asked), commits=_commits(step))
         others = tuple(known for known in self._asked.skips if known.sequence != asked.sequence)
         self._change(skips=(*others, one))
         self._board.note_text(f"step {asked.sequence + 1} will be left out: {asked}")
@@ -190,7 +189,7 @@ class Steered:
         if found is None:
             return None
         self._change(skips=tuple(skip for skip in self._asked.skips if skip.sequence != position))
-        if step_title(self._context.course.plan[position]) != found.title:
+        if self._context.course.plan[position].title != found.title:
             self._board.note_text(f"step {position + 1} is not left out: the plan has changed, it was {found.title!r}")
             return None
         return found
@@ -205,7 +204,7 @@ class Steered:
         step = edited_step(self._context.run.task, old, edit.step)
         self._context.revise((step, *rest))
         self._change(edited=(*self._asked.edited, position))
-        self._board.note_text(f"step {position + 1} is now {step_title(step)!r}, by {edit}")
+        self._board.note_text(f"step {position + 1} is now {step.title!r}, by {edit}")
         said = Said(who=edit.who, why=edit.why)
         changed = {"before": as_written(old), "after": as_written(step), "fingerprint": fingerprint}
         await self.note("edited", said, position, **changed)

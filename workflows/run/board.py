@@ -7,7 +7,7 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.loops import Course
-    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunStatus, Totals, step_title
+    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunStatus, Totals
     from replaywright.domain.run.views import (
         LINES_TOLD,
         STEPS_TOLD,
@@ -172,7 +172,7 @@ class Board:
         item = course.label_at(at)
         return StepInPlan(
             sequence=at,
-            title=step_title(course.plan[at]) + (f" [{item}]" if item else ""),
+            title=course.plan[at].title + (f" [{item}]" if item else ""),
             state=self._state(at, position, left_out),
             fingerprint="" if line is None else line.fingerprint,
             how="" if line is None else how(line),

@@ -28,7 +28,7 @@ from workflows.step.overrides import OverrideRules
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
     from replaywright.domain.predicate.predicates import fill_predicate
-    from replaywright.domain.run.runs import RESOLVED, PersonVerdict, step_title
+    from replaywright.domain.run.runs import RESOLVED, PersonVerdict
     from replaywright.domain.step.checkpoints import (
         NOT_RESTORED,
         CheckCheckpoint,
@@ -267,7 +267,7 @@ class Recovery:
         for position in positions:
             if isinstance(self._context.plan[position], NOT_DONE_AGAIN) or position in self._context.state.left_out:
                 continue
-            self._context.show(f"rebuilding: {step_title(self._context.plan[position])}")
+            self._context.show(f"rebuilding: {self._context.plan[position].title}")
             outcome = await self._reapplied(position)
             if outcome.status is Status.BLOCKED:
                 raise TaskBlocked(outcome.rule, f"on the way back, step {position + 1}: {outcome.message}")
@@ -405,7 +405,7 @@ def _start_of(context: RunContext) -> int | None:
 
 def _lost(plan: Sequence[Step], last_commit: int, told: list[str], gone: str = LOST) -> str:
     """Explain that nothing leads back across a commit; `gone` is why the run has to be brought back."""
-    step = f"step {last_commit + 1} ({step_title(plan[last_commit])})"
+    step = f"step {last_commit + 1} ({plan[last_commit].title})"
     why = "; ".join(told) or "there is no checkpoint after it"
     return (
         f"{gone}, and {step} must not be done again to get back to here. {why}. "

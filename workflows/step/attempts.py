@@ -26,7 +26,6 @@ with workflow.unsafe.imports_passed_through():
         RunScope,
         SealedCode,
         StepContext,
-        step_title,
     )
     from replaywright.domain.run.views import TraceLine
     from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
@@ -127,7 +126,7 @@ class Attempt:
     @property
     def title(self) -> str:
         """The step as it reads in the UI."""
-        return step_title(self.step) + (f" [{self.item}]" if self.item else "")
+        return self.step.title + (f" [{self.item}]" if self.item else "")
 
     def retry(self, kind: str, after: StepOutcome | None = None, *, proposal: Proposal | None = None) -> None:
         """Prepare another attempt `after` the one that came to this; its `kind` shows in the activity id."""

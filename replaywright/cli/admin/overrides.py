@@ -11,7 +11,6 @@ from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json, Site
 from replaywright.cli.servers.store import open_or_start_store
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.step.overrides import OverrideRule, is_for
 from replaywright.errors import InputInvalid
 from replaywright.overrides import read_rules, rules_in, shipped_rules
@@ -123,4 +122,4 @@ def _does(rule: OverrideRule) -> str:
         by = f" by {rule.prefer.by!r}" if rule.prefer.by else ""
         among = ", ".join(f"{key} {value!r}" for key, value in rule.prefer.among.model_dump(exclude_none=True).items())
         return f"prefers the {rule.prefer.order}{by} of {among}"
-    return "; ".join(step_title(step) for step in rule.do)
+    return "; ".join(step.title for step in rule.do)

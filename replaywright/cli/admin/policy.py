@@ -15,7 +15,7 @@ from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.policy.effective import Effective, before_start, judged
 from replaywright.domain.policy.policy_hosts import NamedAddress, named
-from replaywright.domain.run.runs import SECRET_PREFIX, step_title
+from replaywright.domain.run.runs import SECRET_PREFIX
 from replaywright.domain.session.guard import Refusal
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.policy import Policy
@@ -183,7 +183,7 @@ def _as_json(holds: Effective, task: Task, found: _Found, status: Exit) -> dict[
         "task": task.task,
         "policies": [who for who, _ in holds.authors],
         "steps": [
-            {"place": row.place, "title": step_title(row.step), "action": row.step.action, "effect": row.effect.value}
+            {"place": row.place, "title": row.step.title, "action": row.step.action, "effect": row.effect.value}
             | _verdict(row.refusal)
             for row in found.rows
         ],
@@ -207,7 +207,7 @@ def _print(holds: Effective, task: Task, found: _Found) -> None:
     output.print_line(f"task {task.task} against {who}", style="bold")
     table = output.table("step", "what", "effect", "", "rule")
     for row in found.rows:
-        table.add_row(*output.cells(row.place, step_title(row.step), row.effect.value, *_verdict_cells(row.refusal)))
+        table.add_row(*output.cells(row.place, row.step.title, row.effect.value, *_verdict_cells(row.refusal)))
     output.print_table(table)
     if not task.steps:
         output.print_line("its steps are worked out by the run, and each is decided then")

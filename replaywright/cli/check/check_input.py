@@ -9,7 +9,6 @@ from replaywright.cli import output
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import KnowledgeBase, no_such_skill
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.skill.check_tasks import (
     first_with_consequences,
     observed_effects,
@@ -189,7 +188,5 @@ def until_commit(wanted: CheckedSkill) -> CheckedSkill:
     stop = first_with_consequences(wanted.task, observed_effects(wanted.elements))
     if stop is None:
         return wanted
-    message = (
-        f"checked up to step {stop + 1}, {output.plain(step_title(wanted.task.steps[stop]))}, which has consequences"
-    )
+    message = f"checked up to step {stop + 1}, {output.plain(wanted.task.steps[stop].title)}, which has consequences"
     return replace(wanted, task=shortened(wanted.task, stop), note=message)

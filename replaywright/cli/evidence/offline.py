@@ -34,7 +34,7 @@ from activities.step.judging import Judge
 from replaywright.domain.common.text import unmarked
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.proof.proof import effect_seen
-from replaywright.domain.run.runs import CommandOnStep, Perform, Reapply, StepCommand, StepContext, step_title
+from replaywright.domain.run.runs import CommandOnStep, Perform, Reapply, StepCommand, StepContext
 from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import action_of
@@ -197,7 +197,7 @@ def _named(call: ActivityCall | _Asked) -> str:
     asked = asked.context if isinstance(asked, CommandOnStep) else asked
     if not isinstance(asked, StepContext):
         return call.activity_type
-    return f"{call.activity_type} {step_title(asked.step)!r}"
+    return f"{call.activity_type} {asked.step.title!r}"
 
 
 def _command(call: ActivityCall) -> CommandOnStep | None:

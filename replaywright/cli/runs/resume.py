@@ -24,7 +24,7 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand, step_title
+from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import effect_of
@@ -309,7 +309,7 @@ async def _require_whole(store: RedisStepStore, scope: dict[str, str], histories
             known = await store.look_up(**scope, run_id="", fingerprint=asked.fingerprint, content_key="")
             if not known.state:
                 raise InputInvalid(
-                    f"step {asked.sequence + 1} ({step_title(asked.step)}) was done, as the history of "
+                    f"step {asked.sequence + 1} ({asked.step.title}) was done, as the history of "
                     f"{history.workflow_id} says, and the ledger has no record of it: Redis has lost data, and a "
                     "resume could do it again; look at the site, and start a new run of what is left to do"
                 )
@@ -322,14 +322,14 @@ def _restarts(wish: Wish, plan: Sequence[Step], found: Standing, old: dict[int, 
     at, done = wish.first - 1, len(found.answered)
     if at > done:
         raise InputInvalid(
-            f"--from {wish.first}: step {done + 1} ({step_title(plan[done])}) was not done, or was changed: everything "
+            f"--from {wish.first}: step {done + 1} ({plan[done].title}) was not done, or was changed: everything "
             f"from there on is performed; --from takes 1 to {done + 1} here"
         )
     if at == done:
         return old
     if not found.answered[at].effect.repeatable and not wish.redo:
         raise InputInvalid(
-            f"--from {wish.first}: {step_title(plan[at])} was done, and it has consequences on the site that would "
+            f"--from {wish.first}: {plan[at].title} was done, and it has consequences on the site that would "
             "come a second time; add --redo if that is wanted"
         )
     return {step: name for step, name in old.items() if step < at} | {at: new_id}
@@ -340,15 +340,15 @@ def _require_possible(result: Planned) -> None:
     plan, found, at = result.plan, result.found, result.position
     if found.state == "DAMAGED":
         raise InputInvalid(
-            f"step {at + 1} ({step_title(plan[at])}): the ledger's record of it cannot be read: find out if it took "
+            f"step {at + 1} ({plan[at].title}): the ledger's record of it cannot be read: find out if it took "
             "effect, delete the record, and resume again"
         )
     if result.back is None:
         commit = found.last_commit
-        left = f"step {at + 1} ({step_title(plan[at])})" if at < len(plan) else "the final verification"
+        left = f"step {at + 1} ({plan[at].title})" if at < len(plan) else "the final verification"
         raise InputInvalid(
             f"{left} cannot be reached again: the page it needs came of step {commit + 1} "
-            f"({step_title(plan[commit])}), which must not be repeated; add a goto after it to the task, "
+            f"({plan[commit].title}), which must not be repeated; add a goto after it to the task, "
             f"or do that step again with --from {commit + 1} --redo"
         )
     orphans = [one for one in found.earlier if one.sequence is None]
@@ -378,7 +378,7 @@ def print_plan(found: Planned, console: Console) -> None:
     output.print_line(f"resume {found.of}", style="bold", console=console)
     rows = output.table("step", "what", "how", right=["step"])
     for sequence, step in enumerate(found.plan):
-        rows.add_row(*output.cells(f"{sequence + 1:04d}", step_title(step), _TREATMENTS[found.how(sequence)]))
+        rows.add_row(*output.cells(f"{sequence + 1:04d}", step.title, _TREATMENTS[found.how(sequence)]))
     output.print_table(rows, console)
     output.print_line(_summary(found), console=console)
 
@@ -401,7 +401,7 @@ def _summary(found: Planned) -> str:
 def as_json(found: Planned) -> dict[str, Any]:
     """Return the plan for JSON output."""
     steps = [
-        {"step": sequence + 1, "title": step_title(step), "how": found.how(sequence)}
+        {"step": sequence + 1, "title": step.title, "how": found.how(sequence)}
         for sequence, step in enumerate(found.plan)
     ]
     return {

@@ -19,7 +19,7 @@ from replaywright.cli.tasks import taskfile
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named
-from replaywright.domain.run.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
+from replaywright.domain.run.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.questions import REMIND_EVERY_S, WAITS
@@ -102,7 +102,7 @@ def refuse_what_is_blocked(settings: Settings, task: Task, values: Mapping[str, 
     found = before_start(holds, task.steps, values)
     if found is not None:
         index, refusal = found
-        title = step_title(task.steps[index])
+        title = task.steps[index].title
         raise PolicyBlocked(f"steps[{index}] ({title}) is blocked: {refusal.message}", rule=refusal.rule)
     for address in named(holds, task, task.steps, values, granted_hosts(settings.home)):
         if address.refusal is not None:

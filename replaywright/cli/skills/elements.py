@@ -7,7 +7,6 @@ from cache.steps import RedisStepStore
 from replaywright.cli.people.updates import user_name
 from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.recorded import RecordedElement, cached_steps, entries_of, meaning, recorded
 from replaywright.domain.skill.skill_files import elements_in, skills_in, written
@@ -63,7 +62,7 @@ def unknown_steps(skill: Skill, elements: Sequence[RecordedElement]) -> list[str
     """List the titles of the steps without a described element: on another machine they need a model."""
     known = {element.means for element in elements if element.element is not None}
     return [
-        step_title(step)
+        step.title
         for step in cached_steps(skill.task)
         if names_element(step) and getattr(step, "target", None) is None and meaning(step) not in known
     ]

@@ -18,7 +18,6 @@ from replaywright.cli.options import Json, SkillName, Version
 from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import elements_of, unknown_steps
 from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml, require_no_secrets, yaml_of
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.skill.skill_files import written_file
 from replaywright.domain.skill.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
 from replaywright.domain.skill.weak_steps import StepRate
@@ -273,7 +272,7 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     for index, step in enumerate(task.steps):
         rate = statistics.steps.get(index)
         went = "" if rate is None else f" ({_percent(rate)} of the last {len(rate.recent)}{_weak(rate)})"
-        yield f"    {index + 1}. {step_title(step)}{went}"
+        yield f"    {index + 1}. {step.title}{went}"
     yield f"  verified at the end: {output.count(len(task.verify), 'condition')}"
     if skill.note:
         yield f"  note: {skill.note}"

@@ -7,7 +7,6 @@ from typing import Literal
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.common.text import shorten
 from replaywright.domain.plan.loops import Course
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.actions import Effect, effect_of, stronger
 from replaywright.domain.task.questions import SAID_LIMIT, Ask, QuestionKind, quoted
@@ -96,7 +95,7 @@ def _repeatable(step: Step) -> bool:
 
 def _line(course: Course, at: int) -> str:
     step, values = course.plan[at], course.values_at(at)
-    title = step_title(step)
+    title = step.title
     said = fill(title, values) if parameters_in(title) <= values.keys() else title
     effect = f" ({step.effect.value})" if step.effect is not None and not _repeatable(step) else ""
     item = course.label_at(at)

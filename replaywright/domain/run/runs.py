@@ -912,8 +912,3 @@ class RunResult(Record):
     def healed(self) -> bool:
         """True if an element was found only by healing."""
         return self.totals.heals > 0
-
-
-def step_title(step: Step) -> str:
-    """The step in one line: templates as written, never a value."""
-    return step.title

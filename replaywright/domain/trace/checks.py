@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.run.runs import step_title
 from replaywright.domain.run.skill_runs import is_outside
 from replaywright.domain.run.standing import RunStatus
 from replaywright.domain.step.outcomes import KEPT_KINDS, LEFT_OUT, Status
@@ -136,7 +135,7 @@ def _planned(task: Task) -> Iterator[tuple[int, str]]:
     for step in task.steps:
         if isinstance(step, ForEach):
             break
-        titles.append(step_title(step))
+        titles.append(step.title)
     yield from enumerate(titles)
 
 
