@@ -28,8 +28,8 @@ from tests.e2e.other_code import changed_copy
 
 pytestmark = pytest.mark.slow
 
-ORDER = ("await self._policed()\n", "await self._browser.open()\n")
-"""What a run begins with, here; in the other version it is the other way round."""
+POLICY = "        self._admitted = await check_policy(self._context)\n"
+"""The first line of a run's beginning; in the other version the browser is opened before it."""
 APPROVAL = 1
 
 
@@ -46,9 +46,8 @@ async def lab() -> AsyncIterator[Lab]:
 @pytest.fixture(scope="module")
 def other_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the code whose runs open the browser before they ask the policy."""
-    named, policed, opened = ("            " + line for line in ("await self._named()\n", *ORDER))
     folder = tmp_path_factory.mktemp("version-b")
-    return changed_copy(folder, "workflows/task.py", named + policed, named + opened + policed)
+    return changed_copy(folder, "workflows/task.py", POLICY, "        await self._parts.browser.open()\n" + POLICY)
 
 
 def task_of(lab: Lab) -> Task:
