@@ -121,7 +121,7 @@ async def test_after_a_line_of_an_earlier_version_the_chain_begins_anew(client: 
 @pytest.mark.parametrize(
     ("commands", "line", "what"),
     [
-        ([("LSET", 2, b'{"at":1,"kind":"note"}')], 4, "altered: it had a link"),
+        ([("LSET", 2, b'{"at":1,"kind":"note"}')], 4, "altered: its link"),
         ([("LSET", 2, b"{")], 4, "damaged"),
         ([("LREM", 2)], 4, "missing: 1 line before it"),
         ([("LSET", 1, 3), ("LSET", 3, 1)], 3, "out of order"),

@@ -93,7 +93,7 @@ async def test_a_list_that_only_sets_something_off_is_judged_by_what_is_expected
     await opened(session, site, PAGE)
 
     report = await choose(session, {"label": "Actions"}, "Archive", expect=[says("action Archive")])
-    with pytest.raises(ActionFailed, match="and the list shows"):
+    with pytest.raises(ActionFailed, match="but the list shows"):
         await choose(session, {"label": "Actions"}, "Delete")
 
     assert holds(report)
@@ -209,7 +209,7 @@ async def test_a_second_option_of_the_name_outside_the_window_is_noticed(session
 async def test_a_list_that_does_not_show_what_was_chosen_is_no_success(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, PAGE)
 
-    with pytest.raises(ActionFailed, match="and the list shows") as failed:
+    with pytest.raises(ActionFailed, match="but the list shows") as failed:
         await choose(session, {"label": "Stubborn"}, "Yes", timeout_ms=4000)
 
     assert failed.value.dispatched
