@@ -409,7 +409,7 @@ async def test_nobody_renews_and_the_browser_is_ended_and_its_profile_deleted(se
     await until(lambda: not any(map(is_running, processes)))
 
     assert not Path(handle.record.profile).exists()
-    assert "nobody wants this session" in log_tail(handle.directory)
+    assert "lease expired without renewal" in log_tail(handle.directory)
     assert reap(sessions) == [handle.record.session_id]
 
 
