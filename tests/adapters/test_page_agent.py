@@ -577,7 +577,7 @@ async def test_normalise_is_the_same_in_the_page_and_in_python(agent: AgentPage)
 
 async def test_containment_is_the_same_in_the_page_and_in_python(agent: AgentPage) -> None:
     await agent.show(SEND)
-    around = ["", "\u0301", *" aZ1_éßяنไ中カ한ि🙂𝐀-."]
+    around = ["", "\u0301", *" aZ1_éßяنไ中カ한ि🙂𝐀-.", "-a", "a-", "-1", "1-", ".1", "1.", ",a", "a,", "\u2011é", "🙂-"]
     wanted = [fill_wanted(text, {"n": value}) for text in ("{{n}}", "no {{n}}") for value in ("12", "中", "é", "🙂")]
     pairs = [
         (f"{before}{needle}{after}", needle) for needle in wanted for before, after in itertools.product(around, around)

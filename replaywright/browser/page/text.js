@@ -19,8 +19,20 @@ const EDGE = "\u2060";
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const WORD_PART = /[\p{L}\p{N}\p{M}_]/u;
 
-const isWordEdge = (before, after) =>
-  !before || !after || [before, after].some((char) => !WORD_PART.test(char) || UNSPACED.test(char));
+/** A mark at `at` that stands inside a word: a hyphen between word characters, a point or comma between digits. */
+function joins(text, at) {
+  const mark = text[at];
+  const part = "-\u2010\u2011".includes(mark) ? WORD_PART : mark === "." || mark === "," ? /\p{Nd}/u : null;
+  return part !== null && part.test(charBefore(text, at)) && part.test(charAt(text, at + 1));
+}
+
+/** Whether a word may begin or end before the character at `at`. As replaywright.domain.common.text. */
+function isWordEdge(text, at) {
+  const before = charBefore(text, at), after = charAt(text, at);
+  if (!before || !after) return true;
+  if (WORD_PART.test(before) && WORD_PART.test(after)) return UNSPACED.test(before) || UNSPACED.test(after);
+  return !(joins(text, at - 1) || joins(text, at));
+}
 
 /** A text that is looked for: normalised, and whether it begins and ends with whole words. */
 function wantedOf(text) {
@@ -40,9 +52,8 @@ const charAt = (text, at) => (at < text.length ? String.fromCodePoint(text.codeP
 function standsAt(haystack, { needle, opens, closes }, from = 0) {
   for (let at = haystack.indexOf(needle, from); at >= 0; at = haystack.indexOf(needle, at + 1)) {
     if (!needle) return at;
-    const end = at + needle.length;
-    const starts = !opens || isWordEdge(charBefore(haystack, at), charAt(needle, 0));
-    if (starts && (!closes || isWordEdge(charBefore(needle, needle.length), charAt(haystack, end)))) return at;
+    const starts = !opens || isWordEdge(haystack, at);
+    if (starts && (!closes || isWordEdge(haystack, at + needle.length))) return at;
   }
   return -1;
 }

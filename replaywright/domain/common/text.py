@@ -11,6 +11,7 @@ EDGE = "\u2060"
 so it does not affect equality."""
 _UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 """Scripts without spaces between words or before particles, as Unicode's character names begin."""
+_HYPHENS = "-\u2010\u2011"
 _LIVE = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)|(?<=\])(?=[(\[])|(?<=<)(?=[a-z/!?])", re.IGNORECASE)
 _LINKED = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
@@ -39,21 +40,37 @@ def found_whole(haystack: str, needle: str, marked: str) -> bool:
     opens, closes = marked.strip().startswith(EDGE), marked.strip().endswith(EDGE)
     at = haystack.find(needle)
     while needle and at >= 0:
-        end = at + len(needle)
-        starts = not opens or is_word_edge(haystack[at - 1 : at] if at else "", needle[0])
-        if starts and (not closes or is_word_edge(needle[-1], haystack[end : end + 1])):
+        starts = not opens or is_word_edge(haystack, at)
+        if starts and (not closes or is_word_edge(haystack, at + len(needle))):
             return True
         at = haystack.find(needle, at + 1)
     return not needle
 
 
-def is_word_edge(before: str, after: str) -> bool:
-    """Return True if a word may end between two characters; "" stands for the end of the text."""
-    return not (before and after) or any(
-        not (c.isalnum() or c == "_" or unicodedata.category(c)[0] == "M")
-        or unicodedata.name(c, "").startswith(_UNSPACED)
-        for c in (before, after)
-    )
+def is_word_edge(text: str, at: int) -> bool:
+    """Return True if a word may begin or end before the character at `at`.
+
+    A hyphen between word characters is part of the word, and so is a point or comma between digits: `n-1` is no word
+    of `n-1-b`, nor `12` of `12.50`.
+    """
+    if not 0 < at < len(text):
+        return True
+    before, after = text[at - 1], text[at]
+    if _is_word_part(before) and _is_word_part(after):
+        return any(unicodedata.name(c, "").startswith(_UNSPACED) for c in (before, after))
+    return not (_joins(text, at - 1) or _joins(text, at))
+
+
+def _is_word_part(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"
+
+
+def _joins(text: str, at: int) -> bool:
+    """Return True if the character at `at` is a mark that stands inside a word."""
+    mark, around = text[at], (text[at - 1 : at], text[at + 1 : at + 2])
+    if mark in _HYPHENS:
+        return all(c and _is_word_part(c) for c in around)
+    return mark in ".," and all(c.isdecimal() for c in around)
 
 
 def unmarked(text: str) -> str:
