@@ -117,9 +117,11 @@ class Doubts:
         while True:
             self._context.board.check_stops()
             doubt = Doubt(session_id=self._browser.ref.session_id, epoch=self._browser.epoch)
+            has_acted = False
             try:
                 outcome = await attempt.perform()
                 if outcome.reason == AWAITED:
+                    has_acted = True
                     outcome = await self._awaited(attempt, outcome)
             except ActivityError as error:
                 self._context.board.check_stops()
@@ -130,7 +132,7 @@ class Doubts:
                     raise
                 await self._recovery.recover()
                 attempt.after_loss()
-                if attempt.may_repeat or policies.never_began(error):
+                if attempt.may_repeat or (policies.never_began(error) and not has_acted):
                     continue
                 outcome = StepOutcome(
                     status=Status.IN_DOUBT,
