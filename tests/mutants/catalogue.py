@@ -166,6 +166,25 @@ WORKFLOW = (
         (_WORKFLOW + "test_a_lost_commit_step_is_verified_and_never_simply_repeated",),
     ),
     Mutant(
+        "lost wait taken for no press",
+        "the browser of a press whose wait was lost is asked about it",
+        "Doubts.decided",
+        "(policies.never_began(error) and not has_acted)",
+        "policies.never_began(error)",
+        (
+            "tests/workflows/test_doubts.py"
+            "::test_a_browser_that_is_lost_while_a_request_is_awaited_is_asked_about_the_press",
+        ),
+    ),
+    Mutant(
+        "part of an identifier taken for it",
+        "a value is no word of an identifier that a hyphen continues",
+        "is_word_edge",
+        "not (_joins(text, at - 1) or _joins(text, at))",
+        "True",
+        ("tests/unit/test_domain_predicates.py::test_values_of_parameters_are_found_as_whole_words",),
+    ),
+    Mutant(
         "error of a commit taken for nothing",
         "whatever a commit activity ends with beside its answers leaves it in doubt",
         "leaves_doubt",

@@ -29,6 +29,7 @@ from replaywright.domain.plan.goal_runs import (
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.recall.recall import Recalled, RecallRequest
 from replaywright.domain.run.runs import (
+    AWAIT,
     CommandOnStep,
     Decision,
     Finished,
@@ -235,7 +236,7 @@ class Script:
     taken_back: list[TakeBack] = field(default_factory=list)
 
     async def perform_named(self, request: CommandOnStep) -> StepOutcome:
-        """What `browser.<action>` answers, noted."""
+        """What `browser.<action>` and `effect.await` answer, noted."""
         call = sum(known.context.sequence == request.context.sequence for known in self.performed)
         self.performed.append(request)
         self.activity_ids.append(activity.info().activity_id)
@@ -495,8 +496,8 @@ def _of_goals(script: Script) -> list[Callable[..., object]]:
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
     session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-host", host="h")
 
-    def named(action: Action) -> Callable[..., object]:
-        @activity.defn(name=f"browser.{action}")
+    def named(name: str) -> Callable[..., object]:
+        @activity.defn(name=name)
         async def perform(command: StepCommand) -> StepOutcome:
             return await script.perform_named(command.root)
 
@@ -552,7 +553,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     propose_probe, try_probe = _probes(script)
     decide, leave_out = _skipping(script)
     seen, notify, key = _people(script)
-    actions = [named(action) for action in Action]
+    actions = [named(name) for name in (*(f"browser.{action}" for action in Action), AWAIT)]
     own = [
         *actions,
         decide,

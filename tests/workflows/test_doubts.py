@@ -9,14 +9,16 @@ from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.run.runs import (
     UNTOUCHED,
+    Await,
     CommandOnStep,
+    Perform,
     PersonVerdict,
     Reapply,
     Resolution,
     ResolveRequest,
     RunResult,
 )
-from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.outcomes import AWAITED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, given, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
@@ -76,6 +78,26 @@ async def test_the_resolver_is_told_which_attempt_is_in_doubt_and_since_when_not
     [asked] = script.verified
     assert (asked.doubted, asked.lost, asked.adopted) == (script.performed[1].context.run.epoch, True, True)
     assert (asked.settle_ms, 0 <= asked.settled_ms < 5000) == (7000, True)
+
+
+async def test_a_browser_that_is_lost_while_a_request_is_awaited_is_asked_about_the_press(client: Client) -> None:
+    untouched = ApplicationError("the browser is gone", UNTOUCHED, type="SessionLost")
+
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if isinstance(request, Await):
+            raise untouched
+        return StepOutcome(status=Status.IN_DOUBT, reason=AWAITED, effect=Effect.COMMIT)
+
+    script = Script(perform=after_goto(perform), adopt=False)
+    script.verify = lambda request: Resolution(verdict="done", outcome=done(request.action, effect=Effect.COMMIT))
+
+    await ended(client, script, SEND)
+
+    [asked] = script.verified
+    pressed = script.performed[1].context.run
+    assert (asked.doubted, asked.doubted_session) == (pressed.epoch, pressed.session.session_id)
+    assert (asked.lost, asked.adopted) == (True, False)
+    assert [type(command) for command in script.performed] == [Perform, Perform, Await, Reapply]
 
 
 async def test_a_step_s_own_lag_takes_the_place_of_the_task_s(client: Client) -> None:
