@@ -30,7 +30,7 @@ _HOST_LIMIT = 64
 """Characters of a host in the id of a run."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
-_DOCS = "what these pages show is told in `docs/how-to/temporal-ui.md`"
+_DOCS = "guide to these pages: `docs/how-to/temporal-ui.md`"
 _SOURCES = ("", FILE_SUFFIX, COMMAND_SUFFIX)
 
 
