@@ -86,7 +86,6 @@ async def start_redis(
     folder: Path,
     log: Path,
     port: int | None = None,
-    detached: bool = False,
     holds: tuple[int, ...] = (),
 ) -> RedisServer:
     """Start a server that only this user can reach, and return when it answers.
@@ -99,7 +98,6 @@ async def start_redis(
         log: Its output.
         port: Of the loopback interface, open to everybody on this machine: for tests and measurements that put
             something between. None: a unix socket.
-        detached: The server outlives this process.
         holds: File descriptors that it keeps open as long as it runs.
 
     Raises:
@@ -112,7 +110,7 @@ async def start_redis(
     else:
         url, listening = f"redis://127.0.0.1:{port}/0", ["--bind", "127.0.0.1", "--port", str(port)]
     command = [str(binary), *listening, "--dir", str(folder), "--daemonize", "no", *DURABILITY]
-    child = start_child("Redis", command, log=log, detached=detached, holds=holds)
+    child = start_child("Redis", command, log=log, holds=holds)
     try:
         await child.wait_until(partial(redis_answers, url), _READY_TIMEOUT_S)
     except BaseException:

@@ -137,8 +137,6 @@ class DevServer:
     """The UI's address is derived from it. None: a new one."""
     ip: str = _LOOPBACK
     """Address to listen at; at another one than loopback the server is open to everybody there, without a UI."""
-    detached: bool = False
-    """The server outlives this process."""
     holds: tuple[int, ...] = ()
     """File descriptors that it keeps open as long as it runs."""
 
@@ -161,7 +159,6 @@ class DevServer:
                 self._command(port, ui_port, is_apart=is_apart),
                 log=self.log,
                 environment={KEY_VARIABLE: key.hex()} if is_apart else None,
-                detached=self.detached,
                 holds=self.holds,
             )
             address = f"{_LOOPBACK}:{port}"
