@@ -45,29 +45,22 @@ async def list_entries(
     async with open_or_start_store(load_settings()) as store:
         entries = await store.steps.entries(tenant=store.tenant)
         entries = await held_among(store, entries) if held else entries
-    if json:
-        output.print_json({"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]})
-        return
-    if not entries:
-        output.print_line("no entry waits for a person" if held else "the cache is empty: a run with a model fills it")
-        return
     numbers = ("version", "hits", "heals", "misses")
-    rows = output.table("key", "site", "what", "status", *numbers, "last success", right=numbers)
-    for info in sorted(entries, key=lambda info: (info.entry.site, info.entry.step_index)):
-        entry = info.entry
-        what = f"{entry.action_type.value} {entry.instruction}".strip()
-        rows.add_row(
-            *output.cells(
-                info.content_key[:_KEY_SHOWN],
-                entry.site,
-                what,
-                _status(entry),
-                entry.version,
-                *(entry.hits, entry.heals, entry.misses),
-                _time(entry.last_success),
-            )
-        )
-    output.print_table(rows)
+    output.print_list(
+        {"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]},
+        ("key", "site", "what", "status", *numbers, "last success"),
+        [_row(info) for info in sorted(entries, key=lambda info: (info.entry.site, info.entry.step_index))],
+        json=json,
+        nothing="no entry waits for a person" if held else "the cache is empty: a run with a model fills it",
+        right=numbers,
+    )
+
+
+def _row(info: EntryInfo) -> tuple[object, ...]:
+    entry = info.entry
+    what = f"{entry.action_type.value} {entry.instruction}".strip()
+    numbers = (entry.version, entry.hits, entry.heals, entry.misses)
+    return (info.content_key[:_KEY_SHOWN], entry.site, what, _status(entry), *numbers, _time(entry.last_success))
 
 
 @cache_app.command("stats")

@@ -49,6 +49,11 @@ class RunLine:
     schedule: str
     """Schedule that started it; empty for none."""
 
+    @property
+    def started(self) -> str:
+        """Local time of its start, for people."""
+        return self.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
 
 @dataclass(frozen=True)
 class FilterOptions:
@@ -100,19 +105,20 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
             await refuse_unknown(here, wanted)
         found = await executions(here, limit, wanted)
         lines = await asyncio.gather(*(line_of(here, execution) for execution in found))
-    if json:
-        output.print_json({"runs": [as_json(line) for line in lines]})
-        return
-    if not lines:
-        message = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
-        output.print_line(message)
-        return
-    rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
-    for line in lines:
-        started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        took = output.duration(line.seconds)
-        rows.add_row(*output.cells(Text(line.status, line.style), line.run_id, line.task, started, took, line.url))
-    output.print_table(rows)
+    output.print_list(
+        {"runs": [as_json(line) for line in lines]},
+        ("status", "run", "task", "started", "took", "Temporal UI"),
+        [
+            (
+                *(Text(line.status, line.style), line.run_id, line.task, line.started),
+                *(output.duration(line.seconds), line.url),
+            )
+            for line in lines
+        ],
+        json=json,
+        nothing="no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs",
+        right=("took",),
+    )
 
 
 async def line_of(here: Backend, execution: WorkflowExecution) -> RunLine:

@@ -79,8 +79,7 @@ def _print_run(
 ) -> None:
     console = output.standard_output()
     output.print_line(f"run {line.run_id}", style="bold")
-    started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    output.print_line_as_is(f"  {line.status}, started {started}, {output.duration(line.seconds)}")
+    output.print_line_as_is(f"  {line.status}, started {line.started}, {output.duration(line.seconds)}")
     if line.url:
         output.print_line_as_is(f"  {line.url}")
     if records:
@@ -108,26 +107,17 @@ def _print_run(
 
 
 def _print_steps(records: list[StepRecord]) -> None:
-    rows = output.table("step", "", "what", "found by", "score", "took", "model calls", right=["step", "score", "took"])
-    console = output.standard_output()
+    console, rows = output.standard_output(), []
     for record in records:
         score = f"{record.lookup.score:.2f}" if record.lookup.score else ""
         calls = output.count(record.usage.calls, "call") if record.usage.calls else ""
         found = output.how_found(
             record.lookup, from_ledger=record.from_ledger, already_done=record.outcome.already_done
         )
-        rows.add_row(
-            *output.cells(
-                f"{record.sequence + 1:04d}",
-                output.mark(record.status, console),
-                _what(record),
-                found,
-                score,
-                output.duration(record.seconds),
-                calls,
-            )
-        )
-    output.print_table(rows, console)
+        step = (f"{record.sequence + 1:04d}", output.mark(record.status, console), _what(record))
+        rows.append((*step, found, score, output.duration(record.seconds), calls))
+    columns = ("step", "", "what", "found by", "score", "took", "model calls")
+    output.print_table(columns, rows, right=("step", "score", "took"), console=console)
 
 
 def _what(record: StepRecord) -> str:

@@ -19,7 +19,7 @@ from replaywright.cli.people.updates import user_name
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import mention_secrets
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
-from replaywright.cli.schedule.schedule_view import as_json, fired_by, print_list, print_schedule
+from replaywright.cli.schedule.schedule_view import COLUMNS, as_json, fired_by, print_schedule, row_of
 from replaywright.cli.schedule.scheduled import (
     Overlap,
     Rules,
@@ -269,12 +269,13 @@ async def list_schedules(json: Json = False) -> None:
     """
     async with open_backend() as here:
         shown = [(known, await fired_by(here, known, 1)) for known in await all_of(here)]
-    if json:
-        output.print_json({"schedules": [as_json(known, fired) for known, fired in shown]})
-    elif not shown:
-        output.print_line("no schedules yet: `replaywright schedule create` makes one")
-    else:
-        print_list(shown)
+    output.print_list(
+        {"schedules": [as_json(*each) for each in shown]},
+        COLUMNS,
+        [row_of(*each) for each in shown],
+        json=json,
+        nothing="no schedules yet: `replaywright schedule create` makes one",
+    )
 
 
 @schedule_app.command("show")

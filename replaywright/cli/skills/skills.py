@@ -67,28 +67,23 @@ async def list_skills(
         for skill in found
         if (site is None or site.lower() in skill.site) and status in (None, skill.status)
     ]
-    if json:
-        output.print_json({"skills": [_listed(*each) for each in shown]})
-        return
-    if not shown:
-        nothing = "there are no skills yet: `replaywright skills import FILE` takes one over"
-        output.print_line(nothing if not found else "no skill is like that")
-        return
     numbers = ("version", "succeeded")
-    rows = output.table("name", "status", "site", *numbers, "last success", "what", right=numbers)
-    for skill, went in shown:
-        rows.add_row(
-            *output.cells(
-                skill.name,
-                Text(skill.status.value, style=_STYLES[skill.status]),
-                skill.site or "anywhere",
-                skill.version,
-                _percent(went.runs),
-                time_text(went.last_success),
-                skill.label,
+    output.print_list(
+        {"skills": [_listed(*each) for each in shown]},
+        ("name", "status", "site", *numbers, "last success", "what"),
+        [
+            (
+                *(skill.name, Text(skill.status.value, style=_STYLES[skill.status]), skill.site or "anywhere"),
+                *(skill.version, _percent(went.runs), time_text(went.last_success), skill.label),
             )
-        )
-    output.print_table(rows)
+            for skill, went in shown
+        ],
+        json=json,
+        nothing="no skill is like that"
+        if found
+        else "there are no skills yet: `replaywright skills import FILE` takes one over",
+        right=numbers,
+    )
 
 
 @skills_app.command("show")
