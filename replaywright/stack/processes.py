@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -164,14 +165,24 @@ def start_child(
     return child
 
 
-def program_version(path: Path, pattern: re.Pattern[str]) -> str | None:
-    """Return the version that `pattern` finds in what a program prints; None when it does not start or prints none."""
-    try:
-        run = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = pattern.search(run.stdout)
-    return match.group(1) if match and run.returncode == 0 else None
+@dataclass(frozen=True)
+class Program:
+    """A program that starts."""
+
+    path: Path
+    version: str
+
+
+def first_that_starts(paths: Iterable[Path], pattern: re.Pattern[str]) -> Program | None:
+    """Return the first of these programs that starts, with the version that `pattern` finds in what it prints."""
+    for path in paths:
+        try:
+            run = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if run.returncode == 0 and (match := pattern.search(run.stdout)):
+            return Program(path, match.group(1))
+    return None
 
 
 def leave(status: object) -> NoReturn:

@@ -318,9 +318,9 @@ def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_st
         install=False, environment={**environment, "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}
     )
 
-    assert (found.version, found.source) == ("95.0.1.2", "playwright")
+    assert (found.version, found.path) == ("95.0.1.2", builds / "chromium-950/chrome-linux/chrome")
     assert "chromium-1000" in found.attempts[0].where
-    assert (without_builds.version, without_builds.source) == ("80.0.1.2", "path")
+    assert (without_builds.version, without_builds.path) == ("80.0.1.2", on_path)
 
 
 async def test_doctor_finds_every_part_of_a_running_stack(settings: Settings) -> None:
