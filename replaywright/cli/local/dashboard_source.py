@@ -83,7 +83,7 @@ class RunningSource:
         self._exits = contextlib.AsyncExitStack()
         self._connecting = asyncio.Lock()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the connections."""
         await self._exits.aclose()
 
@@ -161,8 +161,7 @@ class RunningSource:
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""
-        waiting = await waiting_in(await self._here())
-        return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
+        return await waiting_in(await self._here())
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 
