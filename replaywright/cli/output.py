@@ -6,6 +6,7 @@ Text from pages, models and files passes `plain` first: it can neither colour, m
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from rich import box
@@ -97,6 +98,11 @@ def print_file(text: str) -> None:
     """Write a file to standard output: unchanged for a program, with control characters disarmed on a terminal."""
     sys.stdout.write(still_lines(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
+
+
+def time_text(unix: float) -> str:
+    """Format a Unix time for people; empty for 0."""
+    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
 
 
 def print_table(

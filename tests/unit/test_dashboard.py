@@ -15,11 +15,11 @@ from sse_starlette import ServerSentEvent
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, StepRow, WaitingRun
+from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, WaitingRun
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatistics
-from replaywright.domain.step.outcomes import Status
+from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.errors import InputInvalid, SettingsInvalid, StackFailed, StoreUnavailable
 from tests.unit.dashboard import (
     APPROVAL,
@@ -35,6 +35,7 @@ from tests.unit.dashboard import (
     entry,
     full,
     skill,
+    step,
 )
 
 HOST = "127.0.0.1:8421"
@@ -198,7 +199,8 @@ def hostile() -> tuple[FakeSource, list[str]]:
             "picture_missing": HOSTILE,
         }
     )
-    step = StepRow(1, HOSTILE, Status.UNMET, found=HOSTILE, notes=(HOSTILE,))
+    lookup = Lookup(hit=True, tier=HOSTILE)
+    bad_step = step(1, HOSTILE, 0.1, lookup, status=Status.UNMET, verdict="failed", message=HOSTILE)
     bad = skill(label=HOSTILE, site=HOSTILE, note=HOSTILE, patterns=(HOSTILE,), description=HOSTILE)
     record = RECORD.model_copy(
         update={
@@ -214,7 +216,7 @@ def hostile() -> tuple[FakeSource, list[str]]:
         next=HOSTILE,
         details={
             HOSTILE: RunDetail(
-                row, (step,), TOTALS, question=question, failure=(HOSTILE,), remedy=HOSTILE, missing=HOSTILE
+                row, (bad_step,), TOTALS, question=question, failure=(HOSTILE,), remedy=HOSTILE, missing=HOSTILE
             )
         },
         waiting=(WaitingRun(HOSTILE, HOSTILE, question),),

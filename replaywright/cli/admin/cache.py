@@ -4,7 +4,6 @@ import asyncio
 import getpass
 import secrets
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -60,7 +59,8 @@ def _row(info: EntryInfo) -> tuple[object, ...]:
     entry = info.entry
     what = f"{entry.action_type.value} {entry.instruction}".strip()
     numbers = (entry.version, entry.hits, entry.heals, entry.misses)
-    return (info.content_key[:_KEY_SHOWN], entry.site, what, _status(entry), *numbers, _time(entry.last_success))
+    last = output.time_text(entry.last_success)
+    return (info.content_key[:_KEY_SHOWN], entry.site, what, _status(entry), *numbers, last)
 
 
 @cache_app.command("stats")
@@ -109,7 +109,7 @@ async def show_entry(key: Key, json: Json = False) -> None:
         output.print_line(
             f"version {version.version}: {_status(version)}, by {version.origin or 'unknown'} in run {version.run_id}; "
             f"{version.hits} hits, {version.heals} heals, {version.misses} misses, "
-            f"last success {_time(version.last_success) or 'never'}"
+            f"last success {output.time_text(version.last_success) or 'never'}"
         )
         shown = _described(version)
         for name, value in shown.items():
@@ -213,10 +213,6 @@ async def _invalidate(key: str, reason: str) -> int:
 
 def _status(entry: ActionCacheEntry) -> str:
     return "waits for a person" if is_held(entry) else entry.status.value
-
-
-def _time(unix: float) -> str:
-    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
 
 
 def _described(entry: ActionCacheEntry) -> dict[str, object]:

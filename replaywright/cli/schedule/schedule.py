@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from temporalio.client import ScheduleHandle
+from temporalio.client import ScheduleHandle, SchedulePolicy, ScheduleState
 
 from replaywright.cli import output
 from replaywright.cli.app import app
@@ -22,7 +22,6 @@ from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, 
 from replaywright.cli.schedule.schedule_view import COLUMNS, as_json, fired_by, print_schedule, row_of
 from replaywright.cli.schedule.scheduled import (
     Overlap,
-    Rules,
     all_of,
     create,
     found,
@@ -124,6 +123,14 @@ class FiringOptions:
     paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False
     why: Why = ""
 
+    def policy(self) -> SchedulePolicy:
+        """Return them as Temporal takes them."""
+        return SchedulePolicy(
+            overlap=self.overlap.policy,
+            catchup_window=catch_up_of(self.catch_up),
+            pause_on_failure=self.pause_on_failure,
+        )
+
 
 @schedule_app.command("create")
 async def create_schedule(
@@ -153,13 +160,13 @@ async def create_schedule(
             f"NAME {name!r}: expected 1 to 63 letters, digits, dots, hyphens and underscores, a letter or digit first"
         )
     when = times.as_timetable()
-    rules = Rules(firing.overlap, catch_up_of(firing.catch_up), firing.pause_on_failure)
+    state = ScheduleState(paused=firing.paused, note=firing.why)
     wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
     async with open_existing_backend() as here:
         told, wanted, values = await _prepared(here, name, wish, from_file)
-        schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
+        schedule = schedule_of(here, name, told, when, policy=firing.policy(), state=state)
         await create(here, name, schedule)
         _, known = await found(here, name)
         mention_secrets(wanted, values, here, output.warn)
