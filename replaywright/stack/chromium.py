@@ -33,15 +33,6 @@ _VERSION_TIMEOUT_S = 20
 _INSTALL_TIMEOUT_S = 600
 
 
-class Attempt(BaseModel):
-    """One place that was tried, and the result."""
-
-    model_config = ConfigDict(frozen=True)
-
-    where: str
-    result: str
-
-
 class Chromium(BaseModel):
     """A browser that starts."""
 
@@ -50,8 +41,8 @@ class Chromium(BaseModel):
     path: Path
     version: str
     """`156.0.8078.79`"""
-    attempts: tuple[Attempt, ...] = ()
-    """Earlier attempts, for `doctor`."""
+    attempts: tuple[str, ...] = ()
+    """Places that were tried before, each with the result, for `doctor`."""
 
 
 def find_chromium(
@@ -73,7 +64,7 @@ def find_chromium(
         ChromiumMissing: none was found; the message lists every attempt and says what to do.
     """
     surroundings = os.environ if environment is None else environment
-    attempts: list[Attempt] = []
+    attempts: list[str] = []
     for path in _candidates(configured, surroundings):
         if found := _try(path, attempts):
             return found
@@ -83,11 +74,11 @@ def find_chromium(
                 continue  # many libraries for a build that is not there
             if tell is not None:
                 tell(f"installing Chromium: {' '.join(command)}")
-            attempts.append(Attempt(where=" ".join(command), result=_install(command)))
+            attempts.append(f"{' '.join(command)}: {_install(command)}")
             for path in _candidates(None, surroundings):
                 if found := _try(path, attempts):
                     return found
-    tried = "".join(f"\n  {attempt.where}: {attempt.result}" for attempt in attempts)
+    tried = "".join(f"\n  {attempt}" for attempt in attempts)
     raise ChromiumMissing(
         f"no Chromium that starts was found; install one (Debian: apt-get install chromium) or set "
         f"REPLAYWRIGHT_CHROMIUM to its path. Tried:{tried or ' nothing was there'}"
@@ -153,11 +144,11 @@ def _revision(path: Path) -> int:
     return int(found[-1]) if found else 0
 
 
-def _try(path: Path, attempts: list[Attempt]) -> Chromium | None:
+def _try(path: Path, attempts: list[str]) -> Chromium | None:
     try:
         version = chromium_version(path)
     except ChromiumMissing as exc:
-        attempts.append(Attempt(where=str(path), result=str(exc)))
+        attempts.append(f"{path}: {exc}")
         return None
     return Chromium(path=path, version=version, attempts=tuple(attempts))
 

@@ -109,7 +109,7 @@ async def test_a_run_that_ended_without_a_word_is_shown_all_the_same(runs: Runs)
 
     view = await runs.source.run(name)
 
-    assert (view.row.run_id, view.row.status, view.steps) == (name, "terminated", [])
+    assert (view.row.run_id, view.row.status, view.steps) == (name, "terminated", ())
     assert view.failure[0].startswith("the run was terminated")
     with pytest.raises(ArtifactMissing):
         await runs.source.picture(name)

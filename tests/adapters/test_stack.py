@@ -319,7 +319,7 @@ def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_st
     )
 
     assert (found.version, found.path) == ("95.0.1.2", builds / "chromium-950/chrome-linux/chrome")
-    assert "chromium-1000" in found.attempts[0].where
+    assert "chromium-1000" in found.attempts[0]
     assert (without_builds.version, without_builds.path) == ("80.0.1.2", on_path)
 
 

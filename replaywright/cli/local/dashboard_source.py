@@ -15,7 +15,7 @@ from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.inbox import question_of, waiting_in
-from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, standing_of, trace_of
+from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, standing_of, trace_or_why
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import row_at, row_of
 from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
@@ -41,7 +41,7 @@ from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
 from replaywright.domain.task.questions import WAITS, Question
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunFacts, StepView
-from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed, StoreUnavailable
+from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed
 from replaywright.reports import load, policy, rendered
 from replaywright.settings import Settings
 from replaywright.stack import read_running
@@ -103,7 +103,7 @@ class RunningSource:
         here = await self._here()
         execution = await _described(here, run_id)
         (status, progress), (lines, missing) = await asyncio.gather(
-            standing_of(here, execution), _trace_or_why(here, execution)
+            standing_of(here, execution), trace_or_why(here, execution)
         )
         ending = None if execution.status is WorkflowExecutionStatus.RUNNING else await ending_of_run(here, execution)
         if ending is not None and (ending.result.totals == Totals() or missing):
@@ -259,14 +259,6 @@ def _totals(ending: Ending | None, progress: Progress | None) -> Totals | None:
 async def _question(execution: WorkflowExecution) -> Question | None:
     """Read the run's question from its memo."""
     return question_of((await execution.memo()).get(WAITS))
-
-
-async def _trace_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
-    """Return the trace, and the reason if it cannot be read."""
-    try:
-        return await trace_of(here, execution), ""
-    except StoreUnavailable as exc:
-        return [], f"the trace cannot be read: {exc}"
 
 
 def _recorded(

@@ -9,7 +9,7 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.evidence.evidence import print_report, report_of
 from replaywright.cli.options import Json, Run
-from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, records_of
+from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, own_records, records_of, trace_or_why
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import as_json, row_of, seconds_of
 from replaywright.cli.runs.watching import failure_lines, print_question
@@ -19,7 +19,6 @@ from replaywright.cli.servers.store import StepRecord
 from replaywright.dashboard.views import RunRow
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.run.standing import STATUS_WORDS
-from replaywright.errors import StoreUnavailable
 
 
 @app.command()
@@ -57,7 +56,8 @@ async def _show(here: Backend, execution: WorkflowExecutionDescription, *, json:
     progress = None if row.status == "silent" else await progress_of(handle, QUICK)
     is_running = execution.status is WorkflowExecutionStatus.RUNNING
     ending = None if is_running else await ending_of_run(here, execution)
-    records, missing = await _records_or_why(here, execution)
+    lines, missing = await trace_or_why(here, execution)
+    records = own_records(lines, execution.id)
     if json:
         shown = as_json(row) | {
             "progress": progress.model_dump(mode="json", by_alias=True) if progress is not None else None,
@@ -67,13 +67,6 @@ async def _show(here: Backend, execution: WorkflowExecutionDescription, *, json:
         output.print_json(shown)
         return
     _print_run(row, progress, ending, records, missing)
-
-
-async def _records_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
-    try:
-        return await records_of(here, execution), ""
-    except StoreUnavailable as exc:
-        return [], f"the trace cannot be read: {exc}"
 
 
 def _print_run(

@@ -161,11 +161,11 @@ async def create_schedule(
         )
     when = times.as_timetable()
     state = ScheduleState(paused=firing.paused, note=firing.why)
-    wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
+    asked = taskfile.read_parameters(given.param or [], given.params)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
     async with open_existing_backend() as here:
-        told, wanted, values = await _prepared(here, name, wish, from_file)
+        told, wanted, values = await _prepared(here, name, from_file or task, asked, manner)
         schedule = schedule_of(here, name, told, when, policy=firing.policy(), state=state)
         await create(here, name, schedule)
         _, known = await found(here, name)
@@ -180,27 +180,18 @@ async def create_schedule(
         print_schedule(known, ())
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """Order of the caller for a run."""
-
-    task: str
-    values: Mapping[str, str]
-    manner: RunOptions
-
-
 async def _prepared(
-    here: Backend, name: str, wish: _Wish, from_file: Task | None
+    here: Backend, name: str, what: Task | str, given: Mapping[str, str], manner: RunOptions
 ) -> tuple[Prepared, Task, dict[str, str]]:
-    """Prepare the runs of a schedule; return also the task and its values."""
-    skill = None if from_file is not None else await runnable_at(here, wish.task.removeprefix(SKILL))
-    task = from_file if skill is None else skill.task
-    assert task is not None, "a file, or a skill"
-    values = bind_parameters(task, wish.values)
+    """Prepare the runs of a schedule, of a task or of `skill:NAME`; return also the task and its values."""
+    task, used = what, None
+    if isinstance(task, str):
+        skill = await runnable_at(here, task.removeprefix(SKILL))
+        task, used = skill.task, SkillRef(name=skill.name, version=skill.version)
+    values = bind_parameters(task, given)
     refuse_what_is_blocked(here.settings, task, values)
-    used = None if skill is None else SkillRef(name=skill.name, version=skill.version)
-    order = order_of(task, values, "", wish.manner, used)
-    return _by_clock(await prepared(here, order), order, wish.values, id_of(here, name)), task, values
+    order = order_of(task, values, "", manner, used)
+    return _by_clock(await prepared(here, order), order, given, id_of(here, name)), task, values
 
 
 @schedule_app.command("pause")
