@@ -6,7 +6,8 @@ Text from pages, models and files passes `plain` first: it can neither colour, m
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -99,29 +100,51 @@ def print_file(text: str) -> None:
     sys.stdout.flush()
 
 
-def table(*columns: str, right: Iterable[str] = ()) -> Table:
-    """Make an empty table in the style of all commands; `right` names the columns of numbers."""
-    numbers = set(right)
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+def time_text(unix: float) -> str:
+    """Format a Unix time for people; empty for 0."""
+    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Sequence[str] = (),
+    console: Console | None = None,
+) -> None:
+    """Print a table of texts that may come from anywhere; where nobody watches, as wide as it needs to be.
+
+    `right` names the columns of numbers.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
-        is_number = column in numbers
-        made.add_column(
-            column, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold", vertical="top"
-        )
-    return made
-
-
-def print_table(rows: Table, console: Console | None = None) -> None:
-    """Print a table; where nobody watches, as wide as it needs to be."""
+        is_number = column in right
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(column, justify=justify, no_wrap=is_number, overflow="fold", vertical="top")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(plain(str(cell))) for cell in row))
     target = console or standard_output()
     if not target.is_terminal:
         target.width = 400
-    target.print(rows)
+    target.print(table)
 
 
-def cells(*values: object) -> tuple[Text, ...]:
-    """Table cells of texts that may come from anywhere."""
-    return tuple(value if isinstance(value, Text) else Text(plain(str(value))) for value in values)
+def print_list(
+    listed: Mapping[str, Sequence[Any]],
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    json: bool,
+    nothing: str = "",
+    right: Sequence[str] = (),
+) -> None:
+    """Print what a command lists: `listed` as JSON, or else the rows as a table, or that there is nothing."""
+    if json:
+        print_json(listed)
+    elif nothing and not rows:
+        print_line(nothing)
+    else:
+        print_table(columns, rows, right=right)
 
 
 def mark(status: Status, console: Console) -> Text:

@@ -15,7 +15,7 @@ from replaywright import __version__
 from replaywright.dashboard.health import health_of
 from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.standing import STATUS_WORDS
-from replaywright.domain.trace.saying import count, duration, model_name
+from replaywright.domain.trace.saying import count, duration, how_found, model_name
 
 HERE = Path(__file__).parent
 _SIGNS = {
@@ -92,7 +92,9 @@ def _environment() -> Environment:
         "health": health_of,
     }
     environment.filters.update(filters)
-    environment.globals.update(address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS)
+    environment.globals.update(
+        address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS, how_found=how_found
+    )
     return environment
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, get_args
 
-from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.runs import StepLine, Totals
 from replaywright.domain.run.standing import RunStatus
 from replaywright.domain.skill.cache_statistics import CacheStatistics
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
-from replaywright.domain.step.outcomes import Status
 from replaywright.domain.task.questions import Question
+from replaywright.domain.trace.run_view import StepView
 from replaywright.errors import InputInvalid
 
 FILTERS: tuple[RunStatus, ...] = tuple(status for status in get_args(RunStatus) if status != "silent")
@@ -79,6 +79,8 @@ class RunRow:
     steps: int = 0
     doing: str = ""
     temporal_url: str = ""
+    schedule: str = ""
+    """Schedule that started it; empty for none."""
 
     @property
     def is_over(self) -> bool:
@@ -101,39 +103,21 @@ class RunPage:
 
 
 @dataclass(frozen=True)
-class StepRow:
-    """One step of a run, or a note between two."""
-
-    number: int
-    """From 1; 0 for a note."""
-    title: str
-    status: Status
-    found: str = ""
-    """Way in which its element was found."""
-    attention: bool = False
-    """Whether only healing or a model found it."""
-    score: float = 0.0
-    runner_up: float = 0.0
-    seconds: float | None = None
-    calls: int = 0
-    attempts: int = 1
-    notes: Sequence[str] = ()
-    left_out: bool = False
-
-
-@dataclass(frozen=True)
 class RunDetail:
     """A run as its page shows it."""
 
     row: RunRow
-    steps: Sequence[StepRow] = ()
+    steps: Sequence[StepView] = ()
+    """Steps by the trace."""
     totals: Totals | None = None
     question: Question | None = None
     waiting_for: str = ""
     failure: Sequence[str] = ()
     remedy: str = ""
     missing: str = ""
-    """Why the steps cannot be shown."""
+    """Why the trace cannot be read."""
+    lines: Sequence[StepLine] = ()
+    """Without a trace: steps by the run's own progress."""
 
 
 @dataclass(frozen=True)

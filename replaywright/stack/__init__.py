@@ -3,7 +3,7 @@
 from replaywright.stack.chromium import Chromium, find_chromium
 from replaywright.stack.processes import Child, free_port, start_child
 from replaywright.stack.services import Stack, settings_environment
-from replaywright.stack.state import RunningStack, read_running, stop_running
+from replaywright.stack.state import RunningStack, read_running
 from replaywright.stack.workers import announce_ready, start_worker, stop_worker
 
 __all__ = [
@@ -18,6 +18,5 @@ __all__ = [
     "settings_environment",
     "start_child",
     "start_worker",
-    "stop_running",
     "stop_worker",
 ]

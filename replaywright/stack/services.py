@@ -47,7 +47,6 @@ class Stack:
         settings: Of this process.
         persistent: Runs and ledger outlive the stack, in the home folder. False: they do not, and the stack is neither
             announced to other commands nor joined by them; for demonstrations, tests and measurements.
-        detached: What is started outlives the block and this process, until `stop_running`.
         brings_workers: Whoever joins it for the same queue waits for its workers and starts none.
         tell: Is told, in a sentence, what takes long.
     """
@@ -57,16 +56,12 @@ class Stack:
         settings: Settings,
         *,
         persistent: bool = True,
-        detached: bool = False,
         brings_workers: bool = False,
         codec_endpoint: str | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        if detached and not persistent:
-            raise ValueError("a stack that nobody can find again cannot be detached")
         self._given = settings
         self._persistent = persistent
-        self._detached = detached
         self._brings_workers = brings_workers
         self._codec_endpoint = codec_endpoint
         self._tell = tell
@@ -195,15 +190,13 @@ class Stack:
             chromium_version=chromium.result().version,
             owner=self._owner(),
             served_queue=self._given.queue if self._brings_workers else "",
-            detached=self._detached,
             services=tuple(RunningService(name=child.name, identity=child.identity) for child in self._children),
         )
         if self._running.owner is not None:
             self._exits.push_async_callback(self._end_sessions, self._running.owner)
         if self._persistent and self._children:
             write_running(home, self._running)
-            if not self._detached:
-                self._exits.callback(forget_running, home, self._running)
+            self._exits.callback(forget_running, home, self._running)
 
     def _with_configured(self, running: RunningStack) -> RunningStack:
         given = self._given
@@ -229,7 +222,6 @@ class Stack:
             database=folder / "temporal.db" if self._persistent else None,
             codec_endpoint=self._codec_endpoint,
             ui_key=ui_key_of(given.home) if self._persistent else None,
-            detached=self._detached,
             holds=self._holds,
         ).start()
         self._owns(server.child)
@@ -239,15 +231,9 @@ class Stack:
         if self._given.redis_url is not None:
             return self._given.redis_url
         binary = await asyncio.to_thread(provide_redis)
-        if not self._detached:
-            self._exits.callback(forget_socket, folder / "redis")
-        server = await start_redis(
-            binary.path,
-            folder=folder / "redis",
-            log=folder / "log" / "redis.log",
-            detached=self._detached,
-            holds=self._holds,
-        )
+        self._exits.callback(forget_socket, folder / "redis")
+        log = folder / "log" / "redis.log"
+        server = await start_redis(binary.path, folder=folder / "redis", log=log, holds=self._holds)
         self._owns(server.child)
         return server.url
 
@@ -260,22 +246,13 @@ class Stack:
     def _owns(self, child: Child) -> None:
         self._children.append(child)
         entry = enter_process(self._given.home, child.identity)
-        if not self._detached:
-            self._exits.callback(entry.unlink, missing_ok=True)
-        if self._detached:
-            # Only a failed start ends it: after that, `stop_running` does.
-            self._exits.push_async_callback(self._stop_unless_running, child)
-        else:
-            self._exits.push_async_callback(child.stop)
-
-    async def _stop_unless_running(self, child: Child) -> None:
-        if self._running is None:
-            await child.stop()
+        self._exits.callback(entry.unlink, missing_ok=True)
+        self._exits.push_async_callback(child.stop)
 
     def _owner(self) -> ProcessIdentity | None:
         """Return this process, where it owns the servers that know of the runs."""
         owns = bool(self._children) or not self._persistent
-        return identify(os.getpid()) if owns and not self._detached else None
+        return identify(os.getpid()) if owns else None
 
     def _temporary_folder(self) -> Path:
         return self._exits.enter_context(temporary_folder("replaywright-"))

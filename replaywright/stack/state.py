@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from replaywright.errors import StackFailed
 from replaywright.keeper.host.identity import ProcessIdentity, is_alive
-from replaywright.stack.processes import stop_by_identity
 
 
 class RunningService(BaseModel):
@@ -33,8 +32,6 @@ class RunningStack(BaseModel):
     """Process that started servers and stops them again; None: nobody does, or none were started."""
     served_queue: str = ""
     """Queue whose workers its owner keeps running; empty where it keeps none."""
-    detached: bool = False
-    """Nobody owns it: it runs until it is stopped."""
     services: tuple[RunningService, ...] = ()
 
     @property
@@ -81,23 +78,6 @@ def forget_running(home: Path, running: RunningStack) -> None:
     """Remove the state file if it still describes this stack."""
     if read_stored(home) == running:
         state_file(home).unlink(missing_ok=True)
-
-
-async def stop_running(home: Path) -> bool:
-    """Stop a detached stack; False when none runs.
-
-    Raises:
-        StackFailed: another command owns the stack that runs; it is stopped there.
-    """
-    running = read_running(home)
-    if running is None:
-        return False
-    if not running.detached:
-        raise StackFailed("the stack belongs to a `replaywright` command that is still running; stop that one")
-    for service in reversed(running.services):
-        await stop_by_identity(service.identity)
-    forget_running(home, running)
-    return True
 
 
 def prepare_home(home: Path) -> None:

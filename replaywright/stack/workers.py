@@ -26,7 +26,6 @@ async def start_worker(
     *,
     log: Path,
     role: str = "all",
-    detached: bool = False,
     ready_timeout_s: float = WORKER_READY_S,
     module: str = "worker",
 ) -> Child:
@@ -39,7 +38,6 @@ async def start_worker(
         environment: From `Stack.environment`, and more; what its role needs of this process's comes by itself.
         log: Its output; written anew.
         role: `all`, `workflow`, `browser` or `model`.
-        detached: It outlives this process.
         ready_timeout_s: A worker that does not poll after this is a failure.
         module: One that serves as `worker` does, for measurements.
 
@@ -58,7 +56,6 @@ async def start_worker(
             **environment,
             READY_FILE_VARIABLE: str(ready_file),
         },
-        detached=detached,
         # Not asked to drain: with us the servers end that would hear of its steps.
         leash=signal.SIGKILL,
     )

@@ -132,295 +132,186 @@ RETRY = Label(
     "kind",
     "Why the step was tried another time; `activity`: Temporal repeated it.",
     (
-        "retry",
-        "reopened",
-        "recheck",
-        "override",
-        "model",
-        "resume",
-        "commit",
-        "redis",
-        "person",
-        "earlier",
-        "redo",
-        "activity",
+        *("retry", "reopened", "recheck", "override", "model", "resume", "commit", "redis", "person", "earlier"),
+        *("redo", "activity"),
     ),
 )
 VERDICT = Label(
     "verdict", "What was found out about it; `undecidable`: nobody knows.", ("done", "not_done", "undecidable")
 )
 QUEUES = ("workflow", "browser", "session", "host", "model")
-QUEUE = Label(
-    "queue",
-    "Which queue; `session`: that of the worker which has the run's browser.",
-    QUEUES,
-)
+QUEUE = Label("queue", "Which queue; `session`: that of the worker which has the run's browser.", QUEUES)
 REDIS_OPERATIONS = (
-    "append",
-    "claim",
-    "count",
-    "dispatch",
-    "entry_sign",
-    "fence",
-    "find",
-    "intend",
-    "keep",
-    "line_sign",
-    "ping",
-    "promote",
-    "read",
-    "record",
-    "release",
-    "retire",
-    "settle",
-    "skill_delete",
-    "skill_find",
-    "skill_run",
-    "skill_save",
-    "skill_sign",
-    "skill_status",
-    "witness",
-    "write",
+    *("append", "claim", "count", "dispatch", "entry_sign", "fence", "find", "intend", "keep", "line_sign", "ping"),
+    *("promote", "read", "record", "release", "retire", "settle", "skill_delete", "skill_find", "skill_run"),
+    *("skill_save", "skill_sign", "skill_status", "witness", "write"),
 )
 TEMPORAL_OPERATIONS = (
-    "DescribeNamespace",
-    "GetSystemInfo",
-    "GetWorkflowExecutionHistory",
-    "ListWorkflowExecutions",
-    "QueryWorkflow",
-    "RecordActivityTaskHeartbeat",
-    "RequestCancelWorkflowExecution",
-    "RespondActivityTaskCanceled",
-    "RespondActivityTaskCompleted",
-    "RespondActivityTaskFailed",
-    "RespondQueryTaskCompleted",
-    "RespondWorkflowTaskCompleted",
-    "RespondWorkflowTaskFailed",
-    "StartWorkflowExecution",
-    "UpdateWorkflowExecution",
+    *("DescribeNamespace", "GetSystemInfo", "GetWorkflowExecutionHistory", "ListWorkflowExecutions", "QueryWorkflow"),
+    *("RecordActivityTaskHeartbeat", "RequestCancelWorkflowExecution", "RespondActivityTaskCanceled"),
+    *("RespondActivityTaskCompleted", "RespondActivityTaskFailed", "RespondQueryTaskCompleted"),
+    *("RespondWorkflowTaskCompleted", "RespondWorkflowTaskFailed", "StartWorkflowExecution", "UpdateWorkflowExecution"),
 )
 
 # -------------------------------------------------------------------------------------------------- metrics
 
-RUNS = Metric(
-    "replaywright.runs", MetricKind.COUNTER, "{run}", "Runs that ended.", (RUN_STATUS, MODE), Counted.AT_LEAST_ONCE
-)
-RUN_DURATION = Metric(
-    "replaywright.run.duration",
-    MetricKind.HISTOGRAM,
-    "s",
+
+def _counter(
+    name: str, unit: str, description: str, *labels: Label, counted: Counted = Counted.AT_LEAST_ONCE
+) -> Metric:
+    return Metric(PREFIX + name, MetricKind.COUNTER, unit, description, labels, counted)
+
+
+def _seconds(
+    name: str,
+    description: str,
+    *labels: Label,
+    buckets: tuple[float, ...],
+    counted: Counted = Counted.AT_LEAST_ONCE,
+) -> Metric:
+    return Metric(PREFIX + name, MetricKind.HISTOGRAM, "s", description, labels, counted, buckets)
+
+
+RUNS = _counter("runs", "{run}", "Runs that ended.", RUN_STATUS, MODE)
+RUN_DURATION = _seconds(
+    "run.duration",
     "Seconds from the start of a run to its end, waiting for people included.",
-    (RUN_STATUS, MODE),
-    Counted.AT_LEAST_ONCE,
-    _LONG_SECONDS,
+    *(RUN_STATUS, MODE),
+    buckets=_LONG_SECONDS,
 )
-STEPS = Metric(
-    "replaywright.steps",
-    MetricKind.COUNTER,
+STEPS = _counter(
+    "steps",
     "{step}",
     "Steps of plans that came to their end, after all attempts and repairs. Success: `done` of `done` and `failed`.",
-    (
-        ACTION,
-        Label(
-            "outcome",
-            "`skipped`: left out; `blocked`: a rule of the policy forbids it; `replaced`: it failed, and the plan was "
-            "revised from there on; `cancelled`: the run was ended meanwhile.",
-            ("done", "failed", "blocked", "skipped", "replaced", "cancelled"),
-        ),
-        Label(
-            "how",
-            "What led to the element: the recording (`replayed`), a heal, a model, the task itself (`declared`), the "
-            "ledger of an earlier attempt; `none` for a step without an element, or one that found none.",
-            ("replayed", "healed", "model", "declared", "ledger", "none"),
-        ),
+    ACTION,
+    Label(
+        "outcome",
+        "`skipped`: left out; `blocked`: a rule of the policy forbids it; `replaced`: it failed, and the plan was "
+        "revised from there on; `cancelled`: the run was ended meanwhile.",
+        ("done", "failed", "blocked", "skipped", "replaced", "cancelled"),
     ),
-    Counted.AT_LEAST_ONCE,
+    Label(
+        "how",
+        "What led to the element: the recording (`replayed`), a heal, a model, the task itself (`declared`), the "
+        "ledger of an earlier attempt; `none` for a step without an element, or one that found none.",
+        ("replayed", "healed", "model", "declared", "ledger", "none"),
+    ),
 )
-ATTEMPTS = Metric(
-    "replaywright.attempts",
-    MetricKind.COUNTER,
+ATTEMPTS = _counter(
+    "attempts",
     "{attempt}",
     "Attempts at steps that came to an end in a browser worker; those that the ledger answered are not attempts.",
-    (ACTION, ATTEMPT_STATUS),
-    Counted.AT_LEAST_ONCE,
+    *(ACTION, ATTEMPT_STATUS),
 )
-STEP_DURATION = Metric(
-    "replaywright.step.duration",
-    MetricKind.HISTOGRAM,
-    "s",
+STEP_DURATION = _seconds(
+    "step.duration",
     "Seconds that one attempt at a step took in the browser worker.",
-    (ACTION, ATTEMPT_STATUS),
-    Counted.AT_LEAST_ONCE,
-    _STEP_SECONDS,
+    *(ACTION, ATTEMPT_STATUS),
+    buckets=_STEP_SECONDS,
 )
-ASSERTIONS = Metric(
-    "replaywright.assertions",
-    MetricKind.COUNTER,
+ASSERTIONS = _counter(
+    "assertions",
     "{assertion}",
     "Predicates that were decided: of steps, and of final verifications. Pass rate: `holds` of `holds` and `fails`.",
-    (Label("result", "`undecided`: the page did not answer.", ("holds", "fails", "undecided")),),
-    Counted.AT_LEAST_ONCE,
+    Label("result", "`undecided`: the page did not answer.", ("holds", "fails", "undecided")),
 )
-LOOKUPS = Metric(
-    "replaywright.cache.lookups",
-    MetricKind.COUNTER,
+LOOKUPS = _counter(
+    "cache.lookups",
     "{lookup}",
     "Elements that were looked for by a recording, or by what the task declares.",
-    (
-        Label("outcome", "`healed`: found although the recording changed.", ("hit", "healed", "declared", "miss")),
-        TIER,
-        MISS,
-    ),
-    Counted.AT_LEAST_ONCE,
+    Label("outcome", "`healed`: found although the recording changed.", ("hit", "healed", "declared", "miss")),
+    *(TIER, MISS),
 )
-HEALS = Metric(
-    "replaywright.heals",
-    MetricKind.COUNTER,
-    "{heal}",
-    "Steps that were done on an element which only healing found.",
-    (TIER,),
-    Counted.AT_LEAST_ONCE,
-)
-FALLBACKS = Metric(
-    "replaywright.fallbacks",
-    MetricKind.COUNTER,
+HEALS = _counter("heals", "{heal}", "Steps that were done on an element which only healing found.", TIER)
+FALLBACKS = _counter(
+    "fallbacks",
     "{element}",
     "Elements that a model was asked for, by why; `no_entry`: nothing was recorded, which is learning.",
-    (MISS,),
-    Counted.AT_LEAST_ONCE,
+    MISS,
 )
-RETRIES = Metric(
-    "replaywright.retries",
-    MetricKind.COUNTER,
-    "{attempt}",
-    "Attempts at steps after the first.",
-    (ACTION, RETRY),
-    Counted.AT_LEAST_ONCE,
-)
-RECOVERY_DURATION = Metric(
-    "replaywright.recovery.duration",
-    MetricKind.HISTOGRAM,
-    "s",
+RETRIES = _counter("retries", "{attempt}", "Attempts at steps after the first.", ACTION, RETRY)
+RECOVERY_DURATION = _seconds(
+    "recovery.duration",
     "Seconds from the loss of a browser or worker being noticed until the run could go on.",
-    (Label("kind", "Adopted alive, built anew, or not recovered.", ("adopted", "rebuilt", "failed")),),
-    Counted.AT_LEAST_ONCE,
-    _LONG_SECONDS,
+    Label("kind", "Adopted alive, built anew, or not recovered.", ("adopted", "rebuilt", "failed")),
+    buckets=_LONG_SECONDS,
 )
-DOUBTS = Metric(
-    "replaywright.outcomes.doubted",
-    MetricKind.COUNTER,
+DOUBTS = _counter(
+    "outcomes.doubted",
     "{step}",
     "Commit steps of which it had to be found out whether they took effect.",
-    (ACTION, VERDICT),
-    Counted.AT_LEAST_ONCE,
+    *(ACTION, VERDICT),
 )
-UNKNOWN = Metric(
-    "replaywright.outcomes.unknown",
-    MetricKind.COUNTER,
+UNKNOWN = _counter(
+    "outcomes.unknown",
     "{step}",
     "Commit steps of which nobody knows whether they took effect: a person has to look.",
-    (ACTION,),
-    Counted.AT_LEAST_ONCE,
+    ACTION,
 )
-MODEL_CALLS = Metric(
-    "replaywright.model.calls",
-    MetricKind.COUNTER,
+MODEL_CALLS = _counter(
+    "model.calls",
     "{request}",
     "Requests to models.",
-    (ROLE, MODEL, Label("result", "Whether an answer came that could be used.", ("ok", "failed"))),
+    *(ROLE, MODEL, Label("result", "Whether an answer came that could be used.", ("ok", "failed"))),
+    counted=Counted.EACH,
 )
-MODEL_DURATION = Metric(
-    "replaywright.model.duration",
-    MetricKind.HISTOGRAM,
-    "s",
+MODEL_DURATION = _seconds(
+    "model.duration",
     "Seconds that a model was asked, a second try for an answer that could not be used included.",
-    (ROLE, MODEL),
-    Counted.EACH,
-    _LONG_SECONDS,
+    *(ROLE, MODEL),
+    buckets=_LONG_SECONDS,
+    counted=Counted.EACH,
 )
-MODEL_TOKENS = Metric(
-    "replaywright.model.tokens",
-    MetricKind.COUNTER,
+MODEL_TOKENS = _counter(
+    "model.tokens",
     "{token}",
     "Tokens that models read and wrote.",
-    (ROLE, MODEL, Label("direction", "Read or written by the model.", ("input", "output"))),
+    *(ROLE, MODEL, Label("direction", "Read or written by the model.", ("input", "output"))),
+    counted=Counted.EACH,
 )
-MODEL_COST = Metric(
-    "replaywright.model.cost",
-    MetricKind.COUNTER,
+MODEL_COST = _counter(
+    "model.cost",
     "usd",
     "US dollars, by the prices in the settings; nothing for models without one.",
-    (ROLE, MODEL),
+    *(ROLE, MODEL),
+    counted=Counted.EACH,
 )
-QUEUE_WAIT = Metric(
-    "replaywright.queue.wait",
-    MetricKind.HISTOGRAM,
-    "s",
+QUEUE_WAIT = _seconds(
+    "queue.wait",
     "Seconds that a task waited in Temporal's queue for a worker.",
-    (QUEUE,),
-    Counted.EACH,
-    _WAIT_SECONDS,
+    QUEUE,
+    buckets=_WAIT_SECONDS,
+    counted=Counted.EACH,
 )
 BROWSERS = Metric(
-    "replaywright.browsers", MetricKind.GAUGE, "{browser}", "Browsers that this worker is attached to at the moment."
+    PREFIX + "browsers", MetricKind.GAUGE, "{browser}", "Browsers that this worker is attached to at the moment."
 )
-REDIS_DURATION = Metric(
-    "replaywright.redis.duration",
-    MetricKind.HISTOGRAM,
-    "s",
+REDIS_DURATION = _seconds(
+    "redis.duration",
     "Seconds of one round trip to Redis.",
-    (
-        Label(
-            "operation",
-            "What was asked of it first: the name of a script, `read`, `write` or `ping`.",
-            REDIS_OPERATIONS,
-        ),
-        Label("result", "Whether it answered.", ("ok", "failed")),
+    Label(
+        "operation", "What was asked of it first: the name of a script, `read`, `write` or `ping`.", REDIS_OPERATIONS
     ),
-    Counted.EACH,
-    _CALL_SECONDS,
+    Label("result", "Whether it answered.", ("ok", "failed")),
+    buckets=_CALL_SECONDS,
+    counted=Counted.EACH,
 )
-TEMPORAL_DURATION = Metric(
-    "replaywright.temporal.duration",
-    MetricKind.HISTOGRAM,
-    "s",
+TEMPORAL_DURATION = _seconds(
+    "temporal.duration",
     "Seconds of one request to Temporal; polls, which wait for work, are not in it.",
-    (Label("operation", "The request.", TEMPORAL_OPERATIONS),),
-    Counted.EACH,
-    _CALL_SECONDS,
+    Label("operation", "The request.", TEMPORAL_OPERATIONS),
+    buckets=_CALL_SECONDS,
+    counted=Counted.EACH,
 )
-MASK_FAILURES = Metric(
-    "replaywright.secrets.mask_failures",
-    MetricKind.COUNTER,
+MASK_FAILURES = _counter(
+    "secrets.mask_failures",
     "{artifact}",
     "Times that something of a page was thrown away because a secret on it could not be hidden.",
-    (Label("what", "What was to be kept.", ("picture",)),),
+    Label("what", "What was to be kept.", ("picture",)),
+    counted=Counted.EACH,
 )
 
-METRICS: tuple[Metric, ...] = (
-    RUNS,
-    RUN_DURATION,
-    STEPS,
-    ATTEMPTS,
-    STEP_DURATION,
-    ASSERTIONS,
-    LOOKUPS,
-    HEALS,
-    FALLBACKS,
-    RETRIES,
-    RECOVERY_DURATION,
-    DOUBTS,
-    UNKNOWN,
-    MODEL_CALLS,
-    MODEL_DURATION,
-    MODEL_TOKENS,
-    MODEL_COST,
-    QUEUE_WAIT,
-    BROWSERS,
-    REDIS_DURATION,
-    TEMPORAL_DURATION,
-    MASK_FAILURES,
-)
+METRICS: tuple[Metric, ...] = tuple(each for each in tuple(globals().values()) if isinstance(each, Metric))
 """All of them."""
 
 # ---------------------------------------------------------------------------------------------------- spans
@@ -497,14 +388,7 @@ SPANS: tuple[SpanKind, ...] = (
         "browser worker",
         "One attempt at a step. It has the attributes of every activity, too.",
         (
-            _SITE,
-            _SEQUENCE,
-            _ACTION,
-            _EFFECT,
-            _OUTCOME,
-            _REASON,
-            _TIER,
-            _FINGERPRINT,
+            *(_SITE, _SEQUENCE, _ACTION, _EFFECT, _OUTCOME, _REASON, _TIER, _FINGERPRINT),
             _own("step.attempt", "Why it was another attempt: `retry`, `model`, `resume`, …"),
             _own("step.from_ledger", "Whether the ledger answered, and nothing was done."),
             _own("lookup.healed", "Whether the element was found by healing."),
@@ -520,15 +404,3 @@ SPANS: tuple[SpanKind, ...] = (
     ),
 )
 """All of them."""
-
-
-def metric(name: str) -> Metric:
-    """Return the metric of that name.
-
-    Raises:
-        KeyError: there is none.
-    """
-    return _BY_NAME[name]
-
-
-_BY_NAME = {one.name: one for one in METRICS}

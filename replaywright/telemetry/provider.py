@@ -11,7 +11,6 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -168,12 +167,6 @@ def _resource(options: TelemetryOptions) -> Resource:
     return Resource.create({**own, **OTELResourceDetector().detect().attributes})
 
 
-@dataclass
-class _Told:
-    at: float = float("-inf")
-    count: int = 0
-
-
 class _Quiet(logging.Handler):
     """Takes what OpenTelemetry logs: the first line, and one more each minute with how many there were."""
 
@@ -181,24 +174,24 @@ class _Quiet(logging.Handler):
         super().__init__(logging.WARNING)
         parts = urlsplit(endpoint)
         self._endpoint = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # it may hold a password
-        self._told = _Told()
+        self._said_at, self._unsaid = float("-inf"), 0
         logger = logging.getLogger(_EXPORTERS)
         logger.addHandler(self)
         logger.propagate = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass the record on, if it is time."""
-        now, told = time.monotonic(), self._told
-        told.count += 1
-        if now - told.at < TELL_EVERY_S:
+        now = time.monotonic()
+        self._unsaid += 1
+        if now - self._said_at < TELL_EVERY_S:
             return
-        more = f" ({told.count} times since it was last said)" if told.count > 1 else ""
-        self._told = _Told(now)
+        more = f" ({self._unsaid} times since it was last said)" if self._unsaid > 1 else ""
+        self._said_at, self._unsaid = now, 0
         _log.warning("telemetry is not exported to %s: %s%s", self._endpoint, record.getMessage(), more)
 
     def mute(self) -> None:
         """Say nothing more: what is still busy is given up."""
-        self._told = _Told(float("inf"))
+        self._said_at = float("inf")
 
     def leave(self) -> None:
         """Let OpenTelemetry log as before, if nobody else listens."""

@@ -31,10 +31,10 @@ PAGES = {
     "waiting": f"run?id={quote(WAITING.run_id)}",
     "failed": f"run?id={quote(ended(3).run_id)}",
     "inbox": "inbox",
-    "skills": "skills?sort=health&order=down",
+    "skills": "skills",
     "skill": "skill?name=send-mail",
     "changes": "changes?name=send-mail",
-    "cache": "cache?sort=hits",
+    "cache": "cache",
     "nothing": "nothing",
 }
 

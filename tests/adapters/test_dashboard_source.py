@@ -47,7 +47,7 @@ async def runs(temporal_env: WorkflowEnvironment, redis_url: str, tmp_path: Path
         load_settings(temporal_address=address, redis_url=redis_url, tenant=tenant, home=tmp_path, unsigned=True)
     )
     yield Runs(temporal_env, source, tenant)
-    await source.close()
+    await source.aclose()
 
 
 async def test_runs_are_listed_a_page_at_a_time_and_only_the_tenants(
@@ -109,7 +109,7 @@ async def test_a_run_that_ended_without_a_word_is_shown_all_the_same(runs: Runs)
 
     view = await runs.source.run(name)
 
-    assert (view.row.run_id, view.row.status, view.steps) == (name, "terminated", [])
+    assert (view.row.run_id, view.row.status, view.steps) == (name, "terminated", ())
     assert view.failure[0].startswith("the run was terminated")
     with pytest.raises(ArtifactMissing):
         await runs.source.picture(name)
@@ -135,4 +135,4 @@ async def test_a_stack_that_is_not_there_yet_is_said_and_looked_for_again(tmp_pa
             await look
     with pytest.raises(StoreUnavailable, match="no stack is running"):
         await source.skills()
-    await source.close()
+    await source.aclose()

@@ -26,7 +26,6 @@ from replaywright.stack import (
     read_running,
     start_child,
     start_worker,
-    stop_running,
     stop_worker,
 )
 from replaywright.stack.doctor import PartHealth, diagnose
@@ -183,28 +182,6 @@ async def test_the_state_of_a_dead_stack_is_ignored(settings: Settings, chromium
         assert not stack.joined
 
 
-async def test_a_detached_stack_runs_until_it_is_stopped(settings: Settings) -> None:
-    async with Stack(settings, detached=True) as stack:
-        pass
-    try:
-        running = read_running(settings.home)
-        assert running is not None
-        assert await redis_answers(stack.running.redis_url)
-    finally:
-        assert await stop_running(settings.home)
-
-    # The servers are children of this test, which has to collect them; the identities know a zombie for dead.
-    assert not any(is_alive(service.identity) for service in running.services)
-    assert read_running(settings.home) is None
-    assert not await stop_running(settings.home)
-
-
-async def test_a_stack_with_an_owner_is_not_stopped_from_outside(settings: Settings) -> None:
-    async with Stack(settings):
-        with pytest.raises(StackFailed, match="belongs to"):
-            await stop_running(settings.home)
-
-
 async def test_home_and_state_file_are_readable_for_their_owner_only(settings: Settings) -> None:
     async with Stack(settings):
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (settings.home, state_file(settings.home))]
@@ -341,9 +318,9 @@ def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_st
         install=False, environment={**environment, "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}
     )
 
-    assert (found.version, found.source) == ("95.0.1.2", "playwright")
-    assert "chromium-1000" in found.attempts[0].where
-    assert (without_builds.version, without_builds.source) == ("80.0.1.2", "path")
+    assert (found.version, found.path) == ("95.0.1.2", builds / "chromium-950/chrome-linux/chrome")
+    assert "chromium-1000" in found.attempts[0]
+    assert (without_builds.version, without_builds.path) == ("80.0.1.2", on_path)
 
 
 async def test_doctor_finds_every_part_of_a_running_stack(settings: Settings) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from replaywright.dashboard.views import (
     CacheView,
@@ -12,17 +13,17 @@ from replaywright.dashboard.views import (
     RunFilter,
     RunPage,
     RunRow,
-    StepRow,
     WaitingRun,
 )
 from replaywright.domain.run.runs import Totals, Usage
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.skill.skills import Rate, Skill, SkillChange, SkillRecord, SkillStatistics, SkillStatus
-from replaywright.domain.step.outcomes import Status
+from replaywright.domain.step.outcomes import Costs, Lookup, Status
 from replaywright.domain.task.actions import Action
 from replaywright.domain.task.questions import Question, QuestionKind
 from replaywright.domain.task.tasks import Task
+from replaywright.domain.trace.run_view import AttemptView, StepView
 from replaywright.errors import ArtifactMissing, InputInvalid, ReplaywrightError
 
 NOW = datetime(2026, 3, 4, 10, 12, tzinfo=UTC)
@@ -86,22 +87,30 @@ APPROVAL = Question(
     site_says=("Please confirm the payment of 1 250.00 EUR.",),
     url="https://bank.example/transfer/confirm",
 )
+
+
+NO_LOOKUP = Lookup()
+
+
+def step(number: int, title: str, seconds: float, lookup: Lookup = NO_LOOKUP, calls: int = 0, **last: Any) -> StepView:
+    """A step whose last attempt has these fields."""
+    costs = Costs(total_ms=1000 * seconds)
+    told = {"status": Status.DONE, "verdict": "success", "lookup": lookup, "usage": Usage(calls=calls), "costs": costs}
+    attempt = AttemptView.model_validate({"at": 0.0, "number": 1, **told, **last})
+    return StepView(id=f"step-{number}", sequence=number - 1, title=title, attempts=(attempt,))
+
+
+ASKED = step(4, "click the Sign in button", 2.4, Lookup(from_model=True), calls=1)
 STEPS = (
-    StepRow(1, "goto https://mail.example", Status.DONE, seconds=0.61),
-    StepRow(2, "fill the User field = {{user}}", Status.DONE, found="xpath", score=1.0, runner_up=0.42, seconds=0.12),
-    StepRow(
+    step(1, "goto https://mail.example", 0.61),
+    step(2, "fill the User field = {{user}}", 0.12, Lookup(hit=True, tier="xpath", score=1.0, runner_up=0.42)),
+    step(
         3,
         "fill the Password field = {{secret:PASSWORD}}",
-        Status.DONE,
-        found="healed: similarity 0.91",
-        attention=True,
-        score=0.91,
-        runner_up=0.38,
-        seconds=0.34,
+        0.34,
+        Lookup(hit=True, healed=True, tier="similarity", score=0.91, runner_up=0.38),
     ),
-    StepRow(
-        4, "click the Sign in button", Status.DONE, found="model", attention=True, seconds=2.4, calls=1, attempts=2
-    ),
+    ASKED.model_copy(update={"attempts": (step(4, "", 0.0).last, *ASKED.attempts)}),
 )
 TOTALS = Totals(
     steps=4,
@@ -293,13 +302,14 @@ def full() -> FakeSource:
             failed,
             (
                 *STEPS,
-                StepRow(
+                step(
                     5,
                     "click the Order button",
-                    Status.MISSED,
-                    found="miss: ambiguous",
-                    seconds=3.1,
-                    notes=("2 elements answer to the description",),
+                    3.1,
+                    Lookup(reason="ambiguous"),
+                    status=Status.MISSED,
+                    verdict="failed",
+                    message="2 elements answer to the description",
                 ),
             ),
             TOTALS,

@@ -15,11 +15,11 @@ from sse_starlette import ServerSentEvent
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, StepRow, WaitingRun
+from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, WaitingRun
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatistics
-from replaywright.domain.step.outcomes import Status
+from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.errors import InputInvalid, SettingsInvalid, StackFailed, StoreUnavailable
 from tests.unit.dashboard import (
     APPROVAL,
@@ -35,6 +35,7 @@ from tests.unit.dashboard import (
     entry,
     full,
     skill,
+    step,
 )
 
 HOST = "127.0.0.1:8421"
@@ -198,7 +199,8 @@ def hostile() -> tuple[FakeSource, list[str]]:
             "picture_missing": HOSTILE,
         }
     )
-    step = StepRow(1, HOSTILE, Status.UNMET, found=HOSTILE, notes=(HOSTILE,))
+    lookup = Lookup(hit=True, tier=HOSTILE)
+    bad_step = step(1, HOSTILE, 0.1, lookup, status=Status.UNMET, verdict="failed", message=HOSTILE)
     bad = skill(label=HOSTILE, site=HOSTILE, note=HOSTILE, patterns=(HOSTILE,), description=HOSTILE)
     record = RECORD.model_copy(
         update={
@@ -214,7 +216,7 @@ def hostile() -> tuple[FakeSource, list[str]]:
         next=HOSTILE,
         details={
             HOSTILE: RunDetail(
-                row, (step,), TOTALS, question=question, failure=(HOSTILE,), remedy=HOSTILE, missing=HOSTILE
+                row, (bad_step,), TOTALS, question=question, failure=(HOSTILE,), remedy=HOSTILE, missing=HOSTILE
             )
         },
         waiting=(WaitingRun(HOSTILE, HOSTILE, question),),
@@ -366,14 +368,6 @@ async def test_skills_show_their_health_in_the_bounds_that_runs_go_by() -> None:
     assert "fewer than 95 % of them makes a run warn; below 80 % the run asks a person" in said
 
 
-async def test_tables_are_sorted_by_the_column_that_was_asked_for() -> None:
-    html = await shown(full(), "skills?sort=health&order=down")
-
-    assert [one["aria-sort"] for one in Outline(html).all("th") if "aria-sort" in one] == ["descending"]
-    keys = [one["data-key"] for one in Outline(html).all("tr") if "data-key" in one]
-    assert keys == ["send-mail", "invoice-download", "order-entry"]
-
-
 async def test_two_versions_of_a_skill_are_compared() -> None:
     html = await shown(full(), "changes?name=send-mail&old=1&new=2")
 
@@ -383,9 +377,9 @@ async def test_two_versions_of_a_skill_are_compared() -> None:
 
 
 async def test_the_cache_is_counted_by_site_and_shows_what_wants_a_look() -> None:
-    said = text_of(await shown(full(), "cache?sort=hits&order=down"))
+    said = text_of(await shown(full(), "cache"))
 
-    assert said.index("https://shop.example 2 1 209 12 12 99 %") < said.index("https://mail.example 1 40 1 2 95 %")
+    assert said.index("https://mail.example 1 40 1 2 95 %") < said.index("https://shop.example 2 1 209 12 12 99 %")
     assert "suspect click the Basket link" in said
     assert "replaywright admin cache promote dddddddddddd" in said
     assert "Refused because of the signature: 2 entries" in said

@@ -4,7 +4,6 @@ import asyncio
 import getpass
 import secrets
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -45,29 +44,23 @@ async def list_entries(
     async with open_or_start_store(load_settings()) as store:
         entries = await store.steps.entries(tenant=store.tenant)
         entries = await held_among(store, entries) if held else entries
-    if json:
-        output.print_json({"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]})
-        return
-    if not entries:
-        output.print_line("no entry waits for a person" if held else "the cache is empty: a run with a model fills it")
-        return
     numbers = ("version", "hits", "heals", "misses")
-    rows = output.table("key", "site", "what", "status", *numbers, "last success", right=numbers)
-    for info in sorted(entries, key=lambda info: (info.entry.site, info.entry.step_index)):
-        entry = info.entry
-        what = f"{entry.action_type.value} {entry.instruction}".strip()
-        rows.add_row(
-            *output.cells(
-                info.content_key[:_KEY_SHOWN],
-                entry.site,
-                what,
-                _status(entry),
-                entry.version,
-                *(entry.hits, entry.heals, entry.misses),
-                _time(entry.last_success),
-            )
-        )
-    output.print_table(rows)
+    output.print_list(
+        {"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]},
+        ("key", "site", "what", "status", *numbers, "last success"),
+        [_row(info) for info in sorted(entries, key=lambda info: (info.entry.site, info.entry.step_index))],
+        json=json,
+        nothing="no entry waits for a person" if held else "the cache is empty: a run with a model fills it",
+        right=numbers,
+    )
+
+
+def _row(info: EntryInfo) -> tuple[object, ...]:
+    entry = info.entry
+    what = f"{entry.action_type.value} {entry.instruction}".strip()
+    numbers = (entry.version, entry.hits, entry.heals, entry.misses)
+    last = output.time_text(entry.last_success)
+    return (info.content_key[:_KEY_SHOWN], entry.site, what, _status(entry), *numbers, last)
 
 
 @cache_app.command("stats")
@@ -116,7 +109,7 @@ async def show_entry(key: Key, json: Json = False) -> None:
         output.print_line(
             f"version {version.version}: {_status(version)}, by {version.origin or 'unknown'} in run {version.run_id}; "
             f"{version.hits} hits, {version.heals} heals, {version.misses} misses, "
-            f"last success {_time(version.last_success) or 'never'}"
+            f"last success {output.time_text(version.last_success) or 'never'}"
         )
         shown = _described(version)
         for name, value in shown.items():
@@ -220,10 +213,6 @@ async def _invalidate(key: str, reason: str) -> int:
 
 def _status(entry: ActionCacheEntry) -> str:
     return "waits for a person" if is_held(entry) else entry.status.value
-
-
-def _time(unix: float) -> str:
-    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
 
 
 def _described(entry: ActionCacheEntry) -> dict[str, object]:

@@ -47,24 +47,16 @@ async def list_rules(
     shown = [
         (source, rule) for source, rules in sources.items() for rule in rules if not site or is_for(rule, site.lower())
     ]
-    if json:
-        listed = [
-            {
-                **rule.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
-                "source": source,
-                "counts": counts[rule.name] == source and rule.at_most > 0,
-            }
-            for source, rule in shown
-        ]
-        output.print_json({"rules": listed})
-        return
-    rows = output.table("name", "source", "site", "tried", "at most", "does", right=["at most"])
+    listed, rows = [], []
     for source, rule in shown:
+        written = rule.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        is_last = counts[rule.name] == source
+        listed.append({**written, "source": source, "counts": is_last and rule.at_most > 0})
         tried = rule.tried.replace("_", " ") if rule.do else "after the model"
-        replaced = "" if counts[rule.name] == source else f" (replaced: {counts[rule.name]})"
-        cells = (rule.name, f"{source}{replaced}", rule.site or "every", tried, rule.at_most, _does(rule))
-        rows.add_row(*output.cells(*cells))
-    output.print_table(rows)
+        replaced = "" if is_last else f" (replaced: {counts[rule.name]})"
+        rows.append((rule.name, f"{source}{replaced}", rule.site or "every", tried, rule.at_most, _does(rule)))
+    columns = ("name", "source", "site", "tried", "at most", "does")
+    output.print_list({"rules": listed}, columns, rows, json=json, right=("at most",))
 
 
 @overrides_app.command("check")

@@ -205,18 +205,16 @@ def _verdict(refusal: Refusal | None) -> dict[str, Any]:
 def _print(holds: Effective, task: Task, found: _Found) -> None:
     who = ", ".join(name for name, _ in holds.authors) or "no policy: every action, on the task's own site"
     output.print_line(f"task {task.task} against {who}", style="bold")
-    table = output.table("step", "what", "effect", "", "rule")
-    for row in found.rows:
-        table.add_row(*output.cells(row.place, row.step.title, row.effect.value, *_verdict_cells(row.refusal)))
-    output.print_table(table)
+    steps = [(row.place, row.step.title, row.effect.value, *_verdict_cells(row.refusal)) for row in found.rows]
+    output.print_table(("step", "what", "effect", "", "rule"), steps)
     if not task.steps:
         output.print_line("its steps are worked out by the run, and each is decided then")
     if found.hosts:
-        table = output.table("address", "host", "", "rule")
-        for each in found.hosts:
-            where = each.host or f"decided when it is opened: {each.url}"
-            table.add_row(*output.cells(each.place, where, *_verdict_cells(each.refusal)))
-        output.print_table(table)
+        hosts = [
+            (each.place, each.host or f"decided when it is opened: {each.url}", *_verdict_cells(each.refusal))
+            for each in found.hosts
+        ]
+        output.print_table(("address", "host", "", "rule"), hosts)
     if task.secrets:
         output.print_line(f"secrets: {', '.join(SECRET_PREFIX + name for name in task.secrets)}")
     for name, most in holds.amounts.items():

@@ -133,12 +133,9 @@ def _checked(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
 
 
 def _show(told: list[dict[str, Any]], *, as_json: bool, checked: bool = False) -> None:
-    if as_json:
-        output.print_json({"secrets": told})
-        return
-    rows = output.table("name", "source", "from", "may be entered at", "answer")
-    for one in told:
-        domains = ", ".join(one["domains"]) or "nowhere"
-        answer = one[_FAULTS] or ("ok" if checked else "")
-        rows.add_row(*output.cells(one["name"], one["source"], one["from"], domains, answer))
-    output.print_table(rows)
+    good = "ok" if checked else ""
+    rows = [
+        (one["name"], one["source"], one["from"], ", ".join(one["domains"]) or "nowhere", one[_FAULTS] or good)
+        for one in told
+    ]
+    output.print_list({"secrets": told}, ("name", "source", "from", "may be entered at", "answer"), rows, json=as_json)

@@ -63,14 +63,14 @@ def _show(settings: Settings, versions: tuple[Version, ...], *, json: bool) -> N
         )
         return
     numbers = ("runs under way", "workers")
-    rows = output.table("version", "state", *numbers, "since", right=numbers)
+    rows = []
     for version in versions:
         state = version.state.value
         if version.state is VersionState.RAMPING:
             state += f" ({version.ramp_percent:g} % of new runs)"
         since = f"{version.since.astimezone():%Y-%m-%d %H:%M}" if version.since else ""
-        rows.add_row(*output.cells(version.build_id, state, version.under_way, version.workers, since))
-    output.print_table(rows)
+        rows.append((version.build_id, state, version.under_way, version.workers, since))
+    output.print_table(("version", "state", *numbers, "since"), rows, right=numbers)
     for version in versions:
         if version.concern:
             output.print_line(version.concern, style="yellow")

@@ -416,16 +416,13 @@ async def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
             }
             for each in await batches(here, limit)
         ]
-    if json:
-        output.print_json({"batches": lines})
-        return
-    if not lines:
-        output.print_line("no batches yet: `replaywright batch SKILL --csv rows.csv` begins one")
-        return
-    rows = output.table("status", "batch", "task", "started")
-    for line in lines:
-        rows.add_row(*output.cells(line["status"], line["batch"], line["task"], line["started"][:19]))
-    output.print_table(rows)
+    output.print_list(
+        {"batches": lines},
+        ("status", "batch", "task", "started"),
+        [(line["status"], line["batch"], line["task"], line["started"][:19]) for line in lines],
+        json=json,
+        nothing="no batches yet: `replaywright batch SKILL --csv rows.csv` begins one",
+    )
 
 
 # ---------------------------------------------------------------------------------------------- beginning

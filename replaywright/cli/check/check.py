@@ -240,14 +240,14 @@ def _why(check: SkillCheck) -> str:
 def _print(checks: Sequence[SkillCheck], console: Console) -> None:
     """Print the results as a table, with a remedy for each failure."""
     numbers = ("passed", "failed", "skipped", "seconds")
-    rows = output.table("check", "result", *numbers, "reason", "run", right=numbers)
+    rows: list[tuple[object, ...]] = []
     for each in checks:
         verdicts = [case.verdict for case in each.cases]
         failed = verdicts.count("failed") + verdicts.count("error")
         counts = (verdicts.count("passed"), failed, verdicts.count("skipped"), f"{each.seconds:.1f}")
         result = Text(each.verdict, style=_MARKS[each.verdict][1])
-        rows.add_row(*output.cells(each.skill, result, *counts, each.rule or each.reason, each.run_id))
-    output.print_table(rows, console)
+        rows.append((each.skill, result, *counts, each.rule or each.reason, each.run_id))
+    output.print_table(("check", "result", *numbers, "reason", "run"), rows, right=numbers, console=console)
     for each in checks:
         if each.note:
             output.print_line(f"{each.skill}: {each.note}", console=console)

@@ -16,6 +16,7 @@ from cache.steps import RedisStepStore
 from replaywright.cli.check.check_input import CheckedSkill
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.files import write_whole
+from replaywright.cli.interrupts import unless_left
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.options import OnFailure
@@ -100,19 +101,11 @@ class Checking:
             last[:] = [] if progress is None else [progress]
 
         patient = self.here.how == "configured"
-        following = asyncio.create_task(follow(handle, show=seen, until_waiting=True, patient=patient))
-        stopping = asyncio.create_task(self.stopping.wait())
-        try:
-            await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            if following.done():
-                return await following
-            await self._cancel(handle, "the check was interrupted")
-        finally:
-            stopping.cancel()
-            following.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ReplaywrightError):
-                await following
+        following = follow(handle, show=seen, until_waiting=True, patient=patient)
+        if (ending := await unless_left(following, self.stopping)) is not None:
+            return ending
         message = "the check was interrupted"
+        await self._cancel(handle, message)
         result = RunResult(succeeded=False, reason=INTERRUPTED, message=message)
         return Ending("cancelled", result, last[0] if last else None)
 

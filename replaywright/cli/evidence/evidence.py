@@ -242,10 +242,10 @@ def print_artifacts(artifacts: Sequence[KeptArtifact]) -> None:
     """Print a table of the artifacts, including missing ones."""
     several = any(artifact.attempts > 1 for artifact in artifacts)
     columns = ["step", *(["attempt"] if several else []), "kind", "size", "digest", "path"]
-    rows = output.table(*columns, right=["step", "attempt", "size"])
+    rows = []
     for artifact in artifacts:
         size = "" if artifact.size is None else str(artifact.size)
         place = [f"{artifact.sequence + 1:04d}", *([artifact.attempt] if several else [])]
         where = Text(output.plain(artifact.note), "yellow") if artifact.note else artifact.path
-        rows.add_row(*output.cells(*place, artifact.kind, size, artifact.digest[:12], where))
-    output.print_table(rows)
+        rows.append((*place, artifact.kind, size, artifact.digest[:12], where))
+    output.print_table(columns, rows, right=("step", "attempt", "size"))

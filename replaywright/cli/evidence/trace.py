@@ -1,6 +1,5 @@
 """`replaywright admin trace`: a run's trace as a file, checked and replayed where there is no server."""
 
-import asyncio
 import json as json_format
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,7 +42,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="As `replaywright adm
 
 
 @trace_app.command("export")
-def export(
+async def export(
     run: Run,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file; default: standard output.")] = None,
     without_history: Annotated[
@@ -61,7 +60,15 @@ def export(
 
     Example: `replaywright admin trace export latest --out run.jsonl`
     """
-    asyncio.run(_export(run, out, with_history=not without_history))
+    async with open_backend() as here:
+        execution = await find_run(here, run)
+        text, header = await exported(here, execution, with_history=not without_history)
+    if out is None:
+        output.print_file(text)
+    else:
+        write_whole(out, text)
+    message = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
+    output.print_progress(f"{execution.id}: {message}")
 
 
 @trace_app.command("verify")
@@ -112,18 +119,6 @@ async def replay_file(file: File, policy: PolicyFile = None, json: Json = False)
     else:
         _print_replayed(replayed)
     raise typer.Exit(Exit.FAILED if any(one.differences for one in replayed) else Exit.DONE)
-
-
-async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
-    async with open_backend() as here:
-        execution = await find_run(here, run)
-        text, header = await exported(here, execution, with_history=with_history)
-    if out is None:
-        output.print_file(text)
-    else:
-        write_whole(out, text)
-    message = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
-    output.print_progress(f"{execution.id}: {message}")
 
 
 async def exported(

@@ -10,14 +10,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
-from temporalio.common import SearchAttributeKey
 
 from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.inbox import question_of, waiting_in
-from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, memo_of, standing_of, trace_of
+from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, standing_of, trace_or_why
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
+from replaywright.cli.runs.listing import row_at, row_of
 from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.cli.servers.artifacts import artifact_store_of
@@ -31,29 +31,17 @@ from replaywright.dashboard.views import (
     RunFilter,
     RunPage,
     RunRow,
-    StepRow,
     WaitingRun,
 )
 from replaywright.domain.run.remedies import remedy_of
-from replaywright.domain.run.runs import Progress, StepLine, Totals
+from replaywright.domain.run.runs import Progress, Totals
 from replaywright.domain.run.standing import RunStatus
 from replaywright.domain.skill.cache_statistics import cache_statistics, is_held
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
-from replaywright.domain.step.outcomes import Status
 from replaywright.domain.task.questions import WAITS, Question
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunFacts, StepView
-from replaywright.domain.trace.saying import how_found
-from replaywright.domain.trace.search_attributes import (
-    HEALS,
-    MODE,
-    MODEL_CALLS,
-    NOTHING,
-    SITE,
-    SKILL,
-    SearchAttribute,
-)
-from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed, StoreUnavailable
+from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed
 from replaywright.reports import load, policy, rendered
 from replaywright.settings import Settings
 from replaywright.stack import read_running
@@ -83,7 +71,7 @@ class RunningSource:
         self._exits = contextlib.AsyncExitStack()
         self._connecting = asyncio.Lock()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the connections."""
         await self._exits.aclose()
 
@@ -115,19 +103,20 @@ class RunningSource:
         here = await self._here()
         execution = await _described(here, run_id)
         (status, progress), (lines, missing) = await asyncio.gather(
-            standing_of(here, execution), _trace_or_why(here, execution)
+            standing_of(here, execution), trace_or_why(here, execution)
         )
         ending = None if execution.status is WorkflowExecutionStatus.RUNNING else await ending_of_run(here, execution)
         if ending is not None and (ending.result.totals == Totals() or missing):
             progress = await progress_of(handle_of(here.client, run_id), QUICK)
         totals = _totals(ending, progress)
-        row = await _read_row(here, execution, status, progress, totals)
+        row = await row_at(here, execution, status, progress, totals)
         question = (progress.question if progress is not None else None) or await _question(execution)
         result = None if ending is None or ending.result.succeeded else ending.result
         steps = _recorded(execution, status, lines)
         return RunDetail(
             row=row,
-            steps=steps or [_row_of_line(line) for line in ([] if progress is None else progress.lines)],
+            steps=steps,
+            lines=() if steps or progress is None else progress.lines,
             totals=totals,
             question=question if ending is None else None,
             waiting_for="" if progress is None or ending is not None else progress.waiting_for,
@@ -161,8 +150,7 @@ class RunningSource:
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""
-        waiting = await waiting_in(await self._here())
-        return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
+        return await waiting_in(await self._here())
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 
@@ -259,38 +247,7 @@ async def _described(here: Backend, run_id: str) -> WorkflowExecutionDescription
 
 async def _row(here: Backend, execution: WorkflowExecution, limit: asyncio.Semaphore) -> RunRow:
     async with limit:
-        status, progress = await standing_of(here, execution)
-    return await _read_row(here, execution, status, progress, None if progress is None else progress.totals)
-
-
-async def _read_row(
-    here: Backend, execution: WorkflowExecution, status: RunStatus, progress: Progress | None, totals: Totals | None
-) -> RunRow:
-    return RunRow(
-        run_id=execution.id,
-        task=await memo_of(execution, "task") or execution.id.split("/")[0],
-        status=status,
-        started=execution.start_time.astimezone(),
-        ended=None if execution.close_time is None else execution.close_time.astimezone(),
-        site=_keyword(execution, SITE),
-        skill=_keyword(execution, SKILL),
-        mode=_keyword(execution, MODE),
-        heals=totals.heals if totals is not None else _number(execution, HEALS),
-        model_calls=totals.usage.calls if totals is not None else _number(execution, MODEL_CALLS),
-        step=0 if progress is None else progress.step,
-        steps=0 if progress is None else progress.steps,
-        doing="" if progress is None else progress.doing,
-        temporal_url=here.run_url(execution.id),
-    )
-
-
-def _keyword(execution: WorkflowExecution, attribute: SearchAttribute) -> str:
-    value = execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(attribute.name)) or ""
-    return "" if value == NOTHING else value
-
-
-def _number(execution: WorkflowExecution, attribute: SearchAttribute) -> int | None:
-    return execution.typed_search_attributes.get(SearchAttributeKey.for_int(attribute.name))
+        return await row_of(here, execution)
 
 
 def _totals(ending: Ending | None, progress: Progress | None) -> Totals | None:
@@ -304,15 +261,9 @@ async def _question(execution: WorkflowExecution) -> Question | None:
     return question_of((await execution.memo()).get(WAITS))
 
 
-async def _trace_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
-    """Return the trace, and the reason if it cannot be read."""
-    try:
-        return await trace_of(here, execution), ""
-    except StoreUnavailable as exc:
-        return [], f"the trace cannot be read: {exc}"
-
-
-def _recorded(execution: WorkflowExecution, status: RunStatus, lines: Sequence[Mapping[str, Any]]) -> list[StepRow]:
+def _recorded(
+    execution: WorkflowExecution, status: RunStatus, lines: Sequence[Mapping[str, Any]]
+) -> tuple[StepView, ...]:
     """Return the steps of the run by its trace."""
     facts = RunFacts(
         run_id=execution.id,
@@ -320,43 +271,4 @@ def _recorded(execution: WorkflowExecution, status: RunStatus, lines: Sequence[M
         status="running" if status == "silent" else status,
         started=execution.start_time.timestamp(),
     )
-    return [_step(step) for step in run_view(facts, lines).steps]
-
-
-def _step(step: StepView) -> StepRow:
-    last = step.last
-    return StepRow(
-        number=step.number,
-        title=step.title,
-        status=last.status,
-        found=last.found,
-        attention=last.lookup.healed or last.lookup.from_model,
-        score=last.lookup.score,
-        runner_up=last.lookup.runner_up,
-        seconds=step.seconds,
-        calls=step.usage.calls,
-        attempts=len(step.attempts),
-        notes=_notes(step.override, last.overruled, (last.message or last.reason, last.status), last.warnings),
-    )
-
-
-def _notes(override: str, overruled: str, message: tuple[str, Status], warnings: Sequence[str]) -> tuple[str, ...]:
-    said, status = message
-    rule = f"override {override}" if override else ""
-    text = (f"warning: {warning}" for warning in warnings)
-    return tuple(filter(None, (rule, overruled, said if status is not Status.DONE else "", *text)))
-
-
-def _row_of_line(line: StepLine) -> StepRow:
-    """Convert a step of the run's progress, for a trace that cannot be read."""
-    return StepRow(
-        number=0 if line.kind == "note" else line.sequence + 1,
-        title=line.title,
-        status=line.status,
-        found=how_found(line.lookup, from_ledger=line.from_ledger, already_done=line.already_done),
-        attention=line.lookup.healed or line.lookup.from_model,
-        score=line.lookup.score,
-        runner_up=line.lookup.runner_up,
-        notes=_notes(line.override, line.overruled, (line.message, line.status), line.warnings),
-        left_out=bool(line.left_out),
-    )
+    return run_view(facts, lines).steps

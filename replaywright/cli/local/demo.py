@@ -56,26 +56,14 @@ async def demo(
 
 def _print(figures: Figures) -> None:
     numbers = ("seconds", "steps", "model calls", "small", "tokens", "hits", "heals", "fallbacks", "mails")
-    rows = output.table("run", "what", *numbers, right=numbers)
-    for row in figures.rows:
-        rows.add_row(
-            *output.cells(
-                row.run,
-                row.title,
-                f"{row.seconds:.2f}",
-                *(
-                    row.steps,
-                    row.model_calls,
-                    row.small_calls,
-                    row.tokens,
-                    row.hits,
-                    row.heals,
-                    row.fallbacks,
-                    row.mails,
-                ),
-            )
+    rows = [
+        (
+            *(row.run, row.title, f"{row.seconds:.2f}", row.steps, row.model_calls, row.small_calls, row.tokens),
+            *(row.hits, row.heals, row.fallbacks, row.mails),
         )
-    output.print_table(rows)
+        for row in figures.rows
+    ]
+    output.print_table(("run", "what", *numbers), rows, right=numbers)
     for row in figures.rows:
         if row.skill:
             output.print_line_as_is(f"run {row.run:<3} {row.skill}")

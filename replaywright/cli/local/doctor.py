@@ -36,12 +36,12 @@ async def doctor(
 
 
 def _print(findings: tuple[Diagnosis, ...]) -> None:
-    rows = output.table("part", "health", "version", "found", "answers")
+    rows = []
     for finding in findings:
         answers = {True: "yes", False: "no", None: ""}[finding.reachable]
         health = Text(finding.health.value, style=_STYLES[finding.health])
-        rows.add_row(*output.cells(finding.component, health, finding.version, finding.found, answers))
-    output.print_table(rows)
+        rows.append((finding.component, health, finding.version, finding.found, answers))
+    output.print_table(("part", "health", "version", "found", "answers"), rows)
     for finding in findings:
         if finding.advice:
             output.print_line(f"{finding.component}: {finding.advice}", style=_STYLES[finding.health])

@@ -12,7 +12,7 @@ from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.store import StepRecord, open_store, step_records
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.standing import RunStatus, going
-from replaywright.errors import InputInvalid
+from replaywright.errors import InputInvalid, StoreUnavailable
 from replaywright.settings import DEFAULT_TENANT
 
 ENDED: Mapping[WorkflowExecutionStatus | None, RunStatus] = {
@@ -87,8 +87,20 @@ async def records_of(here: Backend, execution: WorkflowExecutionDescription) -> 
     Raises:
         StoreUnavailable: the trace cannot be read.
     """
-    lines = await trace_of(here, execution)
-    return step_records([line for line in lines if line.get("runId", execution.id) == execution.id])
+    return own_records(await trace_of(here, execution), execution.id)
+
+
+def own_records(lines: Iterable[dict[str, Any]], run_id: str) -> list[StepRecord]:
+    """Return the steps of one run of the lineage."""
+    return step_records([line for line in lines if line.get("runId", run_id) == run_id])
+
+
+async def trace_or_why(here: Backend, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
+    """Read the trace of the run's lineage; if it cannot be read, return none of it, and the reason."""
+    try:
+        return await trace_of(here, execution), ""
+    except StoreUnavailable as exc:
+        return [], f"the trace cannot be read: {exc}"
 
 
 async def trace_of(here: Backend, execution: WorkflowExecutionDescription) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 from temporalio.client import WorkflowExecution
+from temporalio.common import SearchAttributeKey
 
 from replaywright.cli import output
 from replaywright.cli.app import app
@@ -17,8 +18,18 @@ from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
 from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, StatusFilter, refuse_unknown, schedule_id
 from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
-from replaywright.domain.run.runs import Mode
+from replaywright.dashboard.views import RunRow
+from replaywright.domain.run.runs import Mode, Progress, Totals
 from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
+from replaywright.domain.trace.search_attributes import (
+    HEALS,
+    MODE,
+    MODEL_CALLS,
+    NOTHING,
+    SITE,
+    SKILL,
+    SearchAttribute,
+)
 from replaywright.settings import Settings, load_settings
 
 STYLES: Mapping[RunStatus, str] = {
@@ -33,21 +44,6 @@ STYLES: Mapping[RunStatus, str] = {
     "terminated": "red",
     "timed_out": "red",
 }
-
-
-@dataclass(frozen=True)
-class RunLine:
-    """One run of the list."""
-
-    run_id: str
-    task: str
-    status: str
-    style: str
-    start: datetime
-    seconds: float
-    url: str
-    schedule: str
-    """Schedule that started it; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -99,49 +95,75 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
         with temporal_errors(here.settings):
             await refuse_unknown(here, wanted)
         found = await executions(here, limit, wanted)
-        lines = await asyncio.gather(*(line_of(here, execution) for execution in found))
-    if json:
-        output.print_json({"runs": [as_json(line) for line in lines]})
-        return
-    if not lines:
-        message = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
-        output.print_line(message)
-        return
-    rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
-    for line in lines:
-        started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        took = output.duration(line.seconds)
-        rows.add_row(*output.cells(Text(line.status, line.style), line.run_id, line.task, started, took, line.url))
-    output.print_table(rows)
-
-
-async def line_of(here: Backend, execution: WorkflowExecution) -> RunLine:
-    """Build the list's line for a run."""
-    standing, _ = await standing_of(here, execution)
-    status, style = STATUS_WORDS[standing], STYLES[standing]
-    end = execution.close_time or datetime.now(UTC)
-    return RunLine(
-        run_id=execution.id,
-        task=await memo_of(execution, "task") or execution.id.split("/")[0],
-        status=status,
-        style=style,
-        start=execution.start_time,
-        seconds=(end - execution.start_time).total_seconds(),
-        url=here.run_url(execution.id),
-        schedule=(execution.typed_search_attributes.get(SCHEDULED_BY) or "").removeprefix(
-            schedule_id(here.settings.tenant, "")
-        ),
+        rows = await asyncio.gather(*(row_of(here, execution) for execution in found))
+    output.print_list(
+        {"runs": [as_json(row) for row in rows]},
+        ("status", "run", "task", "started", "took", "Temporal UI"),
+        [
+            (
+                *(Text(STATUS_WORDS[row.status], STYLES[row.status]), row.run_id, row.task),
+                *(f"{row.started:%Y-%m-%d %H:%M:%S}", output.duration(seconds_of(row)), row.temporal_url),
+            )
+            for row in rows
+        ],
+        json=json,
+        nothing="no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs",
+        right=("took",),
     )
 
 
-def as_json(line: RunLine) -> dict[str, Any]:
-    """Return the line for JSON output."""
+async def row_of(here: Backend, execution: WorkflowExecution) -> RunRow:
+    """Build the list's row of a run; one that is under way is asked for its progress."""
+    status, progress = await standing_of(here, execution)
+    return await row_at(here, execution, status, progress, None if progress is None else progress.totals)
+
+
+async def row_at(
+    here: Backend, execution: WorkflowExecution, status: RunStatus, progress: Progress | None, totals: Totals | None
+) -> RunRow:
+    """Build the row of a run whose status and counts are known."""
+    schedule = execution.typed_search_attributes.get(SCHEDULED_BY) or ""
+    return RunRow(
+        run_id=execution.id,
+        task=await memo_of(execution, "task") or execution.id.split("/")[0],
+        status=status,
+        started=execution.start_time.astimezone(),
+        ended=None if execution.close_time is None else execution.close_time.astimezone(),
+        site=_keyword(execution, SITE),
+        skill=_keyword(execution, SKILL),
+        mode=_keyword(execution, MODE),
+        heals=totals.heals if totals is not None else _number(execution, HEALS),
+        model_calls=totals.usage.calls if totals is not None else _number(execution, MODEL_CALLS),
+        step=0 if progress is None else progress.step,
+        steps=0 if progress is None else progress.steps,
+        doing="" if progress is None else progress.doing,
+        temporal_url=here.run_url(execution.id),
+        schedule=schedule.removeprefix(schedule_id(here.settings.tenant, "")),
+    )
+
+
+def _keyword(execution: WorkflowExecution, attribute: SearchAttribute) -> str:
+    value = execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(attribute.name)) or ""
+    return "" if value == NOTHING else value
+
+
+def _number(execution: WorkflowExecution, attribute: SearchAttribute) -> int | None:
+    return execution.typed_search_attributes.get(SearchAttributeKey.for_int(attribute.name))
+
+
+def seconds_of(row: RunRow) -> float:
+    """Return the duration of a run, up to now if it is under way."""
+    return (datetime.now(UTC) - row.started).total_seconds() if row.seconds is None else row.seconds
+
+
+def as_json(row: RunRow) -> dict[str, Any]:
+    """Return the row for JSON output."""
     return {
-        "runId": line.run_id,
-        "task": line.task,
-        "status": line.status,
-        "started": line.start.isoformat(),
-        "seconds": round(line.seconds, 3),
-        "url": line.url,
-        "schedule": line.schedule,
+        "runId": row.run_id,
+        "task": row.task,
+        "status": STATUS_WORDS[row.status],
+        "started": row.started.astimezone(UTC).isoformat(),
+        "seconds": round(seconds_of(row), 3),
+        "url": row.temporal_url,
+        "schedule": row.schedule,
     }

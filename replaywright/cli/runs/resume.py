@@ -376,10 +376,8 @@ def _names_of(orphans: Sequence[Earlier]) -> str:
 def print_plan(found: Planned, console: Console) -> None:
     """Print the plan."""
     output.print_line(f"resume {found.of}", style="bold", console=console)
-    rows = output.table("step", "what", "how", right=["step"])
-    for sequence, step in enumerate(found.plan):
-        rows.add_row(*output.cells(f"{sequence + 1:04d}", step.title, _TREATMENTS[found.how(sequence)]))
-    output.print_table(rows, console)
+    rows = [(f"{at + 1:04d}", step.title, _TREATMENTS[found.how(at)]) for at, step in enumerate(found.plan)]
+    output.print_table(("step", "what", "how"), rows, right=("step",), console=console)
     output.print_line(_summary(found), console=console)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from temporalio.client import ScheduleHandle
+from temporalio.client import ScheduleHandle, SchedulePolicy, ScheduleState
 
 from replaywright.cli import output
 from replaywright.cli.app import app
@@ -19,10 +19,9 @@ from replaywright.cli.people.updates import user_name
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import mention_secrets
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
-from replaywright.cli.schedule.schedule_view import as_json, fired_by, print_list, print_schedule
+from replaywright.cli.schedule.schedule_view import COLUMNS, as_json, fired_by, print_schedule, row_of
 from replaywright.cli.schedule.scheduled import (
     Overlap,
-    Rules,
     all_of,
     create,
     found,
@@ -124,6 +123,14 @@ class FiringOptions:
     paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False
     why: Why = ""
 
+    def policy(self) -> SchedulePolicy:
+        """Return them as Temporal takes them."""
+        return SchedulePolicy(
+            overlap=self.overlap.policy,
+            catchup_window=catch_up_of(self.catch_up),
+            pause_on_failure=self.pause_on_failure,
+        )
+
 
 @schedule_app.command("create")
 async def create_schedule(
@@ -153,13 +160,13 @@ async def create_schedule(
             f"NAME {name!r}: expected 1 to 63 letters, digits, dots, hyphens and underscores, a letter or digit first"
         )
     when = times.as_timetable()
-    rules = Rules(firing.overlap, catch_up_of(firing.catch_up), firing.pause_on_failure)
-    wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
+    state = ScheduleState(paused=firing.paused, note=firing.why)
+    asked = taskfile.read_parameters(given.param or [], given.params)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
     async with open_existing_backend() as here:
-        told, wanted, values = await _prepared(here, name, wish, from_file)
-        schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
+        told, wanted, values = await _prepared(here, name, from_file or task, asked, manner)
+        schedule = schedule_of(here, name, told, when, policy=firing.policy(), state=state)
         await create(here, name, schedule)
         _, known = await found(here, name)
         mention_secrets(wanted, values, here, output.warn)
@@ -173,27 +180,18 @@ async def create_schedule(
         print_schedule(known, ())
 
 
-@dataclass(frozen=True)
-class _Wish:
-    """Order of the caller for a run."""
-
-    task: str
-    values: Mapping[str, str]
-    manner: RunOptions
-
-
 async def _prepared(
-    here: Backend, name: str, wish: _Wish, from_file: Task | None
+    here: Backend, name: str, what: Task | str, given: Mapping[str, str], manner: RunOptions
 ) -> tuple[Prepared, Task, dict[str, str]]:
-    """Prepare the runs of a schedule; return also the task and its values."""
-    skill = None if from_file is not None else await runnable_at(here, wish.task.removeprefix(SKILL))
-    task = from_file if skill is None else skill.task
-    assert task is not None, "a file, or a skill"
-    values = bind_parameters(task, wish.values)
+    """Prepare the runs of a schedule, of a task or of `skill:NAME`; return also the task and its values."""
+    task, used = what, None
+    if isinstance(task, str):
+        skill = await runnable_at(here, task.removeprefix(SKILL))
+        task, used = skill.task, SkillRef(name=skill.name, version=skill.version)
+    values = bind_parameters(task, given)
     refuse_what_is_blocked(here.settings, task, values)
-    used = None if skill is None else SkillRef(name=skill.name, version=skill.version)
-    order = order_of(task, values, "", wish.manner, used)
-    return _by_clock(await prepared(here, order), order, wish.values, id_of(here, name)), task, values
+    order = order_of(task, values, "", manner, used)
+    return _by_clock(await prepared(here, order), order, given, id_of(here, name)), task, values
 
 
 @schedule_app.command("pause")
@@ -269,12 +267,13 @@ async def list_schedules(json: Json = False) -> None:
     """
     async with open_backend() as here:
         shown = [(known, await fired_by(here, known, 1)) for known in await all_of(here)]
-    if json:
-        output.print_json({"schedules": [as_json(known, fired) for known, fired in shown]})
-    elif not shown:
-        output.print_line("no schedules yet: `replaywright schedule create` makes one")
-    else:
-        print_list(shown)
+    output.print_list(
+        {"schedules": [as_json(*each) for each in shown]},
+        COLUMNS,
+        [row_of(*each) for each in shown],
+        json=json,
+        nothing="no schedules yet: `replaywright schedule create` makes one",
+    )
 
 
 @schedule_app.command("show")

@@ -51,24 +51,14 @@ async def _fired(here: Backend, start: Start) -> Fired:
     return Fired(start, STATUS_WORDS[standing], STYLES[standing])
 
 
-def print_list(shown: Sequence[tuple[KnownSchedule, tuple[Fired, ...]]]) -> None:
-    """Print one line for each schedule."""
-    rows = output.table("schedule", "starts", "when", "next", "last run", "ended", "state")
-    for known, fired in shown:
-        last = fired[0] if fired else None
-        coming = "" if is_paused(known) else next(iter(_next(known)), "never again")
-        rows.add_row(
-            *output.cells(
-                known.name,
-                known.task,
-                _when(known),
-                coming,
-                "" if last is None else last.start.run_id,
-                "" if last is None else Text(last.status, style=last.style),
-                _state(known),
-            )
-        )
-    output.print_table(rows)
+COLUMNS = ("schedule", "starts", "when", "next", "last run", "ended", "state")
+
+
+def row_of(known: KnownSchedule, fired: tuple[Fired, ...]) -> tuple[object, ...]:
+    """Return the cells of a schedule in the list."""
+    coming = "" if is_paused(known) else next(iter(_next(known)), "never again")
+    last = (fired[0].start.run_id, Text(fired[0].status, style=fired[0].style)) if fired else ("", "")
+    return (known.name, known.task, _when(known), coming, *last, _state(known))
 
 
 def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
@@ -94,11 +84,14 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
         if text:
             output.print_line_as_is(f"  {name:<9} {output.plain(text)}")
     if fired:
-        rows = output.table("run", "due", "started", "ended")
-        for one in fired:
-            times = (_local(one.start.due, _zone(known)), _local(one.start.started, _zone(known)))
-            rows.add_row(*output.cells(one.start.run_id, *times, Text(one.status, style=one.style)))
-        output.print_table(rows)
+        rows = [
+            (
+                *(one.start.run_id, _local(one.start.due, _zone(known)), _local(one.start.started, _zone(known))),
+                Text(one.status, style=one.style),
+            )
+            for one in fired
+        ]
+        output.print_table(("run", "due", "started", "ended"), rows)
 
 
 def _catch_up(window: timedelta | None) -> str:

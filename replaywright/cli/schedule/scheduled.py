@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from temporalio.client import (
@@ -54,16 +54,6 @@ class Overlap(StrEnum):
 
 
 @dataclass(frozen=True)
-class Rules:
-    """Rules for the firings of a schedule."""
-
-    overlap: Overlap = Overlap.SKIP
-    catch_up: timedelta = timedelta(hours=1)
-    """Largest delay of a firing that was missed while Temporal was down and is made up for."""
-    pause_on_failure: bool = False
-
-
-@dataclass(frozen=True)
 class KnownSchedule:
     """Schedule of this tenant."""
 
@@ -94,7 +84,7 @@ def id_of(here: Backend, name: str) -> str:
 
 
 def schedule_of(
-    here: Backend, name: str, told: Prepared, times: Timetable, rules: Rules, *, paused: bool, note: str
+    here: Backend, name: str, told: Prepared, times: Timetable, *, policy: SchedulePolicy, state: ScheduleState
 ) -> Schedule:
     """Build the schedule as Temporal takes it."""
     action = ScheduleActionStartWorkflow(
@@ -108,10 +98,6 @@ def schedule_of(
         static_summary=told.summary,
         static_details=told.details,
     )
-    policy = SchedulePolicy(
-        overlap=rules.overlap.policy, catchup_window=rules.catch_up, pause_on_failure=rules.pause_on_failure
-    )
-    state = ScheduleState(paused=paused, note=note)
     return Schedule(action=action, spec=_spec(times), policy=policy, state=state)
 
 

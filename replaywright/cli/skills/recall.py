@@ -68,10 +68,8 @@ async def recall(
 
 
 def _explain(found: Recalled) -> None:
-    rows = output.table("skill", "version", "alike", "reason", "details", right=("version", "alike"))
-    for one in found.considered:
-        rows.add_row(*output.cells(one.name, one.version, f"{one.score:.2f}", _words(one.reason), one.details))
-    output.print_table(rows)
+    rows = [(one.name, one.version, f"{one.score:.2f}", _words(one.reason), one.details) for one in found.considered]
+    output.print_table(("skill", "version", "alike", "reason", "details"), rows, right=("version", "alike"))
 
 
 def _words(reason: str) -> str:

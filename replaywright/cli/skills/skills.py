@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,28 +66,23 @@ async def list_skills(
         for skill in found
         if (site is None or site.lower() in skill.site) and status in (None, skill.status)
     ]
-    if json:
-        output.print_json({"skills": [_listed(*each) for each in shown]})
-        return
-    if not shown:
-        nothing = "there are no skills yet: `replaywright skills import FILE` takes one over"
-        output.print_line(nothing if not found else "no skill is like that")
-        return
     numbers = ("version", "succeeded")
-    rows = output.table("name", "status", "site", *numbers, "last success", "what", right=numbers)
-    for skill, went in shown:
-        rows.add_row(
-            *output.cells(
-                skill.name,
-                Text(skill.status.value, style=_STYLES[skill.status]),
-                skill.site or "anywhere",
-                skill.version,
-                _percent(went.runs),
-                time_text(went.last_success),
-                skill.label,
+    output.print_list(
+        {"skills": [_listed(*each) for each in shown]},
+        ("name", "status", "site", *numbers, "last success", "what"),
+        [
+            (
+                *(skill.name, Text(skill.status.value, style=_STYLES[skill.status]), skill.site or "anywhere"),
+                *(skill.version, _percent(went.runs), output.time_text(went.last_success), skill.label),
             )
-        )
-    output.print_table(rows)
+            for skill, went in shown
+        ],
+        json=json,
+        nothing="no skill is like that"
+        if found
+        else "there are no skills yet: `replaywright skills import FILE` takes one over",
+        right=numbers,
+    )
 
 
 @skills_app.command("show")
@@ -224,11 +218,6 @@ def print_diff(lines: Sequence[str]) -> None:
         output.print_line_as_is(sign + indent + output.plain(rest))
 
 
-def time_text(unix: float) -> str:
-    """Format a Unix time for people; empty for 0."""
-    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
-
-
 def _listed(skill: Skill, statistics: SkillStatistics) -> dict[str, Any]:
     return {
         "name": skill.name,
@@ -250,7 +239,7 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     yield f"{skill.name}: {skill.label or skill.description or 'no label'}"
     others = [version for version in record.versions if version != skill.version]
     more = f", others: {', '.join(map(str, others))}" if others else ""
-    yield f"  version {skill.version} is {skill.status.value} ({skill.origin}, {time_text(skill.created)}{more})"
+    yield f"  version {skill.version} is {skill.status.value} ({skill.origin}, {output.time_text(skill.created)}{more})"
     if skill.description and skill.description != skill.label:
         yield f"  {skill.description}"
     yield f"  site: {skill.site or 'anywhere'}"
@@ -279,7 +268,8 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     yield "  history:"
     for change in record.history:
         why = f": {change.reason}" if change.reason else ""
-        yield f"    {time_text(change.at)} version {change.version} {change.what} by {change.who or 'unknown'}{why}"
+        what = f"version {change.version} {change.what} by {change.who or 'unknown'}"
+        yield f"    {output.time_text(change.at)} {what}{why}"
 
 
 def _runs_text(statistics: SkillStatistics) -> str:
@@ -288,8 +278,8 @@ def _runs_text(statistics: SkillStatistics) -> str:
         return "none yet"
     total = runs.succeeded + runs.failed
     message = f"{runs.succeeded} of {total} succeeded, {_percent(runs)} of the last {len(runs.recent)}"
-    message += f"; last success {time_text(statistics.last_success)}" if statistics.last_success else ""
-    return message + (f"; last failure {time_text(statistics.last_failure)}" if statistics.last_failure else "")
+    message += f"; last success {output.time_text(statistics.last_success)}" if statistics.last_success else ""
+    return message + (f"; last failure {output.time_text(statistics.last_failure)}" if statistics.last_failure else "")
 
 
 def _parameter(parameter: Parameter) -> str:

@@ -150,25 +150,16 @@ def _print(imported: Imported, written: str) -> None:
     console = output.standard_error() if written == "-" else output.standard_output()
     task = imported.task
     if task.parameters or task.secrets:
-        rows = output.table("parameter", "type", "recorded value")
+        rows: list[tuple[str, str, str]] = []
         for name, parameter in task.parameters.items():
             shown = parameter.default if parameter.default is not None else parameter.example
-            rows.add_row(*output.cells(name, parameter.type, shown + (" (default)" if parameter.default else "")))
+            rows.append((name, parameter.type, shown + (" (default)" if parameter.default else "")))
         for secret in task.secrets:
-            rows.add_row(
-                *output.cells(
-                    secret,
-                    "secret",
-                    f"not kept: set {SECRET_PREFIX}{secret}, and bind it: "
-                    f"`replaywright admin secrets bind {secret} HOST`",
-                )
-            )
-        output.print_table(rows, console)
+            bind = f"`replaywright admin secrets bind {secret} HOST`"
+            rows.append((secret, "secret", f"not kept: set {SECRET_PREFIX}{secret}, and bind it: {bind}"))
+        output.print_table(("parameter", "type", "recorded value"), rows, console=console)
     if imported.notes:
-        rows = output.table("", "where", "what", "why, and what to do")
-        for row in _note_rows(imported.notes):
-            rows.add_row(*output.cells(*row))
-        output.print_table(rows, console)
+        output.print_table(("", "where", "what", "why, and what to do"), _note_rows(imported.notes), console=console)
     counts = ", ".join(f"{_count(imported.notes, kind)} {said}" for kind, said in _MEANS.items())
     message = written or task.task
     output.print_line(f"{message}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
