@@ -7,7 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from replaywright.dashboard.rendering import rendered
+from replaywright.dashboard.sorting import Column, ordered
 from replaywright.dashboard.views import FILTERS, DashboardSource, run_filter
+from replaywright.domain.skill.cache_statistics import SiteCounts
+from replaywright.domain.skill.skills import Skill, SkillStatistics
 from replaywright.domain.skill.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW
 from replaywright.errors import InputInvalid
 
@@ -56,9 +59,20 @@ async def inbox(source: DashboardSource, _given: Parameters) -> Page:
     return Page("Inbox", "inbox", "inbox.html", regions)
 
 
-async def skills(source: DashboardSource, _given: Parameters) -> Page:
+_SKILL_COLUMNS: tuple[Column[tuple[Skill, SkillStatistics]], ...] = (
+    Column("name", "Skill", lambda one: one[0].name),
+    Column("status", "Status", lambda one: one[0].status.value),
+    Column("site", "Site", lambda one: one[0].site),
+    Column("version", "Version", lambda one: one[0].version, is_number=True),
+    Column("health", "Success", lambda one: -1 if one[1].runs.rolling is None else one[1].runs.rolling),
+    Column("used", "Last success", lambda one: one[1].last_success),
+)
+
+
+async def skills(source: DashboardSource, given: Parameters) -> Page:
     """Build the list of skills with their success rates."""
-    context = {"skills": await source.skills(), "warn": WARN_BELOW, "ask": ASK_BELOW, "enough": ENOUGH}
+    found = ordered(await source.skills(), _SKILL_COLUMNS, given)
+    context = {"skills": found, "warn": WARN_BELOW, "ask": ASK_BELOW, "enough": ENOUGH}
     regions = {"skills": rendered("regions/skills.html", **context)}
     return Page("Skills", "skills", "skills.html", regions, context)
 
@@ -84,10 +98,22 @@ async def changes(source: DashboardSource, given: Parameters) -> Page:
     return Page(f"{name}: versions {old} and {new}", "skills", "changes.html", {}, context, is_final=True)
 
 
-async def cache(source: DashboardSource, _given: Parameters) -> Page:
+_SITE_COLUMNS: tuple[Column[SiteCounts], ...] = (
+    Column("site", "Site", lambda one: one.site),
+    Column("entries", "Entries", lambda one: one.counts.entries, is_number=True),
+    Column("hits", "Hits", lambda one: one.counts.hits, is_number=True),
+    Column("heals", "Heals", lambda one: one.counts.heals, is_number=True),
+    Column("misses", "Misses", lambda one: one.counts.misses, is_number=True),
+    Column("rate", "Found without a model", lambda one: one.counts.hit_rate or 0.0, is_number=True),
+    Column("suspects", "Suspect", lambda one: one.counts.suspects, is_number=True),
+)
+
+
+async def cache(source: DashboardSource, given: Parameters) -> Page:
     """Build the page of the action cache's statistics."""
     view = await source.cache()
-    regions = {"cache": rendered("regions/cache.html", view=view, statistics=view.statistics)}
+    sites = ordered(view.statistics.sites, _SITE_COLUMNS, given)
+    regions = {"cache": rendered("regions/cache.html", view=view, statistics=view.statistics, sites=sites)}
     return Page("Cache", "cache", "cache.html", regions)
 
 

@@ -31,10 +31,10 @@ PAGES = {
     "waiting": f"run?id={quote(WAITING.run_id)}",
     "failed": f"run?id={quote(ended(3).run_id)}",
     "inbox": "inbox",
-    "skills": "skills",
+    "skills": "skills?sort=health&order=down",
     "skill": "skill?name=send-mail",
     "changes": "changes?name=send-mail",
-    "cache": "cache",
+    "cache": "cache?sort=hits",
     "nothing": "nothing",
 }
 

@@ -47,7 +47,7 @@ async def runs(temporal_env: WorkflowEnvironment, redis_url: str, tmp_path: Path
         load_settings(temporal_address=address, redis_url=redis_url, tenant=tenant, home=tmp_path, unsigned=True)
     )
     yield Runs(temporal_env, source, tenant)
-    await source.aclose()
+    await source.close()
 
 
 async def test_runs_are_listed_a_page_at_a_time_and_only_the_tenants(
@@ -135,4 +135,4 @@ async def test_a_stack_that_is_not_there_yet_is_said_and_looked_for_again(tmp_pa
             await look
     with pytest.raises(StoreUnavailable, match="no stack is running"):
         await source.skills()
-    await source.aclose()
+    await source.close()

@@ -368,6 +368,14 @@ async def test_skills_show_their_health_in_the_bounds_that_runs_go_by() -> None:
     assert "fewer than 95 % of them makes a run warn; below 80 % the run asks a person" in said
 
 
+async def test_tables_are_sorted_by_the_column_that_was_asked_for() -> None:
+    html = await shown(full(), "skills?sort=health&order=down")
+
+    assert [one["aria-sort"] for one in Outline(html).all("th") if "aria-sort" in one] == ["descending"]
+    keys = [one["data-key"] for one in Outline(html).all("tr") if "data-key" in one]
+    assert keys == ["send-mail", "invoice-download", "order-entry"]
+
+
 async def test_two_versions_of_a_skill_are_compared() -> None:
     html = await shown(full(), "changes?name=send-mail&old=1&new=2")
 
@@ -377,9 +385,9 @@ async def test_two_versions_of_a_skill_are_compared() -> None:
 
 
 async def test_the_cache_is_counted_by_site_and_shows_what_wants_a_look() -> None:
-    said = text_of(await shown(full(), "cache"))
+    said = text_of(await shown(full(), "cache?sort=hits&order=down"))
 
-    assert said.index("https://mail.example 1 40 1 2 95 %") < said.index("https://shop.example 2 1 209 12 12 99 %")
+    assert said.index("https://shop.example 2 1 209 12 12 99 %") < said.index("https://mail.example 1 40 1 2 95 %")
     assert "suspect click the Basket link" in said
     assert "replaywright admin cache promote dddddddddddd" in said
     assert "Refused because of the signature: 2 entries" in said

@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from html import escape
 from pathlib import Path
 from typing import Annotated
@@ -50,7 +50,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -
     port = listener.getsockname()[1]
     names = [f"{name}:{port}" for name in (_HOST, "localhost")]
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    async with contextlib.aclosing(RunningSource(settings)) as source:
+    async with _source(settings) as source:
         pages = Dashboard(source, tenant=settings.tenant).app()
         guard = AccessGuard(pages, hosts=names, origins=[f"http://{name}" for name in names])
         address = f"http://{_HOST}:{port}{guard.entrance}"
@@ -84,6 +84,15 @@ def _listening(port: int) -> Iterator[socket.socket]:
             why = exc.strerror or str(exc)
             raise InputInvalid(f"--port {port}: {why}; without --port a free one is taken") from exc
         yield listener
+
+
+@contextlib.asynccontextmanager
+async def _source(settings: Settings) -> AsyncIterator[RunningSource]:
+    source = RunningSource(settings)
+    try:
+        yield source
+    finally:
+        await source.close()
 
 
 @contextlib.contextmanager

@@ -71,7 +71,7 @@ class RunningSource:
         self._exits = contextlib.AsyncExitStack()
         self._connecting = asyncio.Lock()
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close the connections."""
         await self._exits.aclose()
 
@@ -150,7 +150,8 @@ class RunningSource:
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""
-        return await waiting_in(await self._here())
+        waiting = await waiting_in(await self._here())
+        return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 

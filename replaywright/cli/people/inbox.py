@@ -21,7 +21,6 @@ from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, open_existing_backend, temporal_errors
-from replaywright.dashboard.views import WaitingRun
 from replaywright.domain.task.questions import WAITS, Question, answer_command
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT
@@ -35,9 +34,12 @@ _ACTIVE = f'WorkflowType = "{WORKFLOW}" AND ExecutionStatus = "Running"'
 
 
 @dataclass(frozen=True)
-class InboxItem(WaitingRun):
-    """A run that waits for a person, as the command shows it."""
+class InboxItem:
+    """A run that waits for a person."""
 
+    run_id: str
+    task: str
+    question: Question
     picture: Path | None = None
     """File that its picture was written to."""
     picture_missing: str = ""
