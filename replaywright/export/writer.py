@@ -318,16 +318,20 @@ class Writer(ABC):
     def _line(self, before: str, call: Call, after: str = "") -> None:
         """Write one statement around a call, over several lines if needed."""
         taken = columns(before) + columns(after) + self.style.indent * self._indent
-        piece = self._fitting(call, taken)
-        if columns(piece.flat) + taken > self.style.width and call.on is not None:
-            piece = layout.after(self._short(call.on), self._own(call))
+        fitted = self._fitted(call, taken)
+        piece = self.piece(fitted)
+        if columns(piece.flat) + taken > self.style.width and isinstance(fitted, Call) and fitted.on is not None:
+            piece = layout.after(self._short(fitted.on), self._own(fitted))
         self._piece(before, piece, after)
 
     def _fitting(self, expression: Expression, taken: int) -> Piece:
-        """Write the expression; if it is too long for a line, its beginning gets a name in the line before."""
-        piece = self.piece(expression)
-        if columns(piece.flat) + taken <= self.style.width or not isinstance(expression, Call | Part):
-            return piece
+        return self.piece(self._fitted(expression, taken))
+
+    def _fitted(self, expression: Expression, taken: int) -> Expression:
+        """Return the expression; if it is too long for a line, its beginning gets a name in the line before."""
+        flat = self.piece(expression).flat
+        if columns(flat) + taken <= self.style.width or not isinstance(expression, Call | Part):
+            return expression
         fitting: list[tuple[int, Call | Part]] = []
         for beginning in _beginnings(expression):
             name = f"{self.declares}{_name_for(beginning)}"
@@ -336,11 +340,11 @@ class Writer(ABC):
             long = (columns(rest.flat) + taken > self.style.width, named > self.style.width)
             fitting.append((long[0] * 2 + long[1], beginning))
         if not fitting:
-            return piece
+            return expression
         best = min(penalty for penalty, _ in fitting)
         # Where not even the whole of it helps, the longest beginning is named.
         chosen = next(beginning for penalty, beginning in fitting if penalty == best) if best < 2 else fitting[-1][1]
-        return self.piece(_replaced(expression, chosen, self._named(chosen)))
+        return _replaced(expression, chosen, self._named(chosen))
 
     def _named(self, expression: Expression) -> Expression:
         """Give the expression a name, in a line of its own."""
