@@ -16,6 +16,7 @@ from replaywright.export.names import PYTHON_RESERVED, environment_name, identif
 from replaywright.export.python_code import PythonCode
 from replaywright.export.python_helpers import HELPERS
 from replaywright.export.quoting import docstring_text, plain, python_string
+from replaywright.export.script import context_of, from_environment, required
 
 _WIDTH: Final = layout.PYTHON.width
 _TIMEOUT_MS: Final = "10_000"
@@ -37,7 +38,7 @@ def python_program(skill: Skill, script: Script) -> str:
     function = identifiers([skill.name], snake, {*PYTHON_RESERVED, *names.values()})[skill.name]
     body = _body(script, names)
     gives = "dict[str, Any]" if script.reads else "None"
-    usage = [f"python {snake(skill.name)}.py", *(f"--{_option(names[name])} …" for name in _required(skill, script))]
+    usage = [f"python {snake(skill.name)}.py", *(f"--{_option(names[name])} …" for name in required(skill, script))]
     text = [
         *_helpers(body.helpers),
         *_signature(function, names, skill.task.parameters, gives),
@@ -57,7 +58,7 @@ def pytest_module(skill: Skill, script: Script) -> str:
     names = identifiers(script.parameters, snake, PYTHON_RESERVED)
     function = snake(skill.name).strip("_")
     body = _body(script, names)
-    given = " ".join(f"{environment_name(skill.name, name)}=…" for name in _required(skill, script))
+    given = " ".join(f"{environment_name(skill.name, name)}=…" for name in required(skill, script))
     text = [
         *_fixture(skill),
         *_helpers({*body.helpers, *(["parameter"] if names else [])}),
@@ -148,16 +149,11 @@ def _option(name: str) -> str:
     return name.strip("_").replace("_", "-") or "value"
 
 
-def _required(skill: Skill, script: Script) -> list[str]:
-    return [name for name in script.parameters if skill.task.parameters[name].default is None]
-
-
 def _context(skill: Skill) -> str:
     """Arguments of a new page that make it as the one that the skill was learned on."""
-    context = skill.context
-    told = [f"locale={python_string(context.locale)}"] if re.fullmatch(r"[A-Za-z0-9-]+", context.locale) else []
-    if match := re.fullmatch(r"(\d+)x(\d+)", context.viewport):
-        told.append(f'viewport={{"width": {match[1]}, "height": {match[2]}}}')
+    locale, size = context_of(skill)
+    told = [f"locale={python_string(locale)}"] if locale else []
+    told += [f'viewport={{"width": {size[0]}, "height": {size[1]}}}'] if size else []
     return ", ".join(told)
 
 
@@ -239,11 +235,7 @@ def _fixture(skill: Skill) -> list[str]:
 def _given(skill: Skill, names: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     for name, given in names.items():
-        parameter = skill.task.parameters[name]
-        told = [python_string(environment_name(skill.name, name))]
-        if parameter.default is not None:
-            is_list = parameter.type == "list"
-            told.append(python_string(", ".join(list_of(parameter.default)) if is_list else parameter.default))
-        split = '.split(", ")' if parameter.type == "list" else ""
+        told = list(map(python_string, from_environment(skill, name)))
+        split = '.split(", ")' if skill.task.parameters[name].type == "list" else ""
         lines += _exploded(f"{given} = parameter", told, "    ", split)
     return [*lines, ""] if lines else []

@@ -59,7 +59,8 @@ class PythonCode(Writer):
         if tab.how in _TABS:
             self._plain(f"page = {_TABS[tab.how]}")
         else:
-            self._line("page = ", self._helper("tab_at" if tab.how == "url" else "tab_titled", PAGE, tab.contains))
+            titled = (("titled", code.Constant(tab.how == "title")),)
+            self._line("page = ", Call(None, "tab_with", (PAGE, tab.contains), titled))
         if tab.how != "popup":
             self._plain("page.bring_to_front()")
 

@@ -198,20 +198,12 @@ def number(text: str) -> float:
     return float(re.sub(r"[^\d.-]", "", text.replace(",", "")))
 
 
-def tab_at(page: Page, part: str) -> Page:
-    """The tab with this in its address."""
+def tab_with(page: Page, part: str, *, titled: bool) -> Page:
+    """The tab with this in its title or address."""
     for tab in page.context.pages:
-        if part in tab.url:
+        if part.casefold() in tab.title().casefold() if titled else part in tab.url:
             return tab
-    raise AssertionError(f"no tab has {part!r} in its address")
-
-
-def tab_titled(page: Page, part: str) -> Page:
-    """The tab with this in its title."""
-    for tab in page.context.pages:
-        if part.casefold() in tab.title().casefold():
-            return tab
-    raise AssertionError(f"no tab has {part!r} in its title")
+    raise AssertionError(f"no tab has {part!r} in its title or address")
 
 
 def approve(question: str) -> None:

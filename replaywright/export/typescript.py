@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from replaywright.domain.common.lists import list_of
 from replaywright.domain.skill.skills import Skill
 from replaywright.export import code
 from replaywright.export.code import Script
 from replaywright.export.helpers import with_others
 from replaywright.export.names import TYPESCRIPT_RESERVED, camel, environment_name, identifiers
 from replaywright.export.quoting import comment_lines, plain, typescript_string
+from replaywright.export.script import context_of, from_environment, required
 from replaywright.export.typescript_code import TypeScriptCode
 from replaywright.export.typescript_helpers import HELPERS
 
@@ -53,11 +53,7 @@ def typescript_test(skill: Skill, script: Script) -> str:
 
 def _header(skill: Skill, script: Script) -> list[str]:
     """Write the header: purpose, origin, usage and gaps."""
-    given = " ".join(
-        f"{environment_name(skill.name, name)}=…"
-        for name in script.parameters
-        if skill.task.parameters[name].default is None
-    )
+    given = " ".join(f"{environment_name(skill.name, name)}=…" for name in required(skill, script))
     said = [
         skill.description or skill.label or skill.name,
         (
@@ -78,24 +74,18 @@ def _header(skill: Skill, script: Script) -> list[str]:
 
 
 def _use(skill: Skill) -> list[str]:
-    context = skill.context
+    locale, size = context_of(skill)
     lines = ["test.use({", "  actionTimeout: 10_000,"]
     lines.append("  launchOptions: process.env.CHROMIUM_PATH ? { executablePath: process.env.CHROMIUM_PATH } : {},")
-    if re.fullmatch(r"[A-Za-z0-9-]+", context.locale):
-        lines.append(f"  locale: {typescript_string(context.locale)},")
-    if match := re.fullmatch(r"(\d+)x(\d+)", context.viewport):
-        lines.append(f"  viewport: {{ width: {match[1]}, height: {match[2]} }},")
+    lines += [f"  locale: {typescript_string(locale)},"] if locale else []
+    lines += [f"  viewport: {{ width: {size[0]}, height: {size[1]} }},"] if size else []
     return [*lines, "});", ""]
 
 
 def _given(skill: Skill, names: Mapping[str, str]) -> list[str]:
     lines = []
     for name, given in names.items():
-        parameter = skill.task.parameters[name]
-        told = [typescript_string(environment_name(skill.name, name))]
-        if parameter.default is not None:
-            is_list = parameter.type == "list"
-            told.append(typescript_string(", ".join(list_of(parameter.default)) if is_list else parameter.default))
-        split = ".split(', ')" if parameter.type == "list" else ""
+        told = map(typescript_string, from_environment(skill, name))
+        split = ".split(', ')" if skill.task.parameters[name].type == "list" else ""
         lines.append(f"  const {given} = parameter({', '.join(told)}){split};")
     return [*lines, ""] if lines else []
