@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from replaywright.domain.common.text import css_attribute
 from replaywright.domain.locating.identity import TEST_IDS
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import found, items, mapping, number, scalar, string
@@ -21,7 +22,7 @@ from replaywright.imports.elements import ImportedElement, aria_role, query_of, 
 from replaywright.imports.imported import Imported, RecordingKind
 from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
-from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_positional, looks_generated, role_of
+from replaywright.imports.xpaths import css_of_xpath, is_positional, looks_generated, role_of
 
 _SECRET: Final = re.compile(r"<secret>\s{0,20}([^<>]{1,60}?)\s{0,20}</secret>")
 
@@ -180,7 +181,7 @@ def _query(tag: str, role: str, name: str, attributes: Mapping[str, str], path: 
     test_id = next((attributes[key] for key in TEST_IDS if attributes.get(key)), "")
     identity = _stable(attributes.get("id", ""))
     form_name = _stable(attributes.get("name", ""))
-    place = attribute_css("id", identity) if identity else path
+    place = css_attribute("id", identity) if identity else path
     own = tag if re.fullmatch(r"[a-z][a-z0-9-]*", tag) else ""
     candidates: tuple[dict[str, Any], ...] = (
         {"test_id": test_id},
@@ -188,8 +189,8 @@ def _query(tag: str, role: str, name: str, attributes: Mapping[str, str], path: 
         {"label": name} if name and tag in {"input", "textarea", "select"} else {},
         {"placeholder": attributes.get("placeholder", ""), "role": role} if attributes.get("placeholder") else {},
         {"name": name, "css": place} if name and place else {},
-        {"css": own + attribute_css("id", identity)} if identity else {},
-        {"css": own + attribute_css("name", form_name)} if form_name else {},
+        {"css": own + css_attribute("id", identity)} if identity else {},
+        {"css": own + css_attribute("name", form_name)} if form_name else {},
         {"css": path},
     )
     return next((query for fields in candidates if (query := query_of(**fields)) is not None), None)

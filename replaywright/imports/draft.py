@@ -298,8 +298,6 @@ class TaskDraft:
         for key in ("url", "url_contains"):
             if isinstance(data.get(key), str):
                 data[key] = self.values.scrubbed(data[key])
-        if isinstance(data.get("to"), dict):
-            data["to"] = self._general(data["to"], number)
         own = data.pop("expect", ())
         expect = [told for told in (*own, *map(_data_of, entry.expect)) if not self._tells_a_secret(entry.where, told)]
         if expect:

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from replaywright.domain.common.text import css_attribute
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import clean
 from replaywright.imports.elements import ImportedElement, query_of, words_for
-from replaywright.imports.xpaths import attribute_css, is_css, is_positional, tag_of
+from replaywright.imports.xpaths import is_css, is_positional, tag_of
 
 PROPERTIES: Final = frozenset({"first", "last", "content_frame"})
 """Attributes that lead from a locator to another one; all others are methods."""
@@ -120,7 +121,7 @@ def _fields(  # noqa: PLR0911 - one case for each method
         case "get_by_alt_text":
             return {"role": "img", "name" if exact else "name_contains": words}
         case "get_by_title":
-            css = attribute_css("title", words)
+            css = css_attribute("title", words)
             return {"css": css if exact else css[:-1].replace("=", "*=", 1) + " i]"}
         case "locator" if is_css(words) and not _NO_CSS.match(words) and not named.keys() - {"has_text"}:
             held = _text(named["has_text"]) if "has_text" in named else ("", False)
