@@ -112,9 +112,9 @@ class Writer(ABC):
                 self._done(self._helper("keep", self._happened("download"), *(() if name is None else (name,))))
             case code.ExpectStatus(status=status):
                 self._done(self._helper("expect_status", self._happened("response"), code.text(status)))
-            case code.Expect(condition=condition):
+            case code.Expect(condition=condition, warning=""):
                 self._expect(condition)
-            case code.Warn(condition=condition, text=words):
+            case code.Expect(condition=condition, warning=words):
                 with self._if(condition, negated=True):
                     function, *others = self.warns
                     said = self.string(f"warning: {plain(words)}")
@@ -137,16 +137,16 @@ class Writer(ABC):
             case code.Both(checks=checks):
                 for check in checks:
                     self._expect(check)
-            case code.Assertion(call=call):
-                self._done(call)
+            case Call():
+                self._done(condition)
             case code.Either():
                 self._piece(self.awaits, self._raising(condition), self.ends)
 
     def _raising(self, condition: Condition) -> Piece:
         """Write the condition as an expression that fails unless it holds."""
         match condition:
-            case code.Assertion(call=call):
-                return self._fitting(call, 40)
+            case Call():
+                return self._fitting(condition, 40)
             case code.Both(checks=[only]):
                 return self._raising(only)
             case code.Both(checks=checks):
