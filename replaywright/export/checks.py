@@ -31,7 +31,6 @@ from replaywright.domain.predicate.predicates import (
 from replaywright.export import patterns
 from replaywright.export.code import (
     PAGE,
-    Assertion,
     Both,
     Call,
     Comment,
@@ -42,7 +41,6 @@ from replaywright.export.code import (
     Expression,
     Notes,
     Statement,
-    Warn,
     call,
     expect,
     text,
@@ -71,7 +69,7 @@ class Checks:
         if isinstance(found, Comment):
             return [found]
         if not predicate.is_required:
-            return [Warn(found, f"{place} does not hold")]
+            return [Expect(found, f"{place} does not hold")]
         return [] if found == Both(()) else [Expect(found)]
 
     def condition(self, predicate: Predicate, place: str, within_ms: int | None = None) -> Condition | Comment:
@@ -111,7 +109,7 @@ class Checks:
                 found = self._plain(predicate, place, negated=negated)
                 if found is None:
                     return self.notes.warn(place, f"{kind_of(predicate)} has no assertion in a script")
-                return Assertion(found)
+                return found
 
     def _plain(  # noqa: C901, PLR0911 - one case for each kind
         self, predicate: Predicate, place: str, *, negated: bool
@@ -214,8 +212,8 @@ class Checks:
 def _timed(condition: Condition, within_ms: int) -> Condition:
     """Set the timeout of each assertion in the condition; alternatives keep their own."""
     match condition:
-        case Assertion(call=one):
-            return Assertion(replace(one, options=(*one.options, ("timeout", Constant(within_ms)))))
+        case Call():
+            return replace(condition, options=(*condition.options, ("timeout", Constant(within_ms))))
         case Either():
             return condition
         case Both(checks=parts):

@@ -159,13 +159,6 @@ class ExpectStatus:
 
 
 @dataclass(frozen=True)
-class Assertion:
-    """An assertion: a call of `expect`."""
-
-    call: Call
-
-
-@dataclass(frozen=True)
 class Either:
     """At least one must hold."""
 
@@ -179,7 +172,8 @@ class Both:
     checks: "tuple[Condition, ...]"
 
 
-Condition: TypeAlias = Assertion | Either | Both
+Condition: TypeAlias = Call | Either | Both
+"""A call is an assertion of `expect`."""
 
 
 @dataclass(frozen=True)
@@ -187,14 +181,8 @@ class Expect:
     """This must hold."""
 
     condition: Condition
-
-
-@dataclass(frozen=True)
-class Warn:
-    """Say so if this does not hold."""
-
-    condition: Condition
-    text: str
+    warning: str = ""
+    """What to say if it does not; empty: the script fails."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +254,6 @@ Statement: TypeAlias = (
     | SaveDownload
     | ExpectStatus
     | Expect
-    | Warn
     | When
     | Repeat
     | Read

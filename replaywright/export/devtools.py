@@ -12,24 +12,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from replaywright.domain.common.templates import fill, parameters_in, texts_of
-from replaywright.domain.common.text import normalise
+from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.locating.identity import TEST_IDS, looks_generated
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.predicate.predicates import (
     AllOf,
-    AnyOf,
     Checked,
     Count,
     Enabled,
     Exists,
-    Not,
     NotExists,
     Predicate,
     TextContains,
     TextEquals,
     TitleContains,
     UrlContains,
-    UrlMatches,
     ValueEquals,
     Visible,
     kind_of,
@@ -40,11 +37,10 @@ from replaywright.domain.step.fingerprints import naming_parameters
 from replaywright.domain.task import steps as task
 from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.steps import Step
-from replaywright.export import patterns
 from replaywright.export.checks import Checks
-from replaywright.export.code import Notes, Text
-from replaywright.export.locators import ROLES, css_attribute, is_placed
-from replaywright.export.quoting import plain, regex_escaped
+from replaywright.export.code import Notes
+from replaywright.export.locators import ROLES, is_placed
+from replaywright.export.quoting import plain
 from replaywright.export.recordings import Recordings
 from replaywright.export.script import refuse
 from replaywright.export.steps import derived_of
@@ -158,15 +154,11 @@ class _Writer:
                 return []
             case task.Scroll() if not task.names_element(step):
                 return [{"type": "scroll", "x": 0, "y": _FAR_DOWN if step.to == "bottom" else 0}]
-            case task.Press() | task.Paste() if not task.names_element(step):
-                return self._pressed(step.keys) if isinstance(step, task.Press) else self._unfocused(place)
+            case task.Press() if not task.names_element(step):
+                return self._pressed(step.keys)
             case _:
                 at = self._selectors(step, place, entry)
                 return [] if at is None else self._on_element(step, place, entry, at)
-
-    def _unfocused(self, place: str) -> list[_Line]:
-        self.notes.refusals.append(f"{place}: the format pastes nothing; name the field by a target")
-        return []
 
     def _on_element(  # noqa: PLR0911 - one case for each action
         self, step: Step, place: str, entry: ActionCacheEntry | None, at: _Line
@@ -314,7 +306,9 @@ class _Writer:
             return []
         if isinstance(predicate, AllOf):
             return [line for part in predicate.all_of for line in self._assertion(part, f"{place}.all_of")]
-        line = self._on_elements(predicate) or self._expression_line(predicate)
+        line = self._on_elements(predicate)
+        if line is None and (expression := self._expression(predicate)):
+            line = {"type": "waitForExpression", "expression": expression}
         if line is None:
             self.notes.warn(place, f"the format cannot say {kind_of(predicate)} here: it is left out")
             return []
@@ -356,52 +350,19 @@ class _Writer:
         seen = self._checks.seen(query)
         return seen.tag == "select" if seen is not None else query.role in ("combobox", "listbox")
 
-    def _expression_line(self, predicate: Predicate) -> _Line | None:
-        expression = self._expression(predicate)
-        return None if expression is None else {"type": "waitForExpression", "expression": expression}
-
-    def _expression(  # noqa: PLR0911 - one case for each kind
-        self, predicate: Predicate
-    ) -> str | None:
+    def _expression(self, predicate: Predicate) -> str | None:
         """Write the condition as an expression of the page."""
         match predicate:
             case UrlContains(url_contains=part):
-                return f"location.href.includes({self._literal(part)})"
-            case UrlMatches(url_matches=pattern):
-                return self._matches(pattern)
+                where, ignoring = "location.href", ""
             case TitleContains(title_contains=part):
-                return f"document.title.toLowerCase().includes({self._literal(part)}.toLowerCase())"
+                where, ignoring = "document.title", ".toLowerCase()"
             case TextContains(text_contains=part, within=None):
-                return f"document.body.innerText.toLowerCase().includes({self._literal(part)}.toLowerCase())"
-            case ValueEquals(value_equals=text, of=query) if (
-                seen := self._checks.seen(query)
-            ) and seen.tag == "select":
-                if seen.frame or " >>> " in seen.css or not seen.css or parameters_in(seen.css):
-                    return None
-                chosen = f"document.querySelector({_javascript(seen.css)})?.selectedOptions[0]?.label"
-                return f"{chosen} === {self._literal(text)}"
-            case Not(not_=inner):
-                said = self._expression(inner)
-                return None if said is None else f"!({said})"
-            case AnyOf(any_of=parts):
-                each = [self._expression(part) for part in parts]
-                return None if None in each else " || ".join(f"({one})" for one in each)
+                where, ignoring = "document.body.innerText", ".toLowerCase()"
             case _:
                 return None
-
-    def _matches(self, pattern: str) -> str | None:
-        shared = patterns.shared(pattern)
-        if shared is None:
-            return None
-        source = "".join(part if isinstance(part, str) else regex_escaped(self._text(part)) for part in shared.parts)
-        flags = ', "i"' if shared.ignore_case else ""
-        return f"new RegExp({_javascript(source)}{flags}).test(location.href)"
-
-    def _text(self, text: Text) -> str:
-        return "".join(part if isinstance(part, str) else self._values[part.name] for part in text.parts)
-
-    def _literal(self, template: str) -> str:
-        return _javascript(self._filled(template))
+        # In ASCII: nothing in the literal ends it.
+        return f"{where}{ignoring}.includes({json.dumps(self._filled(part))}{ignoring})"
 
 
 def _aria(role: str, name: str) -> list[list[str]]:
@@ -409,11 +370,6 @@ def _aria(role: str, name: str) -> list[list[str]]:
     if not name or re.search(r"[\[\]\\]", name) or normalise(name) != normalise(plain(name)):
         return []
     return [[f'aria/{name}[role="{role}"]' if role in ROLES else f"aria/{name}"]]
-
-
-def _javascript(text: str) -> str:
-    """Write a literal of JavaScript, in ASCII: nothing in it ends it."""
-    return json.dumps(text)
 
 
 def _xpath_text(text: str) -> str:

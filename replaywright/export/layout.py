@@ -1,6 +1,6 @@
-"""Lines of Python as `ruff format` leaves them: what does not fit is written with one part in a line.
+"""Lines of a script: what does not fit into one is written with one part in a line.
 
-The comma after the last part makes the formatter keep it so.
+The comma after the last part makes `ruff format` keep a script in Python so.
 """
 
 import unicodedata
@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-WIDTH: Final = 88
+
+@dataclass(frozen=True)
+class Style:
+    """Measures of a language's lines."""
+
+    width: int
+    indent: int
+
+
+PYTHON: Final = Style(88, 4)
+TYPESCRIPT: Final = Style(100, 2)
 
 
 @dataclass(frozen=True)
@@ -33,23 +43,24 @@ class Piece:
             case "call":
                 return f"{self.head}{', '.join(part.flat for part in self.parts)}{self.tail}"
 
-    def written(self, indent: int, before: int = 0, after: int = 0) -> str:
+    def written(self, style: Style, indent: int, before: int = 0, after: int = 0) -> str:
         """Write it in as many lines as it needs.
 
         Args:
+            style: of the language.
             indent: columns before the line that it begins in.
             before: characters in that line before it.
             after: characters that follow in its last line.
         """
         flat = self.flat
-        if self.kind == "atom" or not self.parts or indent + before + columns(flat) + after <= WIDTH:
+        if self.kind == "atom" or not self.parts or indent + before + columns(flat) + after <= style.width:
             return flat
         if self.kind == "sum":
-            lines = [part.written(indent, 0 if number else before, 2) for number, part in enumerate(self.parts)]
+            lines = [part.written(style, indent, 0 if number else before, 2) for number, part in enumerate(self.parts)]
             return self.head + f"\n{' ' * indent}+ ".join(lines)
-        inner = indent + 4
-        lines = [f"{' ' * inner}{part.written(inner, 0, 1)},\n" for part in self.parts]
-        return f"{self.head}\n{''.join(lines)}{' ' * indent}{self.tail}"
+        inner = indent + style.indent
+        lines = [f"{' ' * inner}{part.written(style, inner, 0, 1)},\n" for part in self.parts]
+        return f"{self.head.rstrip()}\n{''.join(lines)}{' ' * indent}{self.tail.lstrip()}"
 
 
 def columns(text: str) -> int:

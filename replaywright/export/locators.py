@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Final
 
 from replaywright.domain.common.templates import parameters_in
-from replaywright.domain.common.text import normalise
+from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.locating.identity import TEST_IDS, looks_generated
 from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
 from replaywright.export.code import PAGE, Call, Comment, Constant, Expression, Notes, Part, Regex, Text, call, text
@@ -64,12 +64,6 @@ def in_frames(frames: Sequence[FrameStep]) -> tuple[Expression, Comment | None]:
 def is_placed(css: str) -> bool:
     """Return True if a selector counts elements: it gives a position, not an identity."""
     return _PLACED.search(css) is not None
-
-
-def css_attribute(name: str, value: str, compared: str = "=") -> str:
-    """`[name="value"]`, whatever the value holds."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ").replace("\r", "\\d ")
-    return f'[{name}{compared}"{escaped}"]'
 
 
 # ------------------------------------------------------------------------------------ what was recorded

@@ -12,7 +12,7 @@ _PYTHON_WORDS: Final = """
     json Locator main number os page Page parser Path playwright popup_info pytest re Response response_info result
     row rows sync_playwright sys tab time Any Callable Dialog Download Error Iterable Iterator answering
     answering_dialogs approve drag_by expect_any holds keep paste parameter secret set_open set_pressed slide
-    table_rows totp at_most closed alike self cls hmac base64 hashlib struct error tab_at tab_titled value
+    table_rows totp at_most closed alike self cls hmac base64 hashlib struct error tab_with value
 """
 _TYPESCRIPT_WORDS: Final = """
     abstract any arguments as async await boolean break case catch class const constructor continue debugger declare

@@ -1,5 +1,6 @@
 """A skill as a Python program, or as a test for pytest. Both need Playwright only."""
 
+import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -10,13 +11,25 @@ from replaywright.domain.task.tasks import Parameter
 from replaywright.export import layout
 from replaywright.export.code import Script
 from replaywright.export.helpers import with_others
-from replaywright.export.layout import WIDTH, Piece, atom
+from replaywright.export.layout import Piece, atom
 from replaywright.export.names import PYTHON_RESERVED, environment_name, identifiers, snake
 from replaywright.export.python_code import PythonCode
 from replaywright.export.python_helpers import HELPERS
 from replaywright.export.quoting import docstring_text, plain, python_string
+from replaywright.export.script import context_of, from_environment, required
 
+_WIDTH: Final = layout.PYTHON.width
 _TIMEOUT_MS: Final = "10_000"
+_MODULES: Final = frozenset({"argparse", "base64", "hmac", "json", "os", "re", "struct", "sys", "time"})
+_NAMES: Final = {
+    "collections.abc": {"Callable", "Iterable", "Iterator"},
+    "contextlib": {"contextmanager"},
+    "pathlib": {"Path"},
+    "typing": {"Any"},
+}
+_PLAYWRIGHT: Final = frozenset(
+    {"Dialog", "Download", "Error", "Locator", "Page", "Response", "expect", "sync_playwright"}
+)
 
 
 def python_program(skill: Skill, script: Script) -> str:
@@ -24,15 +37,9 @@ def python_program(skill: Skill, script: Script) -> str:
     names = identifiers(script.parameters, snake, PYTHON_RESERVED)
     function = identifiers([skill.name], snake, {*PYTHON_RESERVED, *names.values()})[skill.name]
     body = _body(script, names)
-    modules = {"import argparse", "import os", *body.modules}
-    types = {"Page", "expect", "sync_playwright", *body.types}
     gives = "dict[str, Any]" if script.reads else "None"
-    if script.reads:
-        modules |= {"import json", "from typing import Any"}
-    usage = [f"python {snake(skill.name)}.py", *(f"--{_option(names[name])} …" for name in _required(skill, script))]
+    usage = [f"python {snake(skill.name)}.py", *(f"--{_option(names[name])} …" for name in required(skill, script))]
     text = [
-        *_docstring(skill, script, " ".join(usage)),
-        *_imports(modules, types, body.helpers),
         *_helpers(body.helpers),
         *_signature(function, names, skill.task.parameters, gives),
         f'    """{_sentence(skill)}"""',
@@ -43,7 +50,7 @@ def python_program(skill: Skill, script: Script) -> str:
         "",
         *_main(skill, script, function, names),
     ]
-    return _joined(text)
+    return _module(_docstring(skill, script, " ".join(usage)), text)
 
 
 def pytest_module(skill: Skill, script: Script) -> str:
@@ -51,17 +58,10 @@ def pytest_module(skill: Skill, script: Script) -> str:
     names = identifiers(script.parameters, snake, PYTHON_RESERVED)
     function = snake(skill.name).strip("_")
     body = _body(script, names)
-    needed = {*body.helpers, *(["parameter"] if names else [])}
-    modules = {"import os", "from collections.abc import Iterator", *body.modules}
-    types = {"Page", "expect", "sync_playwright", *body.types}
-    if script.reads:
-        modules |= {"import json", "from typing import Any"}
-    given = " ".join(f"{environment_name(skill.name, name)}=…" for name in _required(skill, script))
+    given = " ".join(f"{environment_name(skill.name, name)}=…" for name in required(skill, script))
     text = [
-        *_docstring(skill, script, f"{given} pytest test_{function}.py".strip()),
-        *_imports(modules, types, needed, pytest=True),
         *_fixture(skill),
-        *_helpers(needed),
+        *_helpers({*body.helpers, *(["parameter"] if names else [])}),
         f"def test_{function}(page: Page) -> None:",
         f'    """{_sentence(skill)}"""',
         *_given(skill, names),
@@ -69,7 +69,7 @@ def pytest_module(skill: Skill, script: Script) -> str:
         *body.lines,
         *(["    print(json.dumps(result, ensure_ascii=False))"] if script.reads else []),
     ]
-    return _joined(text)
+    return _module(_docstring(skill, script, f"{given} pytest test_{function}.py".strip()), text)
 
 
 def _body(script: Script, names: Mapping[str, str]) -> PythonCode:
@@ -78,15 +78,16 @@ def _body(script: Script, names: Mapping[str, str]) -> PythonCode:
     return body
 
 
-def _joined(lines: Iterable[str]) -> str:
+def _module(docstring: Sequence[str], lines: Sequence[str]) -> str:
     """Join the lines to a file, without blank lines where the formatter has none."""
-    text = "\n".join(line.rstrip() for line in lines)
+    source = "\n".join(lines)
+    text = "\n".join(line.rstrip() for line in [*docstring, *_imports(source), *source.split("\n")])
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
 
 
 def _sentence(skill: Skill) -> str:
     said = docstring_text(skill.description or skill.label or skill.name).rstrip(".")
-    return f"{said[: WIDTH - 12]}."
+    return f"{said[: _WIDTH - 12]}."
 
 
 def _docstring(skill: Skill, script: Script, usage: str) -> list[str]:
@@ -112,36 +113,30 @@ def _docstring(skill: Skill, script: Script, usage: str) -> list[str]:
     return [*lines, '"""', ""]
 
 
-def _imports(
-    modules: Iterable[str], types: Iterable[str], helpers: Iterable[str], *, pytest: bool = False
-) -> list[str]:
-    needed = [HELPERS[name] for name in with_others(HELPERS, helpers)]
-    lines = {*modules, *(line for one in needed for line in one.imports)}
-    named: dict[str, set[str]] = {}
-    for line in lines:
-        if match := re.fullmatch(r"from (\S+) import (\w+)", line):
-            named.setdefault(match[1], set()).add(match[2])
-    plain_ones = sorted(line for line in lines if line.startswith("import "))
-    froms = [f"from {module} import {', '.join(sorted(what))}" for module, what in sorted(named.items())]
-    api = sorted({*types, *(one for helper in needed for one in helper.types)}, key=lambda one: (one.islower(), one))
-    api = sorted(api, key=lambda one: (one[0].islower(), one))
-    playwright = f"from playwright.sync_api import {', '.join(api)}"
-    several = [playwright]
-    if len(playwright) > WIDTH:
+def _imports(source: str) -> list[str]:
+    """Write the imports of the names that the program has."""
+    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    modules = [f"import {name}" for name in sorted(used & _MODULES)]
+    froms = [
+        f"from {module} import {', '.join(sorted(used & names))}" for module, names in _NAMES.items() if used & names
+    ]
+    api = sorted(used & _PLAYWRIGHT, key=lambda one: (one[0].islower(), one))
+    line = f"from playwright.sync_api import {', '.join(api)}"
+    several = [line]
+    if len(line) > _WIDTH:
         several = ["from playwright.sync_api import (", *(f"    {one}," for one in api), ")"]
-    third = [*(["import pytest"] if pytest else []), *several]
-    return [*plain_ones, *froms, "", *third, "", ""]
+    return [*modules, *froms, "", *(["import pytest"] if "pytest" in used else []), *several, "", ""]
 
 
 def _helpers(helpers: Iterable[str]) -> list[str]:
-    return [line for name in with_others(HELPERS, helpers) for line in (*HELPERS[name].lines, "", "")]
+    return [f"{HELPERS[name]}\n\n" for name in with_others(HELPERS, helpers)]
 
 
 def _signature(function: str, names: Mapping[str, str], parameters: Mapping[str, Parameter], gives: str) -> list[str]:
     told = ["page: Page", *(["*"] if names else [])]
     told += [f"{given}: {_type(parameters[name])}" for name, given in names.items()]
     line = f"def {function}({', '.join(told)}) -> {gives}:"
-    if len(line) <= WIDTH:
+    if len(line) <= _WIDTH:
         return [line]
     return [f"def {function}(", *(f"    {one}," for one in told), f") -> {gives}:"]
 
@@ -154,23 +149,18 @@ def _option(name: str) -> str:
     return name.strip("_").replace("_", "-") or "value"
 
 
-def _required(skill: Skill, script: Script) -> list[str]:
-    return [name for name in script.parameters if skill.task.parameters[name].default is None]
-
-
 def _context(skill: Skill) -> str:
     """Arguments of a new page that make it as the one that the skill was learned on."""
-    context = skill.context
-    told = [f"locale={python_string(context.locale)}"] if re.fullmatch(r"[A-Za-z0-9-]+", context.locale) else []
-    if match := re.fullmatch(r"(\d+)x(\d+)", context.viewport):
-        told.append(f'viewport={{"width": {match[1]}, "height": {match[2]}}}')
+    locale, size = context_of(skill)
+    told = [f"locale={python_string(locale)}"] if locale else []
+    told += [f'viewport={{"width": {size[0]}, "height": {size[1]}}}'] if size else []
     return ", ".join(told)
 
 
 def _exploded(before: str, arguments: Sequence[str | Piece], indent: str, after: str = "") -> list[str]:
     """Write a call with these arguments, over several lines if needed."""
     parts = [atom(one) if isinstance(one, str) else one for one in arguments]
-    return [f"{indent}{layout.call(before, parts).written(len(indent), 0, len(after))}{after}"]
+    return [f"{indent}{layout.call(before, parts).written(layout.PYTHON, len(indent), 0, len(after))}{after}"]
 
 
 def _main(skill: Skill, script: Script, function: str, names: Mapping[str, str]) -> list[str]:
@@ -245,11 +235,7 @@ def _fixture(skill: Skill) -> list[str]:
 def _given(skill: Skill, names: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     for name, given in names.items():
-        parameter = skill.task.parameters[name]
-        told = [python_string(environment_name(skill.name, name))]
-        if parameter.default is not None:
-            is_list = parameter.type == "list"
-            told.append(python_string(", ".join(list_of(parameter.default)) if is_list else parameter.default))
-        split = '.split(", ")' if parameter.type == "list" else ""
+        told = list(map(python_string, from_environment(skill, name)))
+        split = '.split(", ")' if skill.task.parameters[name].type == "list" else ""
         lines += _exploded(f"{given} = parameter", told, "    ", split)
     return [*lines, ""] if lines else []

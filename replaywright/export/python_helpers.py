@@ -3,35 +3,25 @@
 from collections.abc import Mapping
 from typing import Final
 
-from replaywright.export.helpers import Helper
+from replaywright.export.helpers import functions_of
 
-_CALLABLE: Final = "from collections.abc import Callable"
-
-HELPERS: Final[Mapping[str, Helper]] = {
-    "secret": Helper(
-        '''
+HELPERS: Final[Mapping[str, str]] = functions_of(r'''
 def secret(name: str) -> str:
     """A secret, from the environment: it stands nowhere in this script."""
     variable = f"REPLAYWRIGHT_SECRET_{name}"
     if variable not in os.environ:
         raise RuntimeError(f"set {variable} to the secret {name}")
     return os.environ[variable]
-''',
-        imports=("import os",),
-    ),
-    "parameter": Helper(
-        '''
+
+
 def parameter(variable: str, default: str | None = None) -> str:
     """A parameter of the test, from the environment."""
     value = os.environ.get(variable, default)
     if value is None:
         raise RuntimeError(f"set {variable}")
     return value
-''',
-        imports=("import os",),
-    ),
-    "totp": Helper(
-        '''
+
+
 def totp(name: str) -> str:
     """The one-time password of now (RFC 6238), of a secret in Base32."""
     letters = secret(name).replace(" ", "").replace("-", "").rstrip("=").upper()
@@ -40,12 +30,8 @@ def totp(name: str) -> str:
     begin = told[-1] & 15
     number = int.from_bytes(told[begin : begin + 4], "big") & 0x7FFFFFFF
     return f"{number % 1_000_000:06d}"
-''',
-        imports=("import base64", "import hmac", "import struct", "import time"),
-        others=("secret",),
-    ),
-    "holds": Helper(
-        '''
+
+
 def holds(check: Callable[[], object]) -> bool:
     """Return True if an assertion holds."""
     try:
@@ -53,23 +39,16 @@ def holds(check: Callable[[], object]) -> bool:
     except AssertionError:
         return False
     return True
-''',
-        imports=(_CALLABLE,),
-    ),
-    "expect_any": Helper(
-        '''
+
+
 def expect_any(*checks: Callable[[], object]) -> None:
     """Pass as soon as one of the assertions holds."""
     ends = time.monotonic() + 10
     while not any(holds(check) for check in checks):
         if time.monotonic() > ends:
             raise AssertionError("none of the conditions holds")
-''',
-        imports=(_CALLABLE, "import time"),
-        others=("holds",),
-    ),
-    "answering_dialogs": Helper(
-        '''
+
+
 @contextmanager
 def answering_dialogs(
     page: Page, answers: list[bool], *, every: bool = False, text: str | None = None
@@ -90,32 +69,22 @@ def answering_dialogs(
         yield asked
     finally:
         page.remove_listener("dialog", answer)
-''',
-        imports=("from collections.abc import Iterator", "from contextlib import contextmanager"),
-        types=("Dialog", "Page"),
-    ),
-    "expect_asked": Helper(
-        '''
+
+
 def expect_asked(asked: list[str], part: str) -> None:
     """See that one of the dialogs was of this kind, or said this."""
     if not any(part.casefold() in said.casefold() for said in asked):
         raise AssertionError(f"no dialog said {part!r}, but {asked}")
-''',
-    ),
-    "keep": Helper(
-        '''
+
+
 def keep(download: Download, name: str = "*") -> None:
     """See that this is the file that is meant, and keep it in `downloads`."""
     pattern = ".*".join(re.escape(part) for part in name.split("*"))
     if not re.fullmatch(pattern, download.suggested_filename, re.DOTALL):
         raise AssertionError(f"downloaded {download.suggested_filename!r}, not {name}")
     download.save_as(Path("downloads") / Path(download.suggested_filename).name)
-''',
-        imports=("import re", "from pathlib import Path"),
-        types=("Download",),
-    ),
-    "answering": Helper(
-        '''
+
+
 def answering(part: str, method: str) -> Callable[[Response], bool]:
     """Match responses by address and method, else those that count."""
 
@@ -130,33 +99,23 @@ def answering(part: str, method: str) -> Callable[[Response], bool]:
         )
 
     return is_meant
-''',
-        imports=(_CALLABLE,),
-        types=("Response",),
-    ),
-    "expect_status": Helper(
-        '''
+
+
 def expect_status(response: Response, wanted: str) -> None:
     """See that an answer has this status, or one of this class."""
     status = str(response.status)
     if status != wanted and not (wanted.endswith("xx") and status[0] == wanted[0]):
         raise AssertionError(f"{response.url} answered {status}, not {wanted}")
-''',
-        types=("Response",),
-    ),
-    "paste": Helper(
-        '''
+
+
 def paste(page: Page, text: str) -> None:
     """Paste a text in place of what the focused field holds."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("text => navigator.clipboard.writeText(text)", text)
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.press("ControlOrMeta+V")
-''',
-        types=("Page",),
-    ),
-    "slide": Helper(
-        '''
+
+
 def slide(slider: Locator, value: str) -> None:
     """Move a slider by its keys until it has the value."""
     for _ in range(1_000):
@@ -165,11 +124,8 @@ def slide(slider: Locator, value: str) -> None:
             return
         slider.press("ArrowRight" if now < float(value) else "ArrowLeft")
     raise AssertionError(f"the slider does not come to {value}")
-''',
-        types=("Locator",),
-    ),
-    "set_open": Helper(
-        '''
+
+
 def set_open(control: Locator, wanted: bool) -> None:
     """Press what opens a menu or section, unless that is as wanted."""
     is_open = control.evaluate(
@@ -180,22 +136,16 @@ def set_open(control: Locator, wanted: bool) -> None:
     )
     if is_open != wanted:
         control.click()
-''',
-        types=("Locator",),
-    ),
-    "set_pressed": Helper(
-        '''
+
+
 def set_pressed(button: Locator, wanted: bool) -> None:
     """Press a toggle button, unless it is as wanted."""
     state = "true" if wanted else "false"
     if (button.get_attribute("aria-pressed") or "false") != state:
         button.click()
     expect(button).to_have_attribute("aria-pressed", state)
-''',
-        types=("Locator", "expect"),
-    ),
-    "drag_by": Helper(
-        '''
+
+
 def drag_by(element: Locator, right: float, down: float) -> None:
     """Take an element by its middle and drag it this far."""
     element.scroll_into_view_if_needed()
@@ -208,11 +158,8 @@ def drag_by(element: Locator, right: float, down: float) -> None:
     mouse.down()
     mouse.move(x + right, y + down, steps=10)
     mouse.up()
-''',
-        types=("Locator",),
-    ),
-    "table_rows": Helper(
-        '''
+
+
 def table_rows(table: Locator) -> list[dict[str, str]]:
     """The rows of a table, each as column to text."""
     rows: list[dict[str, str]] = table.evaluate(
@@ -228,18 +175,13 @@ def table_rows(table: Locator) -> list[dict[str, str]]:
         }"""
     )
     return rows
-''',
-        types=("Locator",),
-    ),
-    "alike": Helper(
-        '''
+
+
 def alike(text: str) -> str:
     """A text as it is compared: case and spacing do not count."""
     return " ".join(text.split()).casefold()
-''',
-    ),
-    "at_most": Helper(
-        '''
+
+
 def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any]:
     """Each item once; more than `limit` are refused, or left out."""
     found: list[Any] = []
@@ -249,45 +191,23 @@ def at_most(limit: int, items: Iterable[Any], *, stop: bool = False) -> list[Any
     if len(found) > limit and not stop:
         raise AssertionError(f"there are {len(found)} items, and at most {limit}")
     return found[:limit]
-''',
-        imports=("from collections.abc import Iterable", "from typing import Any"),
-    ),
-    "number": Helper(
-        '''
+
+
 def number(text: str) -> float:
     """The number in a text such as `1,234.50 €`."""
-    return float(re.sub(r"[^\\d.-]", "", text.replace(",", "")))
-''',
-        imports=("import re",),
-    ),
-    "tab_at": Helper(
-        '''
-def tab_at(page: Page, part: str) -> Page:
-    """The tab with this in its address."""
+    return float(re.sub(r"[^\d.-]", "", text.replace(",", "")))
+
+
+def tab_with(page: Page, part: str, *, titled: bool) -> Page:
+    """The tab with this in its title or address."""
     for tab in page.context.pages:
-        if part in tab.url:
+        if part.casefold() in tab.title().casefold() if titled else part in tab.url:
             return tab
-    raise AssertionError(f"no tab has {part!r} in its address")
-''',
-        types=("Page",),
-    ),
-    "tab_titled": Helper(
-        '''
-def tab_titled(page: Page, part: str) -> Page:
-    """The tab with this in its title."""
-    for tab in page.context.pages:
-        if part.casefold() in tab.title().casefold():
-            return tab
-    raise AssertionError(f"no tab has {part!r} in its title")
-''',
-        types=("Page",),
-    ),
-    "approve": Helper(
-        '''
+    raise AssertionError(f"no tab has {part!r} in its title or address")
+
+
 def approve(question: str) -> None:
     """Ask whether to go on."""
     if input(f"{question} [y/N] ").strip().lower() not in {"y", "yes"}:
         raise SystemExit("not approved: nothing more is done")
-''',
-    ),
-}
+''')

@@ -1,13 +1,16 @@
 """A skill as a script, whatever the language."""
 
+import re
 from collections.abc import Sequence
 
+from replaywright.domain.common.lists import list_of
 from replaywright.domain.common.templates import parameters_in, texts_of
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import InputInvalid
 from replaywright.export.checks import Checks
 from replaywright.export.code import PAGE, Blank, Comment, Do, Notes, Script, Statement, call, text
+from replaywright.export.names import environment_name
 from replaywright.export.recordings import Recordings
 from replaywright.export.steps import Steps
 
@@ -67,3 +70,24 @@ def _used(skill: Skill) -> tuple[str, ...]:
     precondition = [predicate.model_dump(mode="json") for predicate in skill.precondition]
     used = frozenset().union(*map(parameters_in, texts_of([data, precondition])))
     return tuple(name for name in task.parameters if name in used)
+
+
+def required(skill: Skill, script: Script) -> list[str]:
+    """List the parameters that have no default."""
+    return [name for name in script.parameters if skill.task.parameters[name].default is None]
+
+
+def from_environment(skill: Skill, name: str) -> list[str]:
+    """Return the environment variable that gives a parameter to a test, and its default if it has one."""
+    parameter = skill.task.parameters[name]
+    variable = environment_name(skill.name, name)
+    if parameter.default is None:
+        return [variable]
+    return [variable, ", ".join(list_of(parameter.default)) if parameter.type == "list" else parameter.default]
+
+
+def context_of(skill: Skill) -> tuple[str, tuple[str, str] | None]:
+    """Return language and window size of the page that the skill was learned on; empty and None if not known."""
+    locale = skill.context.locale if re.fullmatch(r"[A-Za-z0-9-]+", skill.context.locale) else ""
+    match = re.fullmatch(r"(\d+)x(\d+)", skill.context.viewport)
+    return locale, (match[1], match[2]) if match else None

@@ -420,10 +420,8 @@ def _cell(column: str, test: task.CellTest) -> code.CellIs:
         return code.CellIs(column, "matches", (Text((test.matches,)),))
     if test.contains is not None:
         return code.CellIs(column, "contains", (text(test.contains),))
-    if test.one_of is not None:
-        return code.CellIs(column, "one_of", tuple(map(text, test.one_of)))
-    if test.none_of is not None:
-        return code.CellIs(column, "none_of", tuple(map(text, test.none_of)))
+    if (several_of := test.one_of or test.none_of) is not None:
+        return code.CellIs(column, "one_of" if test.one_of else "none_of", tuple(map(text, several_of)))
     return code.CellIs(column, "equals", (text(test.equals or ""),))
 
 

@@ -3,31 +3,27 @@
 from collections.abc import Mapping
 from typing import Final
 
-from replaywright.export.helpers import Helper
+from replaywright.export.helpers import functions_of
 
-HELPERS: Final[Mapping[str, Helper]] = {
-    "secret": Helper("""
+HELPERS: Final[Mapping[str, str]] = functions_of(r"""
 /** A secret, from the environment: it stands nowhere in this file. */
 function secret(name: string): string {
   const value = process.env[`REPLAYWRIGHT_SECRET_${name}`];
   if (value === undefined) throw new Error(`set REPLAYWRIGHT_SECRET_${name} to the secret ${name}`);
   return value;
 }
-"""),
-    "parameter": Helper("""
+
 /** A parameter of the test, from the environment. */
 function parameter(variable: string, otherwise?: string): string {
   const value = process.env[variable] ?? otherwise;
   if (value === undefined) throw new Error(`set ${variable}`);
   return value;
 }
-"""),
-    "totp": Helper(
-        """
+
 /** The one-time password of now (RFC 6238), of a secret in Base32. */
 function totp(name: string): string {
   let bits = '';
-  for (const letter of secret(name).toUpperCase().replace(/[\\s=-]/g, '')) {
+  for (const letter of secret(name).toUpperCase().replace(/[\s=-]/g, '')) {
     bits += 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0');
   }
   const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2)));
@@ -37,17 +33,12 @@ function totp(name: string): string {
   const begin = told[19] & 15;
   return String((told.readUInt32BE(begin) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
-""",
-        imports=("import { createHmac } from 'node:crypto';",),
-        others=("secret",),
-    ),
-    "literally": Helper("""
+
 /** A text that is searched for as it is. */
 function literally(text: string): string {
-  return text.replace(/[.*+?^${}()|[\\]\\\\]/g, '\\\\$&');
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
-"""),
-    "holds": Helper("""
+
 /** Whether assertions hold. */
 async function holds(check: () => Promise<unknown>): Promise<boolean> {
   try {
@@ -57,9 +48,7 @@ async function holds(check: () => Promise<unknown>): Promise<boolean> {
   }
   return true;
 }
-"""),
-    "expectAny": Helper(
-        """
+
 /** Pass as soon as one of the assertions holds. */
 async function expectAny(...checks: (() => Promise<unknown>)[]): Promise<void> {
   const ends = Date.now() + 10_000;
@@ -68,11 +57,7 @@ async function expectAny(...checks: (() => Promise<unknown>)[]): Promise<void> {
   } while (Date.now() < ends);
   throw new Error('none of the conditions holds');
 }
-""",
-        others=("holds",),
-    ),
-    "answeringDialogs": Helper(
-        """
+
 /** Answer what the page asks meanwhile, in turn, and dismiss the rest; gives what was asked. */
 async function answeringDialogs(
   page: Page,
@@ -94,18 +79,13 @@ async function answeringDialogs(
   }
   return asked;
 }
-""",
-        ("Dialog", "Page"),
-    ),
-    "expectAsked": Helper("""
+
 /** See that one of the dialogs was of this kind, or said this. */
 function expectAsked(asked: string[], part: string): void {
   const found = asked.some((said) => said.toLowerCase().includes(part.toLowerCase()));
   if (!found) throw new Error(`no dialog said ${part}, but: ${asked.join('; ')}`);
 }
-"""),
-    "keep": Helper(
-        """
+
 /** See that this is the file that is meant, and keep it in `downloads`. */
 async function keep(download: Download, name = '*'): Promise<void> {
   const suggested = download.suggestedFilename();
@@ -113,13 +93,7 @@ async function keep(download: Download, name = '*'): Promise<void> {
   if (!pattern.test(suggested)) throw new Error(`downloaded ${suggested}, not ${name}`);
   await download.saveAs(path.join('downloads', path.basename(suggested)));
 }
-""",
-        ("Download",),
-        ("import path from 'node:path';",),
-        ("literally",),
-    ),
-    "answering": Helper(
-        """
+
 /** Match responses by address and method, else those that count. */
 function answering(part: string, method: string): (response: Response) => boolean {
   return (response) => {
@@ -128,11 +102,7 @@ function answering(part: string, method: string): (response: Response) => boolea
     return request.resourceType() === 'document' || !['GET', 'HEAD', 'OPTIONS'].includes(request.method());
   };
 }
-""",
-        ("Response",),
-    ),
-    "expectStatus": Helper(
-        """
+
 /** See that an answer has this status, or one of this class. */
 function expectStatus(response: Response, wanted: string): void {
   const status = String(response.status());
@@ -140,11 +110,7 @@ function expectStatus(response: Response, wanted: string): void {
     throw new Error(`${response.url()} answered ${status}, not ${wanted}`);
   }
 }
-""",
-        ("Response",),
-    ),
-    "paste": Helper(
-        """
+
 /** Paste a text in place of what the focused field holds. */
 async function paste(page: Page, text: string): Promise<void> {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -152,11 +118,7 @@ async function paste(page: Page, text: string): Promise<void> {
   await page.keyboard.press('ControlOrMeta+A');
   await page.keyboard.press('ControlOrMeta+V');
 }
-""",
-        ("Page",),
-    ),
-    "slide": Helper(
-        """
+
 /** Move a slider by its keys until it has the value. */
 async function slide(slider: Locator, value: string): Promise<void> {
   for (let presses = 0; presses < 1_000; presses += 1) {
@@ -166,11 +128,7 @@ async function slide(slider: Locator, value: string): Promise<void> {
   }
   throw new Error(`the slider does not come to ${value}`);
 }
-""",
-        ("Locator",),
-    ),
-    "setOpen": Helper(
-        """
+
 /** Press what opens a menu or section, unless that is as wanted. */
 async function setOpen(control: Locator, wanted: boolean): Promise<void> {
   const isOpen = await control.evaluate((element) => {
@@ -179,22 +137,14 @@ async function setOpen(control: Locator, wanted: boolean): Promise<void> {
   });
   if (isOpen !== wanted) await control.click();
 }
-""",
-        ("Locator",),
-    ),
-    "setPressed": Helper(
-        """
+
 /** Press a toggle button, unless it is as wanted. */
 async function setPressed(button: Locator, wanted: boolean): Promise<void> {
   const state = ((await button.getAttribute('aria-pressed')) ?? 'false') === 'true';
   if (state !== wanted) await button.click();
   await expect(button).toHaveAttribute('aria-pressed', String(wanted));
 }
-""",
-        ("Locator",),
-    ),
-    "dragBy": Helper(
-        """
+
 /** Take an element by its middle and drag it this far. */
 async function dragBy(element: Locator, right: number, down: number): Promise<void> {
   await element.scrollIntoViewIfNeeded();
@@ -207,11 +157,7 @@ async function dragBy(element: Locator, right: number, down: number): Promise<vo
   await mouse.move(x + right, y + down, { steps: 10 });
   await mouse.up();
 }
-""",
-        ("Locator",),
-    ),
-    "tableRows": Helper(
-        """
+
 /** The rows of a table, each as column to text. */
 async function tableRows(table: Locator): Promise<Record<string, string>[]> {
   return table.evaluate((element) => {
@@ -229,27 +175,21 @@ async function tableRows(table: Locator): Promise<Record<string, string>[]> {
       .map((row) => Object.fromEntries(cells(row).map((text, at) => [names[at] || `column ${at + 1}`, text])));
   });
 }
-""",
-        ("Locator",),
-    ),
-    "alike": Helper("""
+
 /** A text as it is compared: case and spacing do not count. */
 function alike(text: string): string {
-  return text.trim().replace(/\\s+/g, ' ').toLowerCase();
+  return text.trim().replace(/\s+/g, ' ').toLowerCase();
 }
-"""),
-    "atMost": Helper("""
+
 /** Each item once; more than `limit` are refused, or left out. */
 function atMost<T>(limit: number, items: T[], stop = false): T[] {
   const seen = new Map(items.map((item) => [JSON.stringify(item), item]));
   if (seen.size > limit && !stop) throw new Error(`there are ${seen.size} items, and at most ${limit}`);
   return [...seen.values()].slice(0, limit);
 }
-"""),
-    "number": Helper("""
+
 /** The number in a text such as `1,234.50 €`. */
 function number(text: string | null): number {
-  return Number((text ?? '').replace(/[^\\d.-]/g, ''));
+  return Number((text ?? '').replace(/[^\d.-]/g, ''));
 }
-"""),
-}
+""")

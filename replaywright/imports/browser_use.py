@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from replaywright.domain.common.text import css_attribute
+from replaywright.domain.locating.identity import TEST_IDS
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import found, items, mapping, number, scalar, string
 from replaywright.imports.draft import TaskDraft, host_of
@@ -20,28 +22,9 @@ from replaywright.imports.elements import ImportedElement, aria_role, query_of, 
 from replaywright.imports.imported import Imported, RecordingKind
 from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
-from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_positional, looks_generated, role_of
+from replaywright.imports.xpaths import css_of_xpath, is_positional, looks_generated, role_of
 
 _SECRET: Final = re.compile(r"<secret>\s{0,20}([^<>]{1,60}?)\s{0,20}</secret>")
-_TEST_IDS: Final = ("data-testid", "data-test", "data-test-id", "data-qa", "data-cy")
-_ELSEWHERE: Final = {
-    "wait": "time is not waited for: a step waits for its element and for what is expected of it",
-    "done": "that the agent called it done is no condition: see `verify`",
-    "search": "write a goto to the search engine's page, and fill its field",
-    "search_google": "write a goto to the search engine's page, and fill its field",
-    "screenshot": "evidence is kept of every step",
-    "get_dropdown_options": "it only read what there is to choose",
-    "dropdown_options": "it only read what there is to choose",
-    "find_text": "it only scrolled to a text; elements are scrolled to when they are needed",
-    "scroll_to_text": "it only scrolled to a text; elements are scrolled to when they are needed",
-    **dict.fromkeys(
-        ("scroll", "scroll_down", "scroll_up"), "elements are scrolled to when they are needed; the place is not kept"
-    ),
-    **dict.fromkeys(
-        ("extract", "extract_content", "extract_structured_data", "extract_page_content", "extract_with_script"),
-        "what was read was the model's; write an extract step with fields",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -97,7 +80,7 @@ def _read_item(draft: TaskDraft, where: str, item: Mapping[str, Any], state: Map
             _act(draft, _Moment(place, name, mapping(mapping(raw)[named[0]]), element, items(state.get("tabs"))))
 
 
-def _act(draft: TaskDraft, moment: _Moment) -> None:  # noqa: C901 - one case for each action, nothing nested
+def _act(draft: TaskDraft, moment: _Moment) -> None:
     where, name, given = moment.where, moment.name, moment.parameters
     match name:
         case "navigate" | "go_to_url" | "open_tab":
@@ -123,8 +106,6 @@ def _act(draft: TaskDraft, moment: _Moment) -> None:  # noqa: C901 - one case fo
             _switch(draft, moment)
         case "close" | "close_tab":
             draft.page(where, name, "close_tab")
-        case _ if name in _ELSEWHERE:
-            draft.left_out(where, name, _ELSEWHERE[name])
         case _:
             draft.left_out(where, name)
 
@@ -134,24 +115,17 @@ def _input(draft: TaskDraft, moment: _Moment) -> None:
     element = _element(moment)
     if moment.parameters.get("clear") is False:
         draft.changed(moment.where, moment.name, "it was added to what the field held; the task replaces that")
-    secret = _SECRET.fullmatch(text)
-    if secret:
-        draft.enter(moment.where, moment.name, "fill", element, Typed(None, secret[1], secret=True))
-    elif _SECRET.search(text):
-        draft.enter_template(moment.where, moment.name, "fill", element, text=text, placeholder=_SECRET, secret=True)
-    elif element.is_list:
-        draft.choose(moment.where, moment.name, element, [Typed(text)])
+    typed = Typed(text, secret=bool(_SECRET.search(text)), marks=_SECRET)
+    if element.is_list:
+        draft.choose(moment.where, moment.name, element, [typed])
     else:
-        draft.enter(moment.where, moment.name, "fill", element, Typed(text))
+        draft.enter(moment.where, moment.name, "fill", element, typed)
 
 
 def _keys(draft: TaskDraft, moment: _Moment) -> None:
     text = string(moment.parameters.get("keys"))
     if keys := combination(text):
         draft.press(moment.where, moment.name, keys, draft.focused)
-    elif draft.focused is not None and text and "+" not in text:
-        draft.changed(moment.where, moment.name, "it was typed where the focus was; the task types into the last field")
-        draft.enter(moment.where, moment.name, "type", draft.focused, Typed(text))
     else:
         draft.left_out(moment.where, moment.name, "no step presses these keys")
 
@@ -204,10 +178,10 @@ def _stable(name: str) -> str:
 
 def _query(tag: str, role: str, name: str, attributes: Mapping[str, str], path: str) -> ElementQuery | None:
     """Return the most telling description: test id, role and name, placeholder, stable id or name, the place."""
-    test_id = next((attributes[key] for key in _TEST_IDS if attributes.get(key)), "")
+    test_id = next((attributes[key] for key in TEST_IDS if attributes.get(key)), "")
     identity = _stable(attributes.get("id", ""))
     form_name = _stable(attributes.get("name", ""))
-    place = attribute_css("id", identity) if identity else path
+    place = css_attribute("id", identity) if identity else path
     own = tag if re.fullmatch(r"[a-z][a-z0-9-]*", tag) else ""
     candidates: tuple[dict[str, Any], ...] = (
         {"test_id": test_id},
@@ -215,8 +189,8 @@ def _query(tag: str, role: str, name: str, attributes: Mapping[str, str], path: 
         {"label": name} if name and tag in {"input", "textarea", "select"} else {},
         {"placeholder": attributes.get("placeholder", ""), "role": role} if attributes.get("placeholder") else {},
         {"name": name, "css": place} if name and place else {},
-        {"css": own + attribute_css("id", identity)} if identity else {},
-        {"css": own + attribute_css("name", form_name)} if form_name else {},
+        {"css": own + css_attribute("id", identity)} if identity else {},
+        {"css": own + css_attribute("name", form_name)} if form_name else {},
         {"css": path},
     )
     return next((query for fields in candidates if (query := query_of(**fields)) is not None), None)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from replaywright.domain.page.targets import ElementQuery
-from replaywright.domain.predicate.predicates import Count, Exists, NotExists
+from replaywright.domain.predicate.predicates import Count, Exists, NotExists, Predicate
 from replaywright.imports.data import found, items, mapping, number, string
 from replaywright.imports.draft import TaskDraft, host_of
 from replaywright.imports.elements import ImportedElement, aria_role, query_of, words_for
@@ -24,11 +24,6 @@ from replaywright.imports.xpaths import css_of_xpath, is_css, is_positional, rol
 _ATTRIBUTE: Final = re.compile(r"\[\s*(name|role)\s*=\s*([\"'])(.{0,1000}?)\2\s*\]")
 _TEST_ID: Final = re.compile(r"^\[data-(?:testid|test|test-id|qa|cy)=([\"']?)([^\"'\]]+)\1\]$")
 _BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}
-_ELSEWHERE: Final = {
-    "waitForExpression": "scripts are not run in the page: expect what it waits for, on the step before",
-    "setViewport": "the window has the size that the session gives it",
-    "emulateNetworkConditions": "a run uses the network as it is",
-}
 _CLICKABLE: Final = {"button": "button", "a": "link", "summary": ""}
 """Tags of what is pressed although something inside it was hit, with their roles."""
 
@@ -52,7 +47,6 @@ class _Reader:
     def __init__(self) -> None:
         self.draft = TaskDraft(RecordingKind.DEVTOOLS)
         self._held: list[str] = []
-        self._pressed: set[str] = set()
         self._target = "main"
         self._positions = 0
 
@@ -62,14 +56,9 @@ class _Reader:
         if not kind:
             self.draft.left_out(where, otherwise, "it has no type, so it is no step")
             return
-        if kind not in {*_ELSEWHERE, "navigate"}:
+        if kind not in {"navigate", "setViewport", "emulateNetworkConditions", "waitForExpression"}:
             self._switch(where, string(step.get("target")) or "main")
-        if kind in _ELSEWHERE:
-            self.draft.left_out(where, kind, _ELSEWHERE[kind])
-        elif kind == "customStep":
-            self.draft.left_out(where, f"customStep {string(step.get('name'))}".strip())
-        else:
-            self._act(where, kind, step)
+        self._act(where, kind, step)
 
     def _act(self, where: str, kind: str, step: Mapping[str, Any]) -> None:
         match kind:
@@ -83,15 +72,13 @@ class _Reader:
                 self._change(where, step)
             case "keyDown" | "keyUp":
                 self._key(where, kind, string(step.get("key")))
-            case "scroll":
-                self._scroll(where, step)
             case "waitForElement":
                 self._wait(where, step)
             case "close":
                 self.draft.page(where, kind, "close_tab")
                 self._target = "main"
             case _:
-                self.draft.left_out(where, kind, "no step of this type is known")
+                self.draft.left_out(where, f"{kind} {string(step.get('name'))}".strip())
         if kind != "keyUp":
             self._asserted(step)
 
@@ -128,10 +115,8 @@ class _Reader:
         if button not in _BUTTONS:
             self.draft.left_out(where, kind, f"no step presses the mouse's {button!r} button")
             return
-        if (string(step.get("deviceType")) or "mouse") != "mouse":
-            self.draft.changed(where, kind, f"recorded with {string(step.get('deviceType'))!r}; done with the mouse")
-        if (number(step.get("duration")) or 0) > 500:
-            self.draft.changed(where, kind, "the button was held down for long; it is not held when the task runs")
+        if step.get("deviceType") not in (None, "mouse") or (number(step.get("duration")) or 0) > 500:
+            self.draft.changed(where, kind, "recorded by touch or by holding; done as a plain click of the mouse")
         if "offsetX" in step or "offsetY" in step:
             self._positions += 1
         fields = _time(step) | ({"modifiers": tuple(dict.fromkeys(self._held))} if self._held else {})
@@ -162,32 +147,13 @@ class _Reader:
     def _key(self, where: str, kind: str, key: str) -> None:
         name, held = key_name(key), modifier(key)
         if kind == "keyUp":
-            if held in self._held:
-                self._held.remove(held)
-            elif key in self._pressed:
-                self._pressed.discard(key)
-            else:
-                self.draft.left_out(where, f"keyUp {key}", "the key was never pressed down in the recording")
-            return
-        if held:
+            self._held = [one for one in self._held if one != held]
+        elif held:
             self._held.append(held)
-        elif not name:
-            self._pressed.add(key)
-            self.draft.left_out(where, f"keyDown {key}", "no step presses this key")
-        else:
-            self._pressed.add(key)
+        elif name:
             self.draft.press(where, f"keyDown {key}", "+".join([*dict.fromkeys(self._held), name]), self.draft.focused)
-
-    def _scroll(self, where: str, step: Mapping[str, Any]) -> None:
-        if items(step.get("selectors")):
-            advice = (
-                "how far an area is scrolled is not taken over: a step scrolls to its own element when it is not found"
-            )
-            self.draft.left_out(where, "scroll", advice)
-        elif not (number(step.get("y")) or 0) and not (number(step.get("x")) or 0):
-            self.draft.page(where, "scroll", "scroll", to="top")
         else:
-            self.draft.left_out(where, "scroll", "elements are scrolled to when they are needed; the place is not kept")
+            self.draft.left_out(where, f"keyDown {key}", "no step presses this key")
 
     def _wait(self, where: str, step: Mapping[str, Any]) -> None:
         element = _element(step)
@@ -195,9 +161,11 @@ class _Reader:
             self.draft.left_out(where, "waitForElement", f"its element cannot be described ({element.why})")
             return
         count, operator = number(step.get("count")), string(step.get("operator"))
-        predicate = _counted(element.query, 1 if count is None else int(min(max(count, 0), 100_000)), operator)
-        if count is None and not operator:
-            predicate = Exists(exists=element.query)
+        predicate: Predicate = Exists(exists=element.query)
+        if count is not None or operator:
+            limit = {">=": "at_least", "<=": "at_most"}.get(operator, "equals")
+            wanted = 1 if count is None else int(min(max(count, 0), 100_000))
+            predicate = Count.model_validate({"count": element.query, limit: wanted})
         if step.get("visible") is False:
             predicate = NotExists(not_exists=element.query)
         if step.get("properties") or step.get("attributes"):
@@ -205,20 +173,6 @@ class _Reader:
             self.draft.changed(where, "waitForElement", advice)
         expect = [predicate.model_dump(mode="json", exclude_none=True)]
         self.draft.page(where, "waitForElement", "wait_for", expect=expect, **_time(step))
-
-
-def _counted(query: ElementQuery, count: int, operator: str) -> Count | Exists | NotExists:
-    match operator:
-        case ">=" if count <= 1:
-            return Exists(exists=query)
-        case ">=":
-            return Count(count=query, at_least=count)
-        case "<=" if not count:
-            return NotExists(not_exists=query)
-        case "<=":
-            return Count(count=query, at_most=count)
-        case _:
-            return Count(count=query, equals=count) if count else NotExists(not_exists=query)
 
 
 def _time(step: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ MOST_STEPS: Final = 2_000
 _STEP: Final[TypeAdapter[Step]] = TypeAdapter(Step)
 _KEEPS_FOCUS: Final = frozenset({"fill", "type", "select_option", "press", "check", "uncheck"})
 _FIELDS: Final = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "checkbox", "radio"})
-_ALTERNATIVES: Final = "write the step by hand if it matters (docs/reference/task-files.md)"
+_ALTERNATIVES: Final = "it is not understood; write the step by hand if it matters (docs/reference/task-files.md)"
 
 
 @dataclass
@@ -116,29 +116,13 @@ class TaskDraft:
             self.check(where, what, f"the value is not in the recording: a caller gives it ({value})")
         return self._add(where, what, {"action": action}, element, {"value": value})
 
-    def enter_template(
-        self,
-        where: str,
-        what: str,
-        action: Literal["fill", "type"],
-        element: ImportedElement,
-        *,
-        text: str,
-        placeholder: re.Pattern[str],
-        secret: bool,
-    ) -> bool:
-        """Add a step that enters a text with the recording's placeholders; group 1 of the pattern is the name."""
-        self._absorb_click(where, element)
-        value = self.values.filled(text, placeholder, secret=secret, element=element, at=len(self.entries))
-        return self._add(where, what, {"action": action}, element, {"value": value})
-
     def choose(self, where: str, what: str, element: ImportedElement, chosen: Sequence[Typed]) -> bool:
         """Add a step that chooses from a list."""
         self._absorb_click(where, element)
         at = len(self.entries)
         values = [self.values.template(typed, element, at=at, chosen=True) for typed in chosen]
         if any(secrets_in(value) for value in values):
-            self.left_out(where, what, "a secret cannot be chosen from a list; " + _ALTERNATIVES)
+            self.left_out(where, what, "a secret cannot be chosen from a list; write the step by hand")
             return False
         written: dict[str, Any] = {"value": values[0]} if len(values) == 1 else {"values": values}
         return self._add(where, what, {"action": "select_option"}, element, written)
@@ -314,8 +298,6 @@ class TaskDraft:
         for key in ("url", "url_contains"):
             if isinstance(data.get(key), str):
                 data[key] = self.values.scrubbed(data[key])
-        if isinstance(data.get("to"), dict):
-            data["to"] = self._general(data["to"], number)
         own = data.pop("expect", ())
         expect = [told for told in (*own, *map(_data_of, entry.expect)) if not self._tells_a_secret(entry.where, told)]
         if expect:

@@ -1,7 +1,7 @@
 """Description of a recorded element: query, words of the instruction, and a name for its value."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -35,10 +35,6 @@ class ImportedElement:
     in_frame: bool = False
     """The element is in a frame, which a query cannot express."""
     why: str = ""
-
-    def without_query(self, why: str) -> "ImportedElement":
-        """Drop the query: the instruction finds the element."""
-        return replace(self, query=None, why=why, by_place=False)
 
 
 def query_of(**fields: Any) -> ElementQuery | None:

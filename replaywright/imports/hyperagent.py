@@ -8,7 +8,7 @@ the instruction alone. `<<name>>` in arguments stands for a variable.
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from replaywright.imports.data import found, items, mapping, number, scalar, string
 from replaywright.imports.draft import TaskDraft
@@ -24,22 +24,14 @@ _FIELD: Final = re.compile(
     r"(?:text\s*|input\s*|search\s*)?(?:field|input|box|textbox|area|dropdown|select|combobox|menu|list|picker)\b",
     re.IGNORECASE,
 )
-_ENTERS: Final = {"fill": "fill", "type": "type"}
+_ENTERS: Final[Mapping[str, Literal["fill", "type"]]] = {"fill": "fill", "type": "type"}
 _PLAIN: Final = {
     "click": "click",
     "check": "check",
     "uncheck": "uncheck",
     "hover": "hover",
     "doubleClick": "double_click",
-}
-_ELSEWHERE: Final = {
-    "wait": "time is not waited for: a step waits for its element and for what is expected of it",
-    "waitForLoadState": "pages are waited for by themselves",
-    "complete": "that the agent called it complete is no condition: add `verify`",
-    "extract": "what was read was the model's; write an extract step with fields",
-    "analyzePdf": "what was read was the model's; keep the file with a step that downloads it",
-    "refreshPage": "there is no step that reloads; write a goto to the page's address",
-    "thinking": "it did nothing in the browser",
+    "scrollToElement": "scroll",
 }
 
 
@@ -69,8 +61,6 @@ def _read(draft: TaskDraft, where: str, entry: Mapping[str, Any], otherwise: str
         draft.goto(where, kind, url)
     elif kind == "pageBack":
         draft.page(where, kind, "go_back")
-    elif kind in _ELSEWHERE:
-        draft.left_out(where, kind, _ELSEWHERE[kind])
     elif string(entry.get("method")):
         _act(draft, where, entry, string(entry.get("method")), arguments)
     else:
@@ -80,37 +70,17 @@ def _read(draft: TaskDraft, where: str, entry: Mapping[str, Any], otherwise: str
 def _act(draft: TaskDraft, where: str, entry: Mapping[str, Any], method: str, arguments: list[str]) -> None:
     element = _element(entry, arguments)
     text = arguments[0] if arguments else ""
+    typed = Typed(text, marks=_VARIABLE)
     if method in _PLAIN:
         draft.act(where, method, _PLAIN[method], element)
     elif method in _ENTERS:
-        _enter(draft, where, method, element, text)
+        draft.enter(where, method, _ENTERS[method], element, typed)
     elif method == "selectOptionFromDropdown":
-        variable = _VARIABLE.fullmatch(text)
-        draft.choose(where, method, element, [Typed(None, variable[1]) if variable else Typed(text)])
-    elif method == "press":
-        if keys := combination(text):
-            draft.press(where, method, keys, element)
-        else:
-            draft.left_out(where, "press", "no step presses this key")
-    elif method == "scrollToElement":
-        draft.act(where, method, "scroll", element)
-    elif method == "scrollToPercentage" and text.strip("% ") in {"0", "100"}:
-        draft.page(where, method, "scroll", to="top" if text.strip("% ") == "0" else "bottom")
-    elif method in {"scrollToPercentage", "nextChunk", "prevChunk"}:
-        draft.left_out(where, method, "elements are scrolled to when they are needed; the place is not kept")
+        draft.choose(where, method, element, [typed])
+    elif method == "press" and (keys := combination(text)):
+        draft.press(where, method, keys, element)
     else:
         draft.left_out(where, method)
-
-
-def _enter(draft: TaskDraft, where: str, method: str, element: ImportedElement, text: str) -> None:
-    action: Any = _ENTERS[method]
-    variable = _VARIABLE.fullmatch(text)
-    if variable:
-        draft.enter(where, method, action, element, Typed(None, variable[1]))
-    elif _VARIABLE.search(text):
-        draft.enter_template(where, method, action, element, text=text, placeholder=_VARIABLE, secret=False)
-    else:
-        draft.enter(where, method, action, element, Typed(text))
 
 
 def _element(entry: Mapping[str, Any], arguments: list[str]) -> ImportedElement:

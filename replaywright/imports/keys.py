@@ -26,23 +26,6 @@ _CODES: Final = {
     "Left": "ArrowLeft",
     "Right": "ArrowRight",
     " ": "Space",
-    "Semicolon": ";",
-    "Equal": "=",
-    "NumpadEqual": "=",
-    "Comma": ",",
-    "Minus": "-",
-    "Period": ".",
-    "Slash": "/",
-    "Backquote": "`",
-    "BracketLeft": "[",
-    "Backslash": "\\",
-    "BracketRight": "]",
-    "Quote": "'",
-    "NumpadMultiply": "*",
-    "NumpadAdd": "+",
-    "NumpadSubtract": "-",
-    "NumpadDivide": "/",
-    "NumpadDecimal": ".",
 }
 
 

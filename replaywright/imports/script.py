@@ -1,42 +1,20 @@
 """Names and expressions of a recorded script, as far as a recorder writes them. Nothing is executed."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Literal
 
 from replaywright.imports.data import TEXT_LIMIT, clean
-from replaywright.imports.locators import GETTERS, Locator, Pattern, Value, found_by, said
+from replaywright.imports.locators import PROPERTIES, Locator, Pattern, Value, found_by
 
 
 @dataclass(frozen=True)
-class Plumbing:
-    """The browser, a context, a device: the session has its own."""
+class Helper:
+    """Anything else that a script has a name for: a browser or context, an event's result, the keyboard of a page."""
 
-
-@dataclass(frozen=True)
-class Popup:
-    """Result of `expect_popup`."""
-
-    page: int
-
-
-@dataclass(frozen=True)
-class DownloadInfo:
-    """Result of `expect_download`."""
-
-
-@dataclass(frozen=True)
-class Chooser:
-    """Result of `expect_file_chooser`."""
-
-
-@dataclass(frozen=True)
-class Device:
-    """`page.keyboard` or `page.mouse`."""
-
-    page: int
-    kind: str
+    kind: Literal["browser", "popup", "download", "chooser", "keyboard"]
+    page: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,8 +24,8 @@ class Outside:
     name: str
 
 
-Meaning = Locator | Plumbing | Popup | DownloadInfo | Chooser | Device | Outside | Pattern | str
-_ENVIRONMENT: Final = frozenset({"os.environ.get", "os.getenv", "environ.get", "getenv"})
+Meaning = Locator | Helper | Outside | Pattern | str
+_ENVIRONMENT: Final = frozenset({"os.environ.get", "os.getenv"})
 
 
 @dataclass
@@ -55,13 +33,6 @@ class Names:
     """The names of a script with what they mean."""
 
     known: dict[str, Meaning] = field(default_factory=dict)
-    pages: int = 0
-    """Number of pages opened so far."""
-
-    def new_page(self) -> Locator:
-        """Add a page that has just been opened."""
-        self.pages += 1
-        return Locator(self.pages - 1)
 
     def meaning(self, node: ast.AST) -> Meaning | None:
         """Return the meaning of an expression; None if unknown."""
@@ -72,11 +43,9 @@ class Names:
                 return self.known.get(name)
             case ast.Constant(value=str(text)):
                 return clean(text)
-            case ast.JoinedStr() | ast.BinOp(op=ast.Add()):
-                return self._joined(node)
-            case ast.Subscript(
-                value=ast.Attribute(attr="environ") | ast.Name(id="environ"), slice=ast.Constant(value=str(name))
-            ):
+            case ast.JoinedStr(values=values):
+                return self._joined(values)
+            case ast.Subscript(value=ast.Attribute(attr="environ"), slice=ast.Constant(value=str(name))):
                 return Outside(clean(name))
             case ast.Attribute(value=owner, attr=attribute):
                 return self._attribute(self.meaning(owner), attribute, node)
@@ -85,43 +54,29 @@ class Names:
             case _:
                 return None
 
-    def _joined(self, node: ast.AST) -> str | None:
-        """Join a text of parts that are all known."""
-        match node:
-            case ast.BinOp(left=left, right=right):
-                parts = [self.meaning(left), self.meaning(right)]
-            case ast.JoinedStr(values=values):
-                plain = [
-                    part.value if isinstance(part, ast.FormattedValue) and part.format_spec is None else part
-                    for part in values
-                ]
-                parts = [self.meaning(part) for part in plain]
-            case _:
-                return None
-        known = [part for part in parts if isinstance(part, str)]
+    def _joined(self, values: Sequence[ast.expr]) -> str | None:
+        """Join an f-string of parts that are all known."""
+        plain = [part.value if isinstance(part, ast.FormattedValue) else part for part in values]
+        known = [text for part in plain if isinstance(text := self.meaning(part), str)]
         # A name that is put together with itself, again and again, doubles each time.
-        return "".join(known) if len(known) == len(parts) and sum(map(len, known)) <= TEXT_LIMIT else None
+        return "".join(known) if len(known) == len(plain) and sum(map(len, known)) <= TEXT_LIMIT else None
 
     def _attribute(self, owner: Meaning | None, attribute: str, node: ast.AST) -> Meaning | None:
         match owner:
-            case Locator() if attribute in {"first", "last", "content_frame"}:
-                return found_by(owner, attribute, [], {}, said(node))
-            case Locator(query=None, why="") if attribute in {"keyboard", "mouse", "touchscreen"}:
-                return Device(owner.page, attribute)
-            case Locator() if attribute in {"page", "context", "owner_page"}:
-                return Plumbing() if attribute == "context" else Locator(owner.page)
-            case Popup(page=page) if attribute == "value":
+            case Locator() if attribute in PROPERTIES:
+                return found_by(owner, attribute, None, {}, said(node))
+            case Locator(query=None, why="") if attribute == "keyboard":
+                return Helper("keyboard", owner.page)
+            case Helper(kind="popup", page=page) if attribute == "value":
                 return Locator(page)
-            case DownloadInfo() | Chooser() if attribute == "value":
-                return owner
-            case Plumbing():
+            case Helper():
                 return owner
             case _:
                 return None
 
     def _call(self, node: ast.Call) -> Meaning | None:
         name = dotted(node.func)
-        if name in {"re.compile", "compile"} and node.args:
+        if name == "re.compile" and node.args:
             pattern = self.meaning(node.args[0])
             flags = " ".join(dotted(argument) for argument in node.args[1:])
             return Pattern(pattern, flags) if isinstance(pattern, str) else None
@@ -129,26 +84,11 @@ class Names:
             return Outside(text)
         if not isinstance(node.func, ast.Attribute):
             return None
-        owner, method = self.meaning(node.func.value), node.func.attr
-        match owner:
-            case Locator() if method in GETTERS - {"first", "last", "content_frame"}:
-                arguments = [self.constant(argument) for argument in node.args]
-                named = {word.arg: self.constant(word.value) for word in node.keywords if word.arg}
-                unknown = [word.arg for word in node.keywords if word.arg and named[word.arg] is None]
-                found = found_by(owner, method, arguments, named, said(node))
-                if unknown and not found.why:
-                    return Locator(
-                        found.page,
-                        found.query,
-                        f"{unknown[0]} is computed by the script",
-                        found.said,
-                        found.in_frame,
-                        found.hints,
-                    )
-                return found
-            case Plumbing() if method == "new_page":
-                return self.new_page()
-            case Plumbing():
+        match owner := self.meaning(node.func.value):
+            case Locator() if node.func.attr not in PROPERTIES:
+                first = self.constant(node.args[0]) if node.args else None
+                return found_by(owner, node.func.attr, first, self.named(node), said(node))
+            case Helper(kind="browser"):
                 return owner
             case _:
                 return None
@@ -165,6 +105,14 @@ class Names:
     def named(self, call: ast.Call) -> Mapping[str, Value]:
         """Return the call's keywords with their values, None where they are no constants."""
         return {word.arg: self.constant(word.value) for word in call.keywords if word.arg}
+
+
+def literal(node: ast.AST) -> Any:
+    """Return a list, mapping or other literal; None for anything that has to be computed."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
 
 
 def dotted(node: ast.AST) -> str:
@@ -187,6 +135,11 @@ def called(node: ast.AST) -> str:
             return name
         case _:
             return type(node).__name__.lower()
+
+
+def said(node: ast.AST) -> str:
+    """Return a part of the script as written, in one line."""
+    return " ".join(clean(ast.unparse(node)).split())
 
 
 def unawaited(node: ast.expr) -> ast.expr:

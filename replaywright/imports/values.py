@@ -37,6 +37,8 @@ class Typed:
     """The name that the recording itself gives to the value."""
     secret: bool = False
     """The recording itself says that it is a secret."""
+    marks: re.Pattern[str] | None = None
+    """The recording's own placeholders in the text; group 1 is a name."""
 
 
 @dataclass
@@ -60,6 +62,8 @@ class Values:
         """
         if typed.text == "" and not typed.called:
             return ""
+        if typed.marks is not None and typed.text and typed.marks.search(typed.text):
+            return self._filled(typed.text, typed.marks, typed.secret, element, at)
         if self._is_secret(typed, element):
             return "{{secret:" + self._secret(typed, element) + "}}"
         name = self._known(typed, element)
@@ -71,16 +75,15 @@ class Values:
                 self.recorded[name] = typed.text
         return "{{" + name + "}}"
 
-    def filled(self, text: str, pattern: re.Pattern[str], *, secret: bool, element: ImportedElement, at: int) -> str:
-        """`text` with the recording's own placeholders as ours. The pattern's group 1 is a name."""
-        literal = pattern.sub("", text)
-        if "{{" in literal:
+    def _filled(self, text: str, marks: re.Pattern[str], secret: bool, element: ImportedElement, at: int) -> str:
+        """Return the text with the recording's own placeholders as ours."""
+        if "{{" in marks.sub("", text):
             return self.template(Typed(None), element, at=at)
 
         def ours(match: re.Match[str]) -> str:
             return self.template(Typed(None, match[1], secret or is_secret(match[1])), element, at=at)
 
-        return pattern.sub(ours, text)
+        return marks.sub(ours, text)
 
     def file(self, path: str, *, at: int) -> str:
         """Return the template for the path of a file to upload."""

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from replaywright.domain.common.text import css_attribute
+
 _SEGMENT: Final = re.compile(
     r"""(?P<tag>\*|[A-Za-z][\w-]*)
     (?:\[(?P<index>[1-9]\d{0,4})\])?
@@ -77,15 +79,9 @@ def _step(match: re.Match[str]) -> str:
     position = "" if index is None else f":nth-child({index})" if tag == "*" else f":nth-of-type({index})"
     if tag.lower() in {"html", "body"}:
         position = ""
-    attribute = "" if match["attribute"] is None else attribute_css(match["attribute"], match["value"])
+    attribute = "" if match["attribute"] is None else css_attribute(match["attribute"], match["value"])
     name = "" if tag == "*" and (attribute or position) else tag
     return f"{name}{attribute}{position}"
-
-
-def attribute_css(name: str, value: str) -> str:
-    """`[name="value"]`, whatever the value holds."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ").replace("\r", "\\d ")
-    return f'[{name}="{escaped}"]'
 
 
 def is_css(selector: str) -> bool:

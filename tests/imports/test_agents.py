@@ -100,13 +100,13 @@ def test_what_a_hyperagent_cache_has_of_other_actions_is_taken_over_or_told() ->
         "hover",
         "check",
         "scroll",
-        "scroll to=bottom",
         "fill value=Dear {{name}}, {{secret:CARD_TOKEN}}",
         "click",
         "click",
     ]
     assert steps(imported)[-2]["instruction"] == "Click ((Pay))"
     assert told(imported, "left_out") == [
+        ("steps[5]", "scrollToPercentage"),
         ("steps[9]", "wiggle"),
         ("steps[10]", "refreshPage"),
         ("steps[11]", "invent"),

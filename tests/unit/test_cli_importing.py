@@ -25,7 +25,7 @@ def test_the_file_that_is_written_is_a_task_that_run_takes(tmp_path: Path) -> No
 
     assert result.exit_code == 0, result.output
     assert read_task(str(file)) == read_recording(Path(DEVTOOLS).read_text("utf-8"), "mail").task
-    assert "# left out: steps[18]: customStep lighthouse: " in file.read_text("utf-8")
+    assert "# left out: steps[0], steps[14], steps[17], steps[18]: setViewport, scroll, " in file.read_text("utf-8")
 
 
 def test_parameters_notes_and_the_next_command_are_told(tmp_path: Path) -> None:

@@ -134,3 +134,9 @@ def still(line: str) -> str:
     return "".join(
         "�" if c != "\t" and (unicodedata.category(c) in {"Cc", "Cs"} or c in _DIRECTIONS) else c for c in line
     )
+
+
+def css_attribute(name: str, value: str) -> str:
+    """Write a CSS selector `[name="value"]`, whatever the value holds."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ").replace("\r", "\\d ")
+    return f'[{name}="{escaped}"]'
