@@ -925,7 +925,6 @@ class Choice(Record):
 
     element_id: str | None = None
     usage: Usage = Usage()
-    stand_in: bool = False
 
 
 class TargetProposer(Protocol):
@@ -978,7 +977,6 @@ class ChosenSkill(SkillChoice):
     """Answer of the text-only model: the skill that a sentence means, and its values."""
 
     usage: Usage = Usage()
-    stand_in: bool = False
 
 
 class SkillChooser(Protocol):
@@ -1058,7 +1056,6 @@ class Labelled(Record):
 
     labels: Labels
     usage: Usage = Usage()
-    stand_in: bool = False
 
 
 class Labeller(Protocol):

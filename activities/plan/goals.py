@@ -71,7 +71,7 @@ class GoalActivities:
             "patterns": len(labelled.labels.patterns),
             "nearMisses": len(labelled.labels.near_misses),
             "refused": list(labelled.labels.refused),
-            "standIn": labelled.stand_in,
+            "standIn": labelled.usage.is_stand_in,
             "usage": labelled.usage.model_dump(mode="json", by_alias=True),
         }
         await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
@@ -135,7 +135,7 @@ class GoalActivities:
                 "gaveUp": plan.gave_up,
                 "tokensBefore": before,
                 "tokensAfter": after,
-                "standIn": plan.stand_in,
+                "standIn": plan.usage.is_stand_in,
                 "usage": plan.usage.model_dump(mode="json", by_alias=True),
                 **picture_line(request.picture, request.picture_missing or lost),
             }

@@ -82,7 +82,7 @@ class PlanActivities:
                 "why": request.failed,
                 "steps": [step.title for step in revision.steps],
                 "gaveUp": revision.gave_up or revision.question,
-                "standIn": revision.stand_in,
+                "standIn": revision.usage.is_stand_in,
                 "usage": revision.usage.model_dump(mode="json", by_alias=True),
                 **picture_line(request.picture, request.picture_missing or lost),
             }

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelRole
+from replaywright.llm.client import ModelRole
 from replaywright.ports import ChosenSkill, SkillOffer
 
 
@@ -44,5 +44,4 @@ class ModelSkillChooser(ModelRole):
             skill=answer.skill or "",
             values={name: value for name, value in given.items() if value},
             usage=usage,
-            stand_in=usage.model == STAND_IN,
         )

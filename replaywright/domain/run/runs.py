@@ -59,6 +59,10 @@ class Heal(StrEnum):
     AUTO = "auto"
 
 
+STAND_IN = "stand-in"
+"""Model name in answers of the demo's stand-in; no real model has it."""
+
+
 class Usage(Record):
     """Cost of model calls."""
 
@@ -77,6 +81,11 @@ class Usage(Record):
     def unpriced(self) -> int:
         """Calls whose price is not known."""
         return self.calls - self.priced
+
+    @property
+    def is_stand_in(self) -> bool:
+        """True if the answer came from the demo's stand-in, not from a model."""
+        return self.model == STAND_IN
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum of both; keeps the last model and prompts named."""
@@ -165,8 +174,6 @@ class Proposal(Record):
     """None when the model says that no element fits."""
     element_id: str = ""
     usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
     overruled: str = ""
     """Change of the model's pick by a preference rule: `rule NAME: the model picked X, the rule chose Y`."""
 
@@ -330,8 +337,6 @@ class Revision(Record):
     question: str = ""
     """Question that the user has to answer first; then there are no steps."""
     usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
 
 
 class ProposeProbeRequest(Record):
@@ -868,13 +873,9 @@ class Progress(Record):
     """Counts up to now."""
 
 
-class RunResult(Record):
-    """Result of the workflow `BrowserTask`."""
+class RunEnd(Record):
+    """End of a run, as its result and its report tell it."""
 
-    succeeded: bool
-    """Every step was done and the final verification held."""
-    totals: Totals = Totals()
-    """Counts over the run."""
     failed_step: int | None = None
     """Index of the step, from 0, that ended the run."""
     reason: str = ""
@@ -883,28 +884,37 @@ class RunResult(Record):
     """The same in words."""
     rule: str = ""
     """The rule of the policy that ended the run: it was blocked, which is no failure. Empty for any other end."""
-    artifacts: dict[str, str] = Field(default_factory=dict)
-    """What is kept of the step that failed: digests in the artifact store, by kind."""
     extracted: dict[str, Any] = Field(default_factory=dict)
     """What `extract` steps have read, by the names of their fields."""
     skipped: tuple[ItemLine, ...] = ()
     """Items of lists that were left before all their steps were done (`on_failure: skip_item`)."""
     files: tuple[DownloadedFile, ...] = ()
     """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
-    verification: tuple[PredicateResult, ...] = ()
-    """The verdicts on the task's `verify`."""
     promoted: int = 0
     """Entries that became active."""
     held: int = 0
     """Healed entries that wait for a person (heal mode `propose`)."""
     note: str = ""
     """Why nothing was promoted, when that is so."""
-    skill: SkillUse | None = None
-    """The skill that the run was one of, or that it learned."""
     refused_hosts: tuple[RefusedHost, ...] = ()
     """Hosts that pages asked for and the policy refused, those asked for most often first, at most thirty."""
     warnings: tuple[str, ...] = ()
     """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
+
+
+class RunResult(RunEnd):
+    """Result of the workflow `BrowserTask`."""
+
+    succeeded: bool
+    """Every step was done and the final verification held."""
+    totals: Totals = Totals()
+    """Counts over the run."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """What is kept of the step that failed: digests in the artifact store, by kind."""
+    verification: tuple[PredicateResult, ...] = ()
+    """The verdicts on the task's `verify`."""
+    skill: SkillUse | None = None
+    """The skill that the run was one of, or that it learned."""
     commits: tuple[CommitLine, ...] = ()
     """The steps with consequences that this run has begun, and what is known of each; the last fifty at most."""
 

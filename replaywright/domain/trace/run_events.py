@@ -31,7 +31,6 @@ def event_of(line: _Line) -> Event | None:
             lines=tuple(filter(None, lines)),
             who=_text(line, "who"),
             usage=Usage.model_validate(line.get("usage") or {}),
-            stand_in=bool(line.get("standIn")),
             is_bad=is_bad,
             expected=_expected(line.get("predicates")),
             artifacts=artifacts if isinstance(artifacts, dict) else {},
