@@ -27,7 +27,7 @@ from replaywright.domain.secrets.secret_sites import BoundSecret, Site
 from replaywright.domain.secrets.starts import Admission
 from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
-from replaywright.domain.session.sessions import SessionRef, Wear
+from replaywright.domain.session.sessions import OfRun, SessionRef, Wear
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.step.checkpoints import PageState
@@ -36,7 +36,6 @@ from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import Step
-from replaywright.domain.task.tasks import Parameter
 from replaywright.domain.trace.trace import step_line
 
 # --------------------------------------------------------------------------------------------- browser
@@ -627,12 +626,9 @@ class Known(Record):
     """Witness of a recording that was to be `witnessed`; empty where the server does not say who it is."""
 
 
-class Recording(Record):
+class Recording(OfRun):
     """Everything that is written after a step, in one round trip."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     epoch: int
     outcome: StepOutcome
@@ -960,19 +956,6 @@ class PlanQuestion(Record):
     """PNG of the page with numbered marks, for a model that takes pictures."""
 
 
-class SkillOffer(Record):
-    """A skill as a model that chooses one sees it."""
-
-    name: str
-    label: str = ""
-    description: str = ""
-    parameters: dict[str, Parameter] = Field(default_factory=dict)
-    patterns: tuple[str, ...] = ()
-    """A few sentences that mean it."""
-    near_misses: tuple[str, ...] = ()
-    """A few that do not."""
-
-
 class ChosenSkill(SkillChoice):
     """Answer of the text-only model: the skill that a sentence means, and its values."""
 
@@ -982,8 +965,8 @@ class ChosenSkill(SkillChoice):
 class SkillChooser(Protocol):
     """The text-only model: a sentence and a few skills in, one of them with its values or none out."""
 
-    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
-        """Ask which of the offered skills the sentence means, if any.
+    async def choose(self, *, goal: str, offers: Sequence[Skill]) -> ChosenSkill:
+        """Ask which of the offered skills the sentence means, if any; each has only a few of its phrases.
 
         Whether the values stand in the sentence, and have their types, is for the caller to check.
 

@@ -15,9 +15,9 @@ from replaywright.domain.recall.ranking import Ranked, SkillIndex
 from replaywright.domain.recall.recall import Recalled, RecallRecord, RecallRequest
 from replaywright.domain.recall.recalling import SEVERAL, Recaller, SkillCandidate, decided, decided_by_choice, offered
 from replaywright.domain.run.runs import Usage
-from replaywright.domain.skill.skills import Considered, Recall, SkillContext, SkillStatus, patterns_of
+from replaywright.domain.skill.skills import Considered, Recall, Skill, SkillContext, SkillStatus, patterns_of
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
-from replaywright.ports import ChosenSkill, Recalls, SkillChooser, SkillOffer, Skills, StepStore
+from replaywright.ports import ChosenSkill, Recalls, SkillChooser, Skills, StepStore
 
 _log = logging.getLogger("replaywright.recall")
 
@@ -174,17 +174,11 @@ class RecallActivities:
             _log.warning("what was recalled for run %s is not recorded: %s", request.run_id, exc)
 
 
-def offer_of(ranked: Ranked) -> SkillOffer:
+def offer_of(ranked: Ranked) -> Skill:
     """Show a model a skill, with a few of its phrases: the most similar one first."""
     skill = ranked.skill
-    return SkillOffer(
-        name=skill.name,
-        label=skill.label,
-        description=skill.description,
-        parameters=skill.task.parameters,
-        patterns=tuple(dict.fromkeys((ranked.pattern, *patterns_of(skill))))[:PHRASES_SHOWN],
-        near_misses=skill.near_misses[:PHRASES_SHOWN],
-    )
+    patterns = tuple(dict.fromkeys((ranked.pattern, *patterns_of(skill))))[:PHRASES_SHOWN]
+    return skill.model_copy(update={"patterns": patterns, "near_misses": skill.near_misses[:PHRASES_SHOWN]})
 
 
 def _answer(recall: Recall, usage: Usage | None = None) -> Recalled:

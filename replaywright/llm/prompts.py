@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from replaywright.domain.plan.plans import PLANNED_ACTIONS, STEPS_LIMIT
 from replaywright.domain.proof.probe_checks import TELLING, TEXTS_LIMIT
+from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import ITEMS_LIMIT
-from replaywright.ports import PlanQuestion, ProbeQuestion, SkillOffer
+from replaywright.ports import PlanQuestion, ProbeQuestion
 
 VERSION = 7
 """Rises with every change of a text below, so that a trace says which prompt an answer belongs to."""
@@ -249,16 +250,16 @@ def prober_message(question: ProbeQuestion) -> str:
     return _message(sections)
 
 
-def chooser_message(goal: str, offers: Sequence[SkillOffer]) -> str:
+def chooser_message(goal: str, offers: Sequence[Skill]) -> str:
     """Write the user message for the choice of a skill; nothing inside a section can end it."""
     return _message({"goal": goal, "skills": "\n\n".join(map(_offered, offers))})
 
 
-def _offered(offer: SkillOffer) -> str:
+def _offered(offer: Skill) -> str:
     lines = [f"{offer.name}: {offer.label}", *([offer.description] if offer.description else [])]
     lines += [
         f"parameter {name}: {each.type}" + (f" ({', '.join(each.choices)})" if each.choices else "")
-        for name, each in offer.parameters.items()
+        for name, each in offer.task.parameters.items()
     ]
     lines += [f"means it: {each}" for each in offer.patterns]
     return "\n".join((*lines, *(f"does not mean it: {each}" for each in offer.near_misses)))

@@ -11,8 +11,8 @@ from replaywright.domain.common.urls import origin_of
 from replaywright.domain.plan.loops import parameters_of
 from replaywright.domain.plan.model_limits import invented_text, leaked_value, redirects
 from replaywright.domain.task.actions import ACTIONS, Action, Effect, effect_of
-from replaywright.domain.task.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
-from replaywright.domain.task.tasks import Task, parse_task
+from replaywright.domain.task.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of, placed
+from replaywright.domain.task.tasks import Task, parse_within
 from replaywright.errors import InputInvalid, PlanRefused
 
 STEPS_LIMIT = 20
@@ -89,7 +89,7 @@ def checked_steps(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple
         (number, step) for number, (step, item) in enumerate(zip(steps, items, strict=True), 1) if "keep" not in item
     ]
     for number, step in new:
-        for inner in (step, *(step.steps if isinstance(step, ForEach) else ())):
+        for _, inner in placed((step,)):
             _is_of_the_task(f"step {number}", inner, rules)
     return steps
 
@@ -190,14 +190,8 @@ def _lists_what_it_may(number: int, step: ForEach, rules: PlanRules) -> None:
 
 def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
     """Parse the step with the rules of task files."""
-    declared = {
-        "task": rules.task.task,
-        "url": "about:blank",
-        "parameters": {name: one.model_dump() for name, one in rules.task.parameters.items()},
-        "secrets": rules.task.secrets,
-    }
     try:
-        return parse_task({**declared, "steps": [data]}, f"step {number}").steps[0]
+        return parse_within(rules.task, {"steps": [data]}, f"step {number}").steps[0]
     except InputInvalid as exc:
         raise PlanRefused(str(exc)) from exc
 

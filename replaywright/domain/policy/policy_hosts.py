@@ -56,14 +56,6 @@ def narrowed(policy: NetworkPolicy, operator: Policy | None, granted: Sequence[H
     )
 
 
-def wanted(task: Task, values: Mapping[str, str]) -> NetworkPolicy:
-    """Return the network policy that a run of the task asks for."""
-    wishes = task.policy
-    if wishes is None:
-        return network_policy(task, values)
-    return network_policy(task, values, hosts=wishes.hosts, traffic=wishes.traffic)
-
-
 @dataclass(frozen=True)
 class NamedAddress:
     """An address that a task names."""
@@ -80,7 +72,7 @@ def named(
     policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str], granted: Sequence[HostRule]
 ) -> Iterator[NamedAddress]:
     """Check the pages that a task opens and the addresses that it asks for against the policy."""
-    network = narrowed(wanted(task, values), policy.operator, granted)
+    network = narrowed(network_policy(task, values), policy.operator, granted)
     hosts = None if task.policy is None else task.policy.hosts
     refused = None if hosts is None else not_granted(host_rules("task", hosts, "policy.hosts").allow, network)
     if refused is not None:

@@ -10,7 +10,7 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.page.targets import Target
-from replaywright.domain.plan.goal_runs import GoalState, Mended, SkillUse
+from replaywright.domain.plan.goal_runs import GoalState, Mended, PlannerRequest, SkillUse
 from replaywright.domain.plan.loops import ItemLine, Loop
 from replaywright.domain.plan.trusted_context import TrustedContext
 from replaywright.domain.policy.effective import Used
@@ -19,7 +19,7 @@ from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.commit_lines import CommitLine, CommitState
 from replaywright.domain.run.steering import Said, Steering
 from replaywright.domain.session.network_policy import RefusedHost
-from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.session.sessions import OfRun, SessionRef
 from replaywright.domain.skill.fitting import PassedOver
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.step.checkpoints import Checkpoint
@@ -293,34 +293,13 @@ class ProposeRequest(Record):
     """Texts that the element is compared with."""
 
 
-class ReviseRequest(Record):
-    """Input of `revise_plan`: the rest of the plan does not lead to the goal."""
+class ReviseRequest(PlannerRequest):
+    """Input of `model.revise_plan`: the rest of the plan does not lead to the goal."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     """Index of the step that failed, in `plan`."""
     position: int | None = None
     """The same in the plan as it is written out, for the trace; None where there is no list before it."""
-    task: Task
-    values: dict[str, str] = Field(default_factory=dict)
-    plan: tuple[Step, ...]
-    """The present plan, with the steps that were done and that remain; lists are not written out."""
-    commits: tuple[int, ...] = ()
-    """Indexes of the steps done that must not be done again."""
-    failed: str
-    """Reason for which the step failed."""
-    tried: tuple[str, ...] = ()
-    """Repairs that were tried, oldest first."""
-    answers: tuple[UserAnswer, ...] = ()
-    """The user's answers to the planner's questions."""
-    snapshot: str
-    """Digest in the artifact store."""
-    picture: str = ""
-    """Digest of the snapshot's picture with numbered marks; empty when there is none."""
-    picture_missing: str = ""
-    """Reason for which a wanted picture is missing."""
 
 
 class Revision(Record):
@@ -339,12 +318,9 @@ class Revision(Record):
     usage: Usage = Usage()
 
 
-class ProposeProbeRequest(Record):
+class ProposeProbeRequest(OfRun):
     """Input of `propose_probe`: how might the site be asked whether this step took effect?"""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     goal: str = ""
     title: str
@@ -443,12 +419,9 @@ class LearnedPress(Record):
     """Key of its recording."""
 
 
-class ListenRequest(Record):
+class ListenRequest(OfRun):
     """Input of `effect.listen`: what do these presses send after they have ended?"""
 
-    run_id: str
-    lineage: str
-    tenant: str
     session: SessionRef
     epoch: int
     presses: tuple[LearnedPress, ...]
@@ -533,12 +506,9 @@ class SettleRequest(Record):
     """Nothing is in doubt: the step failed, and the run waited because its task says `on_failure: ask`."""
 
 
-class FinishRequest(Record):
+class FinishRequest(OfRun):
     """Input of `finish_run`: final verification, and promotion of what the run learned."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     task: str
     session: SessionRef
     epoch: int = 1
@@ -706,12 +676,9 @@ class AnsweredStep(Record):
     outcome: StepOutcome
 
 
-class ResumeRequest(Record):
+class ResumeRequest(OfRun):
     """Input of `run.resume`: answer from the ledger what was done."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     task: str
     plan: tuple[Step, ...]
     """The plan as written; the items of its lists are in the ledger."""

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Authored, Record
 from replaywright.domain.common.text import shorten
-from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.session.sessions import OnSession
 
 VALUE_LIMIT = 4_000
 """Characters of a value in an answer."""
@@ -156,11 +156,8 @@ class UserAnswer(Record):
     answer: str
 
 
-class LookForPerson(Record):
+class LookForPerson(OnSession):
     """Input of `person.look`, which captures the page for a person."""
-
-    session: SessionRef
-    epoch: int
 
 
 class SeenByPerson(Record):

@@ -197,9 +197,6 @@ def _failure(facts: RunFacts, steps: Sequence[StepView]) -> FailureView | None:
     own = [step for step in steps if step.sequence == facts.failed_step and not step.override]
     return FailureView(
         reason=reason,
-        message=facts.message,
-        rule=facts.rule,
-        sequence=facts.failed_step,
         step_id=own[-1].id if own else "",
         to_do=REMEDIES.get(reason, ""),
         resume=f"replaywright resume {facts.run_id}",

@@ -206,15 +206,10 @@ class StepView(Record):
 
 
 class FailureView(Record):
-    """Failure of a run, or the rule that blocked it."""
+    """Failure of a run, or the rule that blocked it, beside the message, the rule and the step in its facts."""
 
     reason: str
     """A code."""
-    message: str = ""
-    rule: str = ""
-    """The rule of the policy that ended it; empty for a failure."""
-    sequence: int | None = None
-    """Index of the step; None where it lies with none."""
     step_id: str = ""
     """Of the step in this view; empty where it is not in it."""
     to_do: str = ""
