@@ -8,6 +8,7 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import fill, parameters_in, texts_of
 from replaywright.domain.common.text import normalise
 from replaywright.domain.common.urls import origin_of
+from replaywright.domain.plan.goal_runs import PlannerRequest
 from replaywright.domain.plan.loops import parameters_of
 from replaywright.domain.plan.model_limits import invented_text, leaked_value, redirects
 from replaywright.domain.task.actions import ACTIONS, Action, Effect, effect_of
@@ -52,6 +53,12 @@ class PlanRules(Record):
     """Address of the page that the plan begins on."""
     page: str = ""
     """The page as shown to the planner."""
+
+    @classmethod
+    def of(cls, request: PlannerRequest, position: int, *, url: str, page: str) -> "PlanRules":
+        """Return the rules for the answer to a request; the step at `position` is the one that failed, or the next."""
+        given = {name: getattr(request, name) for name in ("task", "values", "plan", "commits")}
+        return cls(**given, position=position, url=url, page=page)
 
 
 def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:

@@ -83,14 +83,7 @@ def named(
         if parameters_in(url) - values.keys():
             yield NamedAddress(place, url)
             continue
-        try:
-            address = web_address(fill(url, values), place)
-        except InputInvalid as exc:
-            yield NamedAddress(place, url, refusal=Refusal(rule="addresses of pages", reason=str(exc)))
-            continue
-        decision = decide(network, address.host, address.port)
-        refusal = None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
-        yield NamedAddress(place, url, f"{bracketed(address.host)}:{address.port}", refusal)
+        yield NamedAddress(place, url, *_judged(network, fill(url, values), place))
 
 
 def on_goto(
@@ -100,12 +93,19 @@ def on_goto(
     limit = limit_of(operator)
     if limit is None or not isinstance(step, Goto):
         return None
+    network = NetworkPolicy(rules=(limit,), granted=tuple(granted()))
+    return _judged(network, fill(step.url, values), "goto")[1]
+
+
+def _judged(network: NetworkPolicy, url: str, place: str) -> tuple[str, Refusal | None]:
+    """Return host and port of an address, and its refusal."""
     try:
-        address = web_address(fill(step.url, values), "goto")
+        address = web_address(url, place)
     except InputInvalid as exc:
-        return Refusal(rule="addresses of pages", reason=str(exc))
-    decision = decide(NetworkPolicy(rules=(limit,), granted=tuple(granted())), address.host, address.port)
-    return None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+        return "", Refusal(rule="addresses of pages", reason=str(exc))
+    decision = decide(network, address.host, address.port)
+    refusal = None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+    return f"{bracketed(address.host)}:{address.port}", refusal
 
 
 def trust_rule(operator: Policy | None, origin: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from replaywright.domain.common.text import shorten
-from replaywright.domain.trace.histories import ActivityCall, calls_of, first_value, time_of
+from replaywright.domain.trace.histories import ActivityCall, calls_of, first_value, text_in, time_of
 from replaywright.domain.trace.run_view import Event
 
 WORDS_LIMIT = 300
@@ -44,14 +44,14 @@ def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
 def _of_doubt(call: ActivityCall, answer: Mapping[str, Any], seconds: float) -> Event:
     """Return the event of a resolved doubt."""
     if call.activity_type == "effect.stop":
-        told, verdict = "The run ended early, and its step was stopped", _text(answer, "state") or "in_doubt"
+        told, verdict = "The run ended early, and its step was stopped", text_in(answer, "state") or "in_doubt"
     else:
-        told, verdict = "The step in doubt was looked into", _text(answer, "verdict") or "undecidable"
+        told, verdict = "The step in doubt was looked into", text_in(answer, "verdict") or "undecidable"
     return Event(
         at=call.ended_at,
         area="check",
         title=f"{told}: {verdict.replace('_', ' ')}",
-        lines=_lines(_text(answer, "reason").replace("_", " ")),
+        lines=_lines(text_in(answer, "reason").replace("_", " ")),
         seconds=seconds,
         sequence=_sequence(call),
     )
@@ -68,10 +68,10 @@ def _completed(call: ActivityCall) -> Event | None:
         case "session.restore":
             held = bool(answer.get("held"))
             title = "The new browser was brought to a checkpoint" if held else "A checkpoint did not lead back"
-            return Event(at=at, title=title, lines=_lines(_text(answer, "why")), seconds=seconds, is_bad=not held)
+            return Event(at=at, title=title, lines=_lines(text_in(answer, "why")), seconds=seconds, is_bad=not held)
         case "session.check" if not answer.get("held", True):
             title = "What held at the checkpoint does not hold any more"
-            return Event(at=at, title=title, lines=_lines(_text(answer, "why")), seconds=seconds, is_bad=True)
+            return Event(at=at, title=title, lines=_lines(text_in(answer, "why")), seconds=seconds, is_bad=True)
         case "effect.verify" | "effect.stop":
             return _of_doubt(call, answer, seconds)
         case kind if kind.startswith("browser.") and _REAPPLIED.match(call.activity_id):
@@ -126,13 +126,13 @@ def _answered(at: float, accepted: Mapping[str, Any]) -> Event | None:
     said = first_value(given.get("args"))
     if given.get("name") != "resolve_step" or not isinstance(said, Mapping) or said.get("verdict") not in _DECISIONS:
         return None
-    who = _text(said, "who") or "A person"
+    who = text_in(said, "who") or "A person"
     step = said.get("sequence")
     return Event(
         at=at,
         area="person",
         title=f"{who} answered: {said['verdict']}",
-        lines=_lines(_text(said, "why")),
+        lines=_lines(text_in(said, "why")),
         sequence=step if isinstance(step, int) else None,
     )
 
@@ -148,11 +148,6 @@ def _sequence(call: ActivityCall) -> int | None:
 
 def _scheduled(attributes: Mapping[str, Any]) -> int:
     return int(attributes.get("scheduledEventId", 0))
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    value = data.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _lines(text: str) -> tuple[str, ...]:
