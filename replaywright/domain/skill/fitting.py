@@ -9,7 +9,7 @@ from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.signed_out import asks_for_password
 from replaywright.domain.session.sessions import OnSession
-from replaywright.domain.skill.skills import SkillContext
+from replaywright.domain.skill.skills import SkillContext, SkillRef
 from replaywright.domain.task.tasks import Task
 
 PRECONDITION: Final = "precondition"
@@ -63,11 +63,9 @@ class Fit(Record):
     """Digest, in the artifact store, of a page that does not fit."""
 
 
-class PassedOver(Record):
+class PassedOver(SkillRef):
     """A recalled skill that a run did not begin."""
 
-    name: str
-    version: int
     reason: Unfit
     said: str = ""
     """Message for people."""

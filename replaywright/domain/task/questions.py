@@ -122,7 +122,20 @@ class Ask(Record):
     """Consequence of the deadline."""
 
 
-class Question(Ask):
+class SeenByPerson(Record):
+    """Capture of the page for a person."""
+
+    site_says: tuple[str, ...] = ()
+    """Quotes from the site; they are no advice."""
+    url: str = ""
+    """The browser's current address, redacted."""
+    picture: str = ""
+    """Digest, in the artifact store, of the screen when it was asked, secrets masked."""
+    picture_missing: str = ""
+    """Reason for a missing picture."""
+
+
+class Question(SeenByPerson, Ask):
     """An open question."""
 
     id: str
@@ -133,14 +146,6 @@ class Question(Ask):
     """End of the question; None for never."""
     reminders: int = 0
     """Number of reminders sent."""
-    site_says: tuple[str, ...] = ()
-    """Quotes from the site; they are no advice."""
-    url: str = ""
-    """The browser's current address, redacted."""
-    picture: str = ""
-    """Digest, in the artifact store, of the screen when it was asked, secrets masked."""
-    picture_missing: str = ""
-    """Reason for a missing picture."""
     key: str = ""
     """Public key that seals a code."""
 
@@ -158,15 +163,6 @@ class UserAnswer(Record):
 
 class LookForPerson(OnSession):
     """Input of `person.look`, which captures the page for a person."""
-
-
-class SeenByPerson(Record):
-    """Capture of the page for a person."""
-
-    url: str = ""
-    site_says: tuple[str, ...] = ()
-    picture: str = ""
-    picture_missing: str = ""
 
 
 class KeyRequest(Record):
