@@ -15,7 +15,7 @@ from replaywright.domain.page.outlines import Outline
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.plan.goal_plans import GoalPlan
-from replaywright.domain.plan.goal_runs import Labels
+from replaywright.domain.plan.goal_runs import Labels, PlannerRequest
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.proof.probing import SiteProbe
@@ -27,7 +27,7 @@ from replaywright.domain.secrets.secret_sites import BoundSecret, Site
 from replaywright.domain.secrets.starts import Admission
 from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
-from replaywright.domain.session.sessions import SessionRef, Wear
+from replaywright.domain.session.sessions import OfRun, SessionRef, Wear
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.step.checkpoints import PageState
@@ -36,7 +36,6 @@ from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import Step
-from replaywright.domain.task.tasks import Parameter
 from replaywright.domain.trace.trace import step_line
 
 # --------------------------------------------------------------------------------------------- browser
@@ -204,7 +203,10 @@ class SiteAnswer:
 
 
 class BrowserSession(Protocol):
-    """A live browser that this process is attached to."""
+    """A live browser that this process is attached to.
+
+    Every method that asks the browser raises `SessionLost` when it, or its page, is gone.
+    """
 
     @property
     def url(self) -> str:
@@ -229,47 +231,29 @@ class BrowserSession(Protocol):
 
         Raises:
             ActionFailed: the action could not be done; says whether input may have reached the page.
-            SessionLost: the browser or its page is gone.
         """
 
     async def late(self, enough: Callable[[Evidence], bool], timeout_ms: int) -> Evidence:
-        """The evidence of the latest step as soon as it is `enough`, or the time is up. Touches nothing.
-
-        Raises:
-            SessionLost: the browser or its page is gone.
-        """
+        """The evidence of the latest step as soon as it is `enough`, or the time is up. Touches nothing."""
 
     def pressed(self) -> Mapping[str, Pressed]:
         """List the latest presses by the fingerprint of their step, with what they have sent since."""
 
     async def idle(self, seconds: float) -> None:
-        """Touch nothing for so long, and listen.
-
-        Raises:
-            SessionLost: the browser or its page is gone.
-        """
+        """Touch nothing for so long, and listen."""
 
     async def look_again(self, report: Report, timeout_ms: int) -> Report:
         """The `report` of the latest step by now: answers and expectations have had so much longer. Touches nothing.
 
         Raises:
             ActionFailed: the page could not be read.
-            SessionLost: the browser or its page is gone.
         """
 
     async def come_back(self, url: str, timeout_ms: int) -> bool:
-        """Open a page again that was left, in the current tab, by its address; whether it came in time.
-
-        Raises:
-            SessionLost: the browser or its page is gone.
-        """
+        """Open a page again that was left, in the current tab, by its address; whether it came in time."""
 
     async def leave(self, timeout_ms: int) -> bool:
-        """Leave all pages for an empty one, so that they send what they keep for that; whether they were left in time.
-
-        Raises:
-            SessionLost: the browser or its page is gone.
-        """
+        """Leave all pages for an empty one, so that they send what they keep for that; whether they left in time."""
 
     async def release(self, downloads: Sequence[Download]) -> None:
         """These files are kept elsewhere, or not wanted: delete them here, and report them no more."""
@@ -282,9 +266,6 @@ class BrowserSession(Protocol):
 
         The tab shares cookies and storage with the others, and is closed afterwards. A page that fails, hangs or asks
         to sign in is an answer, not an error.
-
-        Raises:
-            SessionLost: the browser is gone.
         """
 
     async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
@@ -304,16 +285,12 @@ class BrowserSession(Protocol):
 
         Raises:
             ActionFailed: the page does not answer.
-            SessionLost: the browser or its page is gone.
         """
 
     async def picture(self, redact: Callable[[str], str]) -> Shown:
         """Take a picture of the current tab, in about two seconds at most.
 
         The page is told of nothing. `redact` is as for `capture`; that a picture cannot be had is no error.
-
-        Raises:
-            SessionLost: the browser or its page is gone.
         """
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
@@ -321,9 +298,6 @@ class BrowserSession(Protocol):
 
         `redact` takes secrets out of a text: with it, what is written is cleaned, and what shows a secret is found and
         hidden before a picture is taken. A page that hangs is no error: what it does not give is in `missing`.
-
-        Raises:
-            SessionLost: the browser or its page is gone.
         """
 
     @property
@@ -341,7 +315,6 @@ class BrowserSession(Protocol):
 
         Raises:
             ActionFailed: the page does not say; nothing was done.
-            SessionLost: the browser or its page is gone.
         """
 
     async def restore(self, state: PageState) -> None:
@@ -349,7 +322,6 @@ class BrowserSession(Protocol):
 
         Raises:
             ActionFailed: the site does not answer with a page.
-            SessionLost: the browser is gone.
         """
 
     async def detach(self) -> None:
@@ -521,7 +493,11 @@ class CommitGate(Protocol):
 
 
 class Keepers(Protocol):
-    """Starts and reaches session keepers on this host."""
+    """Starts and reaches session keepers on this host.
+
+    Every method that asks the keeper of a session raises `KeeperUnavailable` when none answers; `attach` and `lend` do
+    so when its Chromium is gone, too.
+    """
 
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium, or have one that was started before it was asked for.
@@ -540,39 +516,25 @@ class Keepers(Protocol):
         """The DevTools endpoint for the holder of `epoch`; cuts every older one off.
 
         Raises:
-            KeeperUnavailable: no keeper answers, or its Chromium is gone.
             Fenced: a higher epoch has attached.
         """
 
     async def gate(self, session: SessionRef, epoch: int) -> CommitGate:
-        """The session's commit gate, on a connection of its own.
-
-        Raises:
-            KeeperUnavailable: no keeper answers.
-        """
+        """The session's commit gate, on a connection of its own."""
 
     async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
-        """The policy that its keeper enforces, and what it has refused, since an instant of this boot or ever.
-
-        Raises:
-            KeeperUnavailable: no keeper answers.
-        """
+        """The policy that its keeper enforces, and what it has refused, since an instant of this boot or ever."""
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Prolong the lease."""
 
     async def wear(self, session: SessionRef) -> Wear:
-        """Return the age and the size of its browser.
-
-        Raises:
-            KeeperUnavailable: no keeper answers.
-        """
+        """Return the age and the size of its browser."""
 
     async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> LentBrowser:
         """Let a person drive the browser for so long; under the same name once more, for so long from now.
 
         Raises:
-            KeeperUnavailable: no keeper answers, or its Chromium is gone.
             Fenced: a higher epoch has attached.
         """
 
@@ -580,7 +542,6 @@ class Keepers(Protocol):
         """The person has it no more; what left the browser meanwhile. Repeated, it is answered the same.
 
         Raises:
-            KeeperUnavailable: no keeper answers.
             Fenced: a higher epoch has attached.
         """
 
@@ -627,12 +588,9 @@ class Known(Record):
     """Witness of a recording that was to be `witnessed`; empty where the server does not say who it is."""
 
 
-class Recording(Record):
+class Recording(OfRun):
     """Everything that is written after a step, in one round trip."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     epoch: int
     outcome: StepOutcome
@@ -874,50 +832,39 @@ class Recalls(Protocol):
 
 
 class RowEnds(Protocol):
-    """Ends of the rows of batches."""
+    """Ends of the rows of batches. Every method may raise `StoreUnavailable`."""
 
     async def note(self, tenant: str, batch: str, ends: Sequence[RowEnd]) -> None:
-        """Keep these, in the place of what was kept of the same rows.
-
-        Raises:
-            StoreUnavailable: they cannot be kept.
-        """
+        """Keep these, in the place of what was kept of the same rows."""
 
     async def ends(self, tenant: str, batch: str, numbers: Sequence[int]) -> dict[int, RowEnd]:
-        """Return the ends of those of these rows that have ended, by number.
-
-        Raises:
-            StoreUnavailable: they cannot be read.
-        """
+        """Return the ends of those of these rows that have ended, by number."""
 
 
 class Artifacts(Protocol):
-    """Content-addressed store for large values."""
+    """Content-addressed store for large values.
+
+    Every method raises `ArtifactsUnavailable` when the store cannot be reached or has no space, or a file cannot be
+    read. A run goes on without the artifact.
+    """
 
     async def put(self, data: bytes) -> str:
-        """Store and return the SHA-256, hexadecimal; storing what is there already changes nothing.
-
-        Raises:
-            ArtifactsUnavailable: the store cannot be reached or has no space. A run goes on without the artifact.
-        """
+        """Store and return the SHA-256, hexadecimal; storing what is there already changes nothing."""
 
     async def put_file(self, path: Path) -> str:
-        """Store the content of a file, of any size, and return its SHA-256 as `put` does.
-
-        Raises:
-            ArtifactsUnavailable: the file cannot be read, or the store cannot be reached or has no space.
-        """
+        """Store the content of a file, of any size, and return its SHA-256 as `put` does."""
 
     async def get(self, digest: str) -> bytes:
         """The value whose SHA-256 is `digest`.
 
         Raises:
             ArtifactMissing: it is not there, or what is there has another digest.
-            ArtifactsUnavailable: the store cannot be reached.
         """
 
 
 # ------------------------------------------------------------------------------------------------ model
+# Every question to a model raises one of the kinds of `ModelFailed`; only `ModelRateLimited` and `ModelUnavailable` are
+# worth a retry.
 
 
 class Choice(Record):
@@ -925,18 +872,13 @@ class Choice(Record):
 
     element_id: str | None = None
     usage: Usage = Usage()
-    stand_in: bool = False
 
 
 class TargetProposer(Protocol):
     """The executor model: instruction and page in, element id or None out."""
 
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
-        """Choose among `ids`.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
-        """
+        """Choose among `ids`."""
 
 
 class PlanQuestion(Record):
@@ -960,37 +902,40 @@ class PlanQuestion(Record):
     picture: bytes | None = Field(None, repr=False)
     """PNG of the page with numbered marks, for a model that takes pictures."""
 
-
-class SkillOffer(Record):
-    """A skill as a model that chooses one sees it."""
-
-    name: str
-    label: str = ""
-    description: str = ""
-    parameters: dict[str, Parameter] = Field(default_factory=dict)
-    patterns: tuple[str, ...] = ()
-    """A few sentences that mean it."""
-    near_misses: tuple[str, ...] = ()
-    """A few that do not."""
+    @classmethod
+    def of(
+        cls, request: PlannerRequest, position: int, *, goal: str, page: str, picture: bytes | None
+    ) -> "PlanQuestion":
+        """Ask about the page; the step at `position` is the one that failed, or the next one."""
+        remaining = dict(enumerate((step.title for step in request.plan[position:]), position + 1))
+        failing = remaining.get(position + 1, "")
+        return cls(
+            goal=goal,
+            parameters=request.values,
+            secrets=request.task.secrets,
+            done=tuple(step.title for step in request.plan[:position]),
+            failed=f"{position + 1}: {failing}\n{request.failed}" if request.failed else "",
+            tried=request.tried,
+            answers=request.answers,
+            remaining=remaining,
+            page=page,
+            picture=picture,
+        )
 
 
 class ChosenSkill(SkillChoice):
     """Answer of the text-only model: the skill that a sentence means, and its values."""
 
     usage: Usage = Usage()
-    stand_in: bool = False
 
 
 class SkillChooser(Protocol):
     """The text-only model: a sentence and a few skills in, one of them with its values or none out."""
 
-    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
-        """Ask which of the offered skills the sentence means, if any.
+    async def choose(self, *, goal: str, offers: Sequence[Skill]) -> ChosenSkill:
+        """Ask which of the offered skills the sentence means, if any; each has only a few of its phrases.
 
         Whether the values stand in the sentence, and have their types, is for the caller to check.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
         """
 
 
@@ -1006,9 +951,6 @@ class Planner(Protocol):
         """Plan how to reach a goal from the page: all of it, or the part that can be seen from here.
 
         `check` is as for `revise`.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
         """
 
     async def revise(
@@ -1018,9 +960,6 @@ class Planner(Protocol):
 
         `check` makes steps of what the model wrote, or raises `PlanRefused`: the model is told so once, then it has
         given up.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
         """
 
 
@@ -1047,9 +986,6 @@ class Prober(Protocol):
         """A probe that passed `check`, else why there is none; and what that cost.
 
         `check` makes a probe of an address and texts, or raises `ProbeRefused`; the model is not asked again.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
         """
 
 
@@ -1058,7 +994,6 @@ class Labelled(Record):
 
     labels: Labels
     usage: Usage = Usage()
-    stand_in: bool = False
 
 
 class Labeller(Protocol):
@@ -1067,37 +1002,27 @@ class Labeller(Protocol):
     async def label(
         self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
     ) -> Labelled:
-        """Ask for the labels, with phrases in the languages and in that of the goal; `check` makes them of the answer.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
-        """
+        """Ask for the labels, with phrases in the languages and that of the goal; `check` makes them of the answer."""
 
 
 class Codes(Protocol):
-    """Codes on their way from a person to a field: sealed for a question, and readable only while its key is kept."""
+    """Codes on their way from a person to a field: sealed for a question, and readable only while its key is kept.
+
+    Every method may raise `StoreUnavailable`.
+    """
 
     async def offer(self, *, tenant: str, run_id: str, question: str, ttl_s: float) -> str:
-        """Make a key for a question and keep it for `ttl_s`; the public one. Repeated, it is another one.
-
-        Raises:
-            StoreUnavailable: the key cannot be kept.
-        """
+        """Make a key for a question and keep it for `ttl_s`; the public one. Repeated, it is another one."""
 
     async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
         """The code.
 
         Raises:
             CodeLost: its key is gone, or it was not sealed for this question.
-            StoreUnavailable: the key cannot be read at the moment.
         """
 
     async def forget(self, *, tenant: str, run_id: str, question: str) -> None:
-        """From now on nobody can read what was sealed for the question.
-
-        Raises:
-            StoreUnavailable: the key cannot be deleted.
-        """
+        """From now on nobody can read what was sealed for the question."""
 
 
 class Notices(Protocol):

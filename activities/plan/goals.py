@@ -71,7 +71,7 @@ class GoalActivities:
             "patterns": len(labelled.labels.patterns),
             "nearMisses": len(labelled.labels.near_misses),
             "refused": list(labelled.labels.refused),
-            "standIn": labelled.stand_in,
+            "standIn": labelled.usage.is_stand_in,
             "usage": labelled.usage.model_dump(mode="json", by_alias=True),
         }
         await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
@@ -90,31 +90,11 @@ class GoalActivities:
         async with heartbeats("asking the planner"):
             snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
             goal = self._secrets.redact(fill(request.task.goal, request.values))
-            remaining = dict(enumerate((step.title for step in request.plan[request.position :]), request.position + 1))
-            failing = remaining.get(request.position + 1, "")
+            failing = request.plan[request.position].title if request.position < len(request.plan) else ""
             page = snapshot_text(snapshot, about=f"{goal} {failing}")
             picture, lost = await picture_of(self._artifacts, request.picture)
-            question = PlanQuestion(
-                goal=goal,
-                parameters=request.values,
-                secrets=request.task.secrets,
-                done=tuple(step.title for step in request.plan[: request.position]),
-                failed=f"{request.position + 1}: {failing}\n{request.failed}" if request.failed else "",
-                tried=request.tried,
-                answers=request.answers,
-                remaining=remaining,
-                page=page,
-                picture=picture,
-            )
-            rules = PlanRules(
-                task=request.task,
-                values=request.values,
-                plan=request.plan,
-                position=request.position,
-                commits=request.commits,
-                url=snapshot.url,
-                page=page,
-            )
+            question = PlanQuestion.of(request, request.position, goal=goal, page=page, picture=picture)
+            rules = PlanRules.of(request, request.position, url=snapshot.url, page=page)
 
             def check(
                 items: Sequence[Mapping[str, Any]], complete: bool, verify: Sequence[Mapping[str, Any]], last: bool
@@ -135,7 +115,7 @@ class GoalActivities:
                 "gaveUp": plan.gave_up,
                 "tokensBefore": before,
                 "tokensAfter": after,
-                "standIn": plan.stand_in,
+                "standIn": plan.usage.is_stand_in,
                 "usage": plan.usage.model_dump(mode="json", by_alias=True),
                 **picture_line(request.picture, request.picture_missing or lost),
             }

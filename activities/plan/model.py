@@ -72,7 +72,7 @@ class ModelActivities:
                 "why": request.missed.reason,
                 "elementId": choice.element_id,
                 "refused": refused,
-                "standIn": choice.stand_in,
+                "standIn": choice.usage.is_stand_in,
                 "usage": choice.usage.model_dump(mode="json", by_alias=True),
             }
             await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
@@ -80,7 +80,6 @@ class ModelActivities:
                 target=None if chosen is None else chosen.target,
                 element_id=(choice.element_id or "") if changed is None else changed.element.id,
                 usage=choice.usage,
-                stand_in=choice.stand_in,
                 overruled=f"refused: {refused}" if refused else "" if changed is None else changed.said,
             )
 

@@ -44,30 +44,9 @@ class PlanActivities:
                 await self._artifacts.get(request.snapshot), f"{request.task.goal} {failing.instruction}"
             )
             picture, lost = await picture_of(self._artifacts, request.picture)
-            question = PlanQuestion(
-                goal=fill(request.task.goal, request.values),
-                parameters=request.values,
-                secrets=request.task.secrets,
-                done=tuple(step.title for step in request.plan[: request.sequence]),
-                failed=f"{request.sequence + 1}: {failing.title}\n{request.failed}",
-                tried=request.tried,
-                answers=request.answers,
-                remaining={
-                    number: step.title
-                    for number, step in enumerate(request.plan[request.sequence :], request.sequence + 1)
-                },
-                page=page,
-                picture=picture,
-            )
-            rules = PlanRules(
-                task=request.task,
-                values=request.values,
-                plan=request.plan,
-                position=request.sequence,
-                commits=request.commits,
-                url=snapshot.url,
-                page=page,
-            )
+            goal = fill(request.task.goal, request.values)
+            question = PlanQuestion.of(request, request.sequence, goal=goal, page=page, picture=picture)
+            rules = PlanRules.of(request, request.sequence, url=snapshot.url, page=page)
 
             def check(items: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
                 steps = checked_plan(items, rules)
@@ -82,7 +61,7 @@ class PlanActivities:
                 "why": request.failed,
                 "steps": [step.title for step in revision.steps],
                 "gaveUp": revision.gave_up or revision.question,
-                "standIn": revision.stand_in,
+                "standIn": revision.usage.is_stand_in,
                 "usage": revision.usage.model_dump(mode="json", by_alias=True),
                 **picture_line(request.picture, request.picture_missing or lost),
             }

@@ -14,9 +14,10 @@ from replaywright.domain.common.urls import site_of
 from replaywright.domain.recall.ranking import Ranked, SkillIndex
 from replaywright.domain.recall.recall import Recalled, RecallRecord, RecallRequest
 from replaywright.domain.recall.recalling import SEVERAL, Recaller, SkillCandidate, decided, decided_by_choice, offered
-from replaywright.domain.skill.skills import Considered, Recall, SkillContext, SkillStatus, patterns_of
+from replaywright.domain.run.runs import Usage
+from replaywright.domain.skill.skills import Considered, Recall, Skill, SkillContext, SkillStatus, patterns_of
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
-from replaywright.ports import ChosenSkill, Recalls, SkillChooser, SkillOffer, Skills, StepStore
+from replaywright.ports import ChosenSkill, Recalls, SkillChooser, Skills, StepStore
 
 _log = logging.getLogger("replaywright.recall")
 
@@ -92,7 +93,6 @@ class RecallActivities:
             reason="not_active",
             considered=recalled.considered,
             usage=recalled.usage,
-            stand_in=recalled.stand_in,
         )
 
     async def _recalled(self, request: RecallRequest) -> tuple[Recalled, list[SkillCandidate]]:
@@ -106,7 +106,7 @@ class RecallActivities:
         chosen = await self._chosen(self._chooser, request, offers)
         if chosen is None:
             return _answer(recall), candidates
-        return _answer(decided_by_choice(request, candidates, chosen), chosen), candidates
+        return _answer(decided_by_choice(request, candidates, chosen), chosen.usage), candidates
 
     async def _recaller(self, request: RecallRequest) -> Recaller:
         """Return one for the skills of the site and those of none."""
@@ -163,7 +163,7 @@ class RecallActivities:
             "version": recalled.skill.version if recalled.skill else 0,
             "byModel": recalled.by_model,
             "considered": [_line(one) for one in recalled.considered],
-            "standIn": recalled.stand_in,
+            "standIn": recalled.usage.is_stand_in,
             "usage": recalled.usage.model_dump(mode="json", by_alias=True),
         }
         try:
@@ -174,24 +174,17 @@ class RecallActivities:
             _log.warning("what was recalled for run %s is not recorded: %s", request.run_id, exc)
 
 
-def offer_of(ranked: Ranked) -> SkillOffer:
+def offer_of(ranked: Ranked) -> Skill:
     """Show a model a skill, with a few of its phrases: the most similar one first."""
     skill = ranked.skill
-    return SkillOffer(
-        name=skill.name,
-        label=skill.label,
-        description=skill.description,
-        parameters=skill.task.parameters,
-        patterns=tuple(dict.fromkeys((ranked.pattern, *patterns_of(skill))))[:PHRASES_SHOWN],
-        near_misses=skill.near_misses[:PHRASES_SHOWN],
-    )
+    patterns = tuple(dict.fromkeys((ranked.pattern, *patterns_of(skill))))[:PHRASES_SHOWN]
+    return skill.model_copy(update={"patterns": patterns, "near_misses": skill.near_misses[:PHRASES_SHOWN]})
 
 
-def _answer(recall: Recall, chosen: ChosenSkill | None = None) -> Recalled:
-    chosen = chosen or ChosenSkill()
+def _answer(recall: Recall, usage: Usage | None = None) -> Recalled:
     # Not through a dump: the skill's task is a union of steps that is already checked.
     fields = {name: getattr(recall, name) for name in Recall.model_fields}
-    return Recalled(**fields, usage=chosen.usage, stand_in=chosen.stand_in)
+    return Recalled(**fields, usage=usage or Usage())
 
 
 def _line(one: Considered) -> dict[str, object]:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
+from replaywright.domain.skill.skills import Skill
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelRole
-from replaywright.ports import ChosenSkill, SkillOffer
+from replaywright.llm.client import ModelRole
+from replaywright.ports import ChosenSkill
 
 
 class Value(BaseModel):
@@ -36,7 +37,7 @@ class ModelSkillChooser(ModelRole):
     def _prepare(self) -> None:
         self._agent = Agent(output_type=ChoiceAnswer, instructions=prompts.CHOOSER, retries=1, name="chooser")
 
-    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
+    async def choose(self, *, goal: str, offers: Sequence[Skill]) -> ChosenSkill:
         """Ask which skill it is; see `SkillChooser`."""
         answer, usage = await self.ask(self._agent, prompts.chooser_message(goal, offers), None)
         given = {one.name: tuple(one.value) if isinstance(one.value, list) else one.value for one in answer.values}
@@ -44,5 +45,4 @@ class ModelSkillChooser(ModelRole):
             skill=answer.skill or "",
             values={name: value for name, value in given.items() if value},
             usage=usage,
-            stand_in=usage.model == STAND_IN,
         )

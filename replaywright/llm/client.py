@@ -37,9 +37,6 @@ from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimite
 from replaywright.llm import prompts
 from replaywright.observing import observer
 
-STAND_IN = "stand-in"
-"""Model name in answers of the demo's stand-in; no real model has it."""
-
 _Deps = TypeVar("_Deps")
 _Output = TypeVar("_Output")
 

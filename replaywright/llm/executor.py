@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent, ModelRetry, RunContext
 
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelRole
+from replaywright.llm.client import ModelRole
 from replaywright.ports import Choice
 
 
@@ -40,7 +40,7 @@ class ModelExecutor(ModelRole):
         """Choose among `ids`; see `TargetProposer`."""
         message = prompts.executor_message(instruction=instruction, action=action, page=page)
         answer, usage = await self.ask(self._agent, message, _Ids(ids))
-        return Choice(element_id=answer.element_id, usage=usage, stand_in=usage.model == STAND_IN)
+        return Choice(element_id=answer.element_id, usage=usage)
 
 
 def _must_be_known(ctx: RunContext[_Ids], answer: Answer) -> Answer:

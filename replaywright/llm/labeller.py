@@ -8,7 +8,7 @@ from pydantic_ai import Agent
 
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelRole
+from replaywright.llm.client import ModelRole
 from replaywright.ports import Labelled
 
 
@@ -49,4 +49,4 @@ class ModelLabeller(ModelRole):
     ) -> Labelled:
         """Ask about one goal; see `Labeller`."""
         answer, usage = await self.ask(self._agent, prompts.labeller_message(goal, languages), None)
-        return Labelled(labels=check(answer.model_dump()), usage=usage, stand_in=usage.model == STAND_IN)
+        return Labelled(labels=check(answer.model_dump()), usage=usage)

@@ -13,7 +13,7 @@ from replaywright.domain.run.runs import Revision
 from replaywright.domain.task.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelRole
+from replaywright.llm.client import ModelRole
 from replaywright.ports import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
@@ -86,20 +86,18 @@ class GoalAnswer(BaseModel):
     question: str | None = Field(None, description=_QUESTION)
 
 
-@dataclass
-class _CheckedGoal:
-    check: CheckGoalPlan
-    sees: bool = False
-    plan: GoalPlan | None = None
-    refused: str = ""
+_PlanOrGoal = TypeVar("_PlanOrGoal", PlanAnswer, GoalAnswer)
 
 
 @dataclass
 class _Checked:
-    check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
-    sees: bool = False
+    """One question with the check of its answer, and the plan that passed it."""
+
+    check: Callable[[list[dict[str, Any]], Any, bool], GoalPlan]
+    """Takes the steps, the whole answer, and whether the model is not asked again."""
+    sees: bool
     """The page comes with a picture."""
-    steps: tuple[Step, ...] = ()
+    plan: GoalPlan | None = None
     refused: str = ""
 
 
@@ -122,38 +120,51 @@ class ModelPlanner(ModelRole):
         self._agent.instructions(_of_picture)
         self._goals = Agent(
             output_type=_loosely(GoalAnswer),
-            deps_type=_CheckedGoal,
+            deps_type=_Checked,
             instructions=prompts.GOAL_PLANNER,
             retries=1,
             name="goal planner",
         )
-        self._goals.output_validator(_must_serve)
+        self._goals.output_validator(_must_pass)
         self._goals.instructions(_of_picture)
 
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
     ) -> Revision:
         """Ask for the rest of the plan; see `Planner`."""
-        checked = _Checked(check, question.picture is not None)
-        answer, usage = await self.ask(self._agent, _message(question), checked)
-        if answer.question and not answer.steps:
-            return Revision(question=answer.question, usage=usage, stand_in=usage.model == STAND_IN)
-        refused = checked.refused and f"the plan was refused: {checked.refused}"
-        gave_up = refused or ("" if checked.steps else answer.gave_up or "no reason given")
-        return Revision(steps=checked.steps, gave_up=gave_up, usage=usage, stand_in=usage.model == STAND_IN)
+
+        def checked(steps: list[dict[str, Any]], _answer: PlanAnswer, _last: bool) -> GoalPlan:
+            return GoalPlan(steps=check(steps), complete=True)
+
+        return await self._revision(self._agent, question, checked, complete=True)
 
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
         """Ask how to reach the goal from the page; see `Planner`."""
-        checked = _CheckedGoal(check, question.picture is not None)
-        answer, usage = await self.ask(self._goals, _message(question), checked)
-        plan, stand_in = checked.plan, usage.model == STAND_IN
+
+        def checked(steps: list[dict[str, Any]], answer: GoalAnswer, last: bool) -> GoalPlan:
+            return check(steps, answer.complete, answer.verify, last)
+
+        return await self._revision(self._goals, question, checked, complete=False)
+
+    async def _revision(
+        self,
+        agent: Agent[_Checked, Any],
+        question: PlanQuestion,
+        check: Callable[[list[dict[str, Any]], Any, bool], GoalPlan],
+        *,
+        complete: bool,
+    ) -> Revision:
+        """Ask for a plan; one that passes no check is given up, with the mark `complete`."""
+        checked = _Checked(check, question.picture is not None)
+        answer, usage = await self.ask(agent, _message(question), checked)
         if answer.question and not answer.steps:
-            return Revision(question=answer.question, complete=False, usage=usage, stand_in=stand_in)
+            return Revision(question=answer.question, complete=complete, usage=usage)
+        plan = checked.plan
         if plan is None:
-            gave_up = checked.refused and f"the plan was refused: {checked.refused}"
-            gave_up = gave_up or answer.gave_up or "no reason given"
-            return Revision(gave_up=gave_up, complete=False, usage=usage, stand_in=stand_in)
-        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage, stand_in=stand_in)
+            refused = checked.refused and f"the plan was refused: {checked.refused}"
+            gave_up = refused or answer.gave_up or "no reason given"
+            return Revision(gave_up=gave_up, complete=complete, usage=usage)
+        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage)
 
 
 def _loosely(answer: type[_Answer]) -> ToolOutput[_Answer]:
@@ -172,34 +183,19 @@ def _message(question: PlanQuestion) -> str | list[UserContent]:
     return [text, BinaryContent(question.picture, media_type="image/png")]
 
 
-def _of_picture(ctx: RunContext[_Checked | _CheckedGoal]) -> str:
+def _of_picture(ctx: RunContext[_Checked]) -> str:
     """Return the prompt's part about the picture, if there is one."""
     return prompts.PICTURE if ctx.deps.sees else ""
 
 
-def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
+def _must_pass(ctx: RunContext[_Checked], answer: _PlanOrGoal) -> _PlanOrGoal:
     """Send a plan that breaks a rule back once; refuse the second one."""
-    checked = ctx.deps
-    if (answer.gave_up or answer.question) and not answer.steps:
-        return answer
-    try:
-        checked.steps = checked.check([step.model_dump(exclude_none=True) for step in answer.steps])
-    except PlanRefused as exc:
-        if ctx.retry < ctx.max_retries:
-            raise ModelRetry(prompts.refused_plan(str(exc))) from exc
-        checked.refused = str(exc)
-    return answer
-
-
-def _must_serve(ctx: RunContext[_CheckedGoal], answer: GoalAnswer) -> GoalAnswer:
-    """Send a goal's plan that breaks a rule back once; refuse the second one."""
     checked = ctx.deps
     if (answer.gave_up or answer.question) and not answer.steps:
         return answer
     last = ctx.retry >= ctx.max_retries
     try:
-        steps = [step.model_dump(exclude_none=True) for step in answer.steps]
-        checked.plan = checked.check(steps, answer.complete, answer.verify, last)
+        checked.plan = checked.check([step.model_dump(exclude_none=True) for step in answer.steps], answer, last)
     except PlanRefused as exc:
         if not last:
             raise ModelRetry(prompts.refused_plan(str(exc))) from exc

@@ -1,13 +1,14 @@
 """Everything that is said to a model, in one place."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from replaywright.domain.plan.plans import PLANNED_ACTIONS, STEPS_LIMIT
 from replaywright.domain.proof.probe_checks import TELLING, TEXTS_LIMIT
+from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import ITEMS_LIMIT
-from replaywright.ports import PlanQuestion, ProbeQuestion, SkillOffer
+from replaywright.ports import PlanQuestion, ProbeQuestion
 
 VERSION = 7
 """Rises with every change of a text below, so that a trace says which prompt an answer belongs to."""
@@ -204,13 +205,16 @@ _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e01ef]")
 
 def executor_message(*, instruction: str, action: str, page: str) -> str:
     """Write the message for one choice; nothing inside a section can end it."""
-    sections = {"instruction": instruction, "action": action, "page": page}
-    return "\n".join(f"<{tag}>\n{fenced(text)}\n</{tag}>" for tag, text in sections.items())
+    return _message({"instruction": instruction, "action": action, "page": page})
 
 
 def fenced(text: str) -> str:
     """`text` with every marker of a section made harmless: it still reads the same to a person."""
     return _FENCE.sub("‹", _HIDDEN.sub("", text))
+
+
+def _message(sections: Mapping[str, str]) -> str:
+    return "\n".join(f"<{tag}>\n{fenced(text)}\n</{tag}>" for tag, text in sections.items())
 
 
 def planner_message(question: PlanQuestion) -> str:
@@ -226,7 +230,7 @@ def planner_message(question: PlanQuestion) -> str:
         "remaining": "\n".join(f"{number}: {title}" for number, title in question.remaining.items()),
         "page": question.page,
     }
-    return "\n".join(f"<{tag}>\n{fenced(text)}\n</{tag}>" for tag, text in sections.items())
+    return _message(sections)
 
 
 def _told(told: UserAnswer) -> str:
@@ -243,20 +247,19 @@ def prober_message(question: ProbeQuestion) -> str:
         "links": "\n".join(question.links),
         "page": question.page,
     }
-    return "\n".join(f"<{tag}>\n{fenced(text)}\n</{tag}>" for tag, text in sections.items())
+    return _message(sections)
 
 
-def chooser_message(goal: str, offers: Sequence[SkillOffer]) -> str:
+def chooser_message(goal: str, offers: Sequence[Skill]) -> str:
     """Write the user message for the choice of a skill; nothing inside a section can end it."""
-    sections = {"goal": goal, "skills": "\n\n".join(map(_offered, offers))}
-    return "\n".join(f"<{tag}>\n{fenced(text)}\n</{tag}>" for tag, text in sections.items())
+    return _message({"goal": goal, "skills": "\n\n".join(map(_offered, offers))})
 
 
-def _offered(offer: SkillOffer) -> str:
+def _offered(offer: Skill) -> str:
     lines = [f"{offer.name}: {offer.label}", *([offer.description] if offer.description else [])]
     lines += [
         f"parameter {name}: {each.type}" + (f" ({', '.join(each.choices)})" if each.choices else "")
-        for name, each in offer.parameters.items()
+        for name, each in offer.task.parameters.items()
     ]
     lines += [f"means it: {each}" for each in offer.patterns]
     return "\n".join((*lines, *(f"does not mean it: {each}" for each in offer.near_misses)))
@@ -264,7 +267,7 @@ def _offered(offer: SkillOffer) -> str:
 
 def labeller_message(goal: str, languages: Sequence[str]) -> str:
     """Write the user message for one goal."""
-    return f"<goal>\n{fenced(goal)}\n</goal>\n<languages>\n{fenced(', '.join(languages))}\n</languages>"
+    return _message({"goal": goal, "languages": ", ".join(languages)})
 
 
 def refused_plan(why: str) -> str:

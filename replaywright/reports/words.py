@@ -141,7 +141,7 @@ def chips_of(step: StepView) -> list[tuple[str, str]]:
     if last.lookup.healed:
         chips.append(("warn", f"healed {last.lookup.score:.2f}"))
     elif last.lookup.from_model:
-        stands_in = any(event.stand_in for event in step.events) or is_stand_in(step.usage.model)
+        stands_in = any(event.usage.is_stand_in for event in step.events) or is_stand_in(step.usage.model)
         chips.append(("model", "stand-in" if stands_in else "model"))
     elif last.lookup.hit and last.lookup.tier:
         chips.append(("plain", last.lookup.tier.replace("_", " ")))

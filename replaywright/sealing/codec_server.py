@@ -8,7 +8,6 @@ import hmac
 import logging
 import time
 from collections.abc import Sequence
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
@@ -30,16 +29,6 @@ _audit = logging.getLogger("replaywright.codec_server")
 BODY_LIMIT = 32 * 1024 * 1024
 """Bytes of one request; a page of a history in the UI has a few megabytes at most."""
 PREFLIGHT_AGE_S = 600
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a server that listens there."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def check_origin(origin: str) -> str:

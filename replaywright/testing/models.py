@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.runs import Revision, Usage
@@ -88,35 +89,31 @@ class FakePlanner:
 
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
         """Return the next answer of the script; a plan that is refused is not made again."""
-        self.asked.append(question)
-        answer = self._script.pop(0)
-        usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
-        if isinstance(answer, ReplaywrightError):
-            raise answer
-        if not isinstance(answer, Mapping):
-            return Revision(gave_up=str(answer), complete=False, usage=usage)
-        try:
-            plan = check(answer.get("steps", ()), answer.get("complete", False), answer.get("verify", ()), True)
-        except PlanRefused as exc:
-            return Revision(gave_up=f"the plan was refused: {exc}", complete=False, usage=usage)
-        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage)
+
+        def checked(answer: Any) -> GoalPlan:
+            return check(answer.get("steps", ()), answer.get("complete", False), answer.get("verify", ()), True)
+
+        return self._revision(question, checked, complete=False)
 
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
     ) -> Revision:
         """Return the next answer of the script; a plan that is refused is not made again."""
+        return self._revision(question, lambda answer: GoalPlan(steps=check(answer), complete=True), complete=True)
+
+    def _revision(self, question: PlanQuestion, check: Callable[[Any], GoalPlan], *, complete: bool) -> Revision:
         self.asked.append(question)
         answer = self._script.pop(0)
         usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
         if isinstance(answer, ReplaywrightError):
             raise answer
         if isinstance(answer, str):
-            return Revision(gave_up=answer, usage=usage)
-        assert not isinstance(answer, Mapping), "a goal's plan is asked for with `plan`"
+            return Revision(gave_up=answer, complete=complete, usage=usage)
         try:
-            return Revision(steps=check(answer), usage=usage)
+            plan = check(answer)
         except PlanRefused as exc:
-            return Revision(gave_up=f"the plan was refused: {exc}", usage=usage)
+            return Revision(gave_up=f"the plan was refused: {exc}", complete=complete, usage=usage)
+        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage)
 
 
 class FakeProber:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from replaywright.domain.recall.choosing import SkillChoice
 from replaywright.domain.recall.recall import Outcome, RecallRecord
 from replaywright.domain.run.runs import Usage
+from replaywright.domain.skill.skills import Skill
 from replaywright.errors import ModelFailed
-from replaywright.ports import ChosenSkill, SkillOffer
+from replaywright.ports import ChosenSkill
 
 
 @dataclass
@@ -40,9 +41,9 @@ class FakeSkillChooser:
 
     answer: SkillChoice = field(default_factory=SkillChoice)
     fail: ModelFailed | None = None
-    asked: list[tuple[str, tuple[SkillOffer, ...]]] = field(default_factory=list)
+    asked: list[tuple[str, tuple[Skill, ...]]] = field(default_factory=list)
 
-    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
+    async def choose(self, *, goal: str, offers: Sequence[Skill]) -> ChosenSkill:
         """Give the choice; see the port."""
         self.asked.append((goal, tuple(offers)))
         if self.fail is not None:

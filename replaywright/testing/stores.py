@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replaywright.domain.secrets.redaction import redact, redact_data
+from replaywright.domain.secrets.redaction import Redactor, redact
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.domain.secrets.starts import Admission
 from replaywright.domain.step.overrides import OverrideRule, rules_for
@@ -140,4 +140,4 @@ class FakeSecrets:
 
     def redact_data(self, value: Any) -> Any:
         """`value` without the values."""
-        return redact_data(redact_data(value, self._values), self._passing)
+        return Redactor(self._passing.items()).data(Redactor(self._values.items()).data(value))

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ops.check_compose import ROOT
-from replaywright.domain.policy.policy_hosts import narrowed, wanted
+from replaywright.domain.policy.host_rules import network_policy
+from replaywright.domain.policy.policy_hosts import narrowed
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.policy import Policy
 from replaywright.domain.task.tasks import parse_task
@@ -68,7 +69,7 @@ def policy(composed: Composed, *wide: str) -> NetworkPolicy:
         },
         "t.yaml",
     )
-    network = narrowed(wanted(task, {}), Policy(name="compose", hosts=hosts), ())
+    network = narrowed(network_policy(task, {}), Policy(name="compose", hosts=hosts), ())
     return network.model_copy(update={"own": own_services(settings), "own_networks": settings.networks_of_own})
 
 

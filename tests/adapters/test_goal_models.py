@@ -276,6 +276,6 @@ async def test_the_stand_in_labels_and_plans_in_its_dialect_and_says_what_it_is(
         script = Scripted([], base_url=f"{url}/v1")
         labelled, revision = await label(script), await plan(script)
 
-    assert ([one.name for one in labelled.labels.parameters], labelled.stand_in) == (["to", "subject"], True)
+    assert ([one.name for one in labelled.labels.parameters], labelled.usage.is_stand_in) == (["to", "subject"], True)
     assert [step.action for step in revision.steps] == ["fill", "fill", "click"]
-    assert (revision.complete, revision.stand_in) == (True, True)
+    assert (revision.complete, revision.usage.is_stand_in) == (True, True)

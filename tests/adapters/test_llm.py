@@ -131,7 +131,6 @@ async def test_the_id_of_the_answer_is_the_choice() -> None:
     assert choice == Choice(
         element_id="e3",
         usage=Usage(calls=1, input_tokens=100, output_tokens=7, model="m-2026", prompts=prompts.VERSION),
-        stand_in=False,
     )
 
 
@@ -420,7 +419,7 @@ async def test_the_stand_in_is_told_from_a_model(stand_in_url: str) -> None:
         choice = await ask(one)
 
     assert choice.element_id == "e3"
-    assert choice.stand_in
+    assert choice.usage.is_stand_in
     assert choice.usage.model == "stand-in"
     assert choice.usage.input_tokens > 0
 

@@ -82,7 +82,7 @@ async def test_the_steps_of_the_answer_are_the_plan_and_what_it_cost_is_told() -
         "the name field",
         "the order button",
     ]
-    assert (revision.gave_up, revision.stand_in) == ("", False)
+    assert (revision.gave_up, revision.usage.is_stand_in) == ("", False)
     assert (revision.usage.calls, revision.usage.priced) == (1, 1)
     assert revision.usage.cost_usd == pytest.approx(0.1 + 0.07)
 
@@ -209,7 +209,7 @@ async def test_the_stand_in_answers_the_planner_in_its_dialect_and_says_what_it_
             none = await planner.revise(question('[e1] link "Imprint"'), check)
 
     assert found.steps[0].instruction == 'the button "Continue"'
-    assert (len(found.steps), found.stand_in, none.stand_in) == (3, True, True)
+    assert (len(found.steps), found.usage.is_stand_in, none.usage.is_stand_in) == (3, True, True)
     assert "no single link or button" in none.gave_up
 
 

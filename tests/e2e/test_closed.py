@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from replaywright.sealing.codec_server import is_loopback
+from replaywright.domain.secrets.secret_sites import is_loopback
 from tests.e2e.lab import Lab
 
 

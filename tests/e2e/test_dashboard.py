@@ -19,7 +19,7 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.runs import Mode, PersonVerdict
-from replaywright.sealing.codec_server import is_loopback
+from replaywright.domain.secrets.secret_sites import is_loopback
 from replaywright.settings import load_settings
 from replaywright.stack import Child, start_child
 from tests.e2e.bank import Bank

@@ -9,7 +9,7 @@ from replaywright.domain.run.runs import Totals, Usage
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.trace.run_reading import run_view
-from replaywright.domain.trace.run_view import HistoryEvent, RunFacts, RunNumbers, RunView
+from replaywright.domain.trace.run_view import Event, RunFacts, RunNumbers, RunView
 from replaywright.reports import Loaded
 
 COMPOSE = "http://127.0.0.1:8025/compose"
@@ -69,7 +69,7 @@ def sample(**changes: Any) -> tuple[RunView, Loaded]:
     missed = {"status": "missed", "lookup": {"reason": "no_entry"}}
     approved = {"reason": "person", "message": "Ada approved it"}
     why = {"failed": True, "why": "full"}
-    adopted = HistoryEvent(at=START + 4.8, title="The live browser was adopted", detail="its worker was lost")
+    adopted = Event(at=START + 4.8, title="The live browser was adopted", lines=("its worker was lost",))
     lines: list[dict[str, Any]] = [
         {"kind": "recall", "at": START + 0.5, "decision": "accept", "skill": "send-mail", "version": 3},
         step_of(0, "goto {{base_url}}/", at=START + 2, ms=810, input={"step": {"action": "goto"}}),

@@ -62,7 +62,7 @@ async def test_the_target_is_derived_from_the_snapshot_by_the_named_id() -> None
     proposal = await proposed(proposer)
 
     assert (proposal.target, proposal.element_id) == (SEND, "e2")
-    assert (proposal.usage.calls, proposal.stand_in) == (1, False)
+    assert (proposal.usage.calls, proposal.usage.is_stand_in) == (1, False)
 
 
 async def test_the_model_is_asked_with_the_page_and_may_choose_what_can_be_acted_on() -> None:

@@ -9,10 +9,11 @@ import httpx
 import pytest
 from temporalio.api.common.v1 import Payload
 
+from replaywright.domain.secrets.secret_sites import is_loopback
 from replaywright.domain.secrets.signing import Key
 from replaywright.errors import InputInvalid
 from replaywright.sealing.codec import SealedPayloads
-from replaywright.sealing.codec_server import BODY_LIMIT, CodecServer, check_origin, is_loopback
+from replaywright.sealing.codec_server import BODY_LIMIT, CodecServer, check_origin
 
 KEY, STRANGE = Key("k1", b"1" * 32), Key("k9", b"9" * 32)
 UI = "http://127.0.0.1:8233"

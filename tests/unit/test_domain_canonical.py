@@ -1,32 +1,16 @@
-"""Canonical JSON is what RFC 8785 says, whichever library writes it."""
+"""Canonical JSON is what RFC 8785 says."""
 
 from enum import StrEnum
 from typing import Any
 
 import pytest
-import rfc8785
-from hypothesis import given
-from hypothesis import strategies as st
 
 from replaywright.domain.common.canonical import EXACT, canonical
 from replaywright.domain.step.fingerprints import digest
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-NUMBERS = st.integers(-EXACT, EXACT) | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9).map(float)
-JSON = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=12,
-)
-
 
 class Word(StrEnum):
     ONE = "on\u00e9"
-
-
-@given(value=JSON)
-def test_it_is_what_rfc8785_writes(value: Any) -> None:
-    assert canonical(value) == rfc8785.dumps(value)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +23,7 @@ def test_it_is_what_rfc8785_writes(value: Any) -> None:
     ],
 )
 def test_it_is_what_the_rfc_asks_for_where_python_would_write_otherwise(value: Any, written: str) -> None:
-    assert canonical(value).decode() == written == rfc8785.dumps(value).decode()
+    assert canonical(value).decode() == written
 
 
 @pytest.mark.parametrize("value", [EXACT + 1, float("nan"), float("inf"), "\ud800", {"\ud800": 1}, {1: 2}, {"a": b"b"}])

@@ -19,7 +19,7 @@ from replaywright.domain.session.network_policy import (
     describe,
     most_refused,
 )
-from replaywright.domain.task.policy import Hosts, Policy, Traffic
+from replaywright.domain.task.policy import Hosts, Policy
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 from replaywright.testing.keepers import ANYWHERE
@@ -340,7 +340,7 @@ def test_a_service_of_ours_is_reached_where_it_is_named_with_its_port() -> None:
 
 @pytest.mark.parametrize("granted", ["127.0.0.0/8:*", "127.0.0.1:6379"])
 def test_neither_a_tasks_own_address_nor_a_grant_opens_a_service_of_ours(granted: str) -> None:
-    asked = network_policy(task("http://127.0.0.1:6379/"), {}, hosts=Hosts(allow=("127.0.0.1:6379",)))
+    asked = network_policy(task("http://127.0.0.1:6379/", policy={"hosts": {"allow": ["127.0.0.1:6379"]}}), {})
     network = asked.model_copy(update={"own": OWN, "granted": (host_rule(granted, "hosts"),)})
 
     assert decide(network, "127.0.0.1", 6379, "127.0.0.1").rule == "own-service"
@@ -465,12 +465,9 @@ def test_every_address_that_a_task_opens_is_its_own_also_in_lists_and_probes() -
 
 
 def test_a_tasks_wishes_are_added_to_its_site_and_its_traffic_is_limited() -> None:
-    network = network_policy(
-        task("https://shop.example/"),
-        {},
-        hosts=Hosts(allow=("cdn.example",), deny=("www.shop.example",)),
-        traffic=Traffic(up_mb=1, down_mb=2),
-    )
+    hosts = {"allow": ["cdn.example"], "deny": ["www.shop.example"]}
+    wishes = {"hosts": hosts, "traffic": {"up_mb": 1, "down_mb": 2}}
+    network = network_policy(task("https://shop.example/", policy=wishes), {})
 
     assert allows(network, "shop.example")
     assert allows(network, "cdn.example")

@@ -22,7 +22,6 @@ from replaywright.domain.secrets.redaction import (
     _letters,
     apart,
     redact,
-    redact_data,
 )
 
 AWKWARD = "aB3+/&<>\"'\\ %=?#_-\n\täß€中😀"
@@ -152,7 +151,7 @@ def test_one_name_may_have_had_several_values() -> None:
 def test_data_is_redacted_in_keys_values_and_numbers() -> None:
     data = {"hunter22": ["x hunter22", ("hunter22",), 123456, 1234567, True, None], "n": {"a": 1.5}}
 
-    redacted = redact_data(data, {"P": "hunter22", "PIN": "123456"})
+    redacted = Redactor({"P": "hunter22", "PIN": "123456"}.items()).data(data)
 
     assert redacted == {
         "{{secret:P}}": ["x {{secret:P}}", ["{{secret:P}}"], "{{secret:PIN}}", 1234567, True, None],
@@ -226,7 +225,7 @@ def test_spread_out_values_are_looked_for_in_time_that_grows_with_the_text() -> 
 
 
 def test_a_list_whose_texts_only_together_show_a_value_does_not_keep_them() -> None:
-    told = redact_data({"cells": ["Welcome", 7, "Zq7pw", "-Hörse", "9!x", "end"]}, {"PASSWORD": LONG})
+    told = Redactor([("PASSWORD", LONG)]).data({"cells": ["Welcome", 7, "Zq7pw", "-Hörse", "9!x", "end"]})
 
     assert told == {"cells": ["Welcome", 7, HIDDEN, HIDDEN, HIDDEN, "end"]}
 

@@ -28,7 +28,7 @@ def completed(number: int, of: int, answer: Any) -> dict[str, Any]:
 
 
 def told(*events: dict[str, Any]) -> list[tuple[str, str, int | None]]:
-    return [(one.title, one.detail, one.sequence) for one in history_events([events])]
+    return [(one.title, "".join(one.lines), one.sequence) for one in history_events([events])]
 
 
 def test_a_lost_step_and_the_way_back_are_told_in_their_order() -> None:
@@ -53,7 +53,7 @@ def test_a_lost_step_and_the_way_back_are_told_in_their_order() -> None:
         ]
     )
 
-    assert [(one.title, one.detail, one.is_bad) for one in events] == [
+    assert [(one.title, "".join(one.lines), one.is_bad) for one in events] == [
         ("browser.click was lost: no word from its worker (heartbeat)", "", True),
         ("The live browser was found again and adopted", "", False),
         ("The browser was gone: a new one was opened", "", True),
@@ -104,7 +104,7 @@ def test_an_answer_is_told_by_whom_and_never_what_was_given() -> None:
         ]
     )
 
-    assert [(one.title, one.detail, one.area, one.sequence) for one in events] == [
+    assert [(one.title, "".join(one.lines), one.area, one.sequence) for one in events] == [
         ("ada answered: answer", "from the token", "person", 3)
     ]
     assert "code 4711" not in repr(events)

@@ -10,7 +10,7 @@ from replaywright.domain.run.runs import RunResult, Totals, Usage
 from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
 from replaywright.domain.task.steps import Step
 from replaywright.domain.trace.run_reading import of_run, run_view
-from replaywright.domain.trace.run_view import AttemptView, Event, HistoryEvent, RunFacts
+from replaywright.domain.trace.run_view import AttemptView, Event, RunFacts
 from replaywright.domain.trace.trace import flat, input_of, step_line
 
 STEP: TypeAdapter[Step] = TypeAdapter(Step)
@@ -149,7 +149,7 @@ def test_a_failure_names_its_step_and_what_can_be_done() -> None:
 
 
 def test_what_the_history_tells_stands_in_the_timeline_where_it_happened() -> None:
-    told = HistoryEvent(at=101.5, title="The live browser was adopted", seconds=0.4)
+    told = Event(at=101.5, title="The live browser was adopted", seconds=0.4)
     facts = FACTS.model_copy(update={"history": (told,)})
 
     view = run_view(facts, [line(0, 101), line(1, 102)])

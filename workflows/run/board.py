@@ -103,7 +103,7 @@ class Board:
 
     def note_plan(self, sequence: int, revision: Revision) -> None:
         """Add the line of a revision of the plan, or of none."""
-        by = " (stand-in, no language model)" if revision.stand_in else ""
+        by = " (stand-in, no language model)" if revision.usage.is_stand_in else ""
         count = len(revision.steps)
         title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
         status = Status.DONE if count else Status.MISSED

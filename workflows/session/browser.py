@@ -12,7 +12,7 @@ from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
-    from replaywright.domain.policy.policy_hosts import wanted
+    from replaywright.domain.policy.host_rules import network_policy
     from replaywright.domain.session.network_policy import RefusedHost, most_refused
     from replaywright.domain.session.sessions import (
         CloseSession,
@@ -34,7 +34,7 @@ class Browser:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
-        self._network = wanted(context.run.task, context.run.values)
+        self._network = network_policy(context.run.task, context.run.values)
         self._scope = {"run_id": context.run_id, "tenant": context.run.tenant}
         self.refused: tuple[RefusedHost, ...] = ()
         """Hosts that pages asked for and did not get, in the sessions that were given back."""

@@ -9,9 +9,10 @@ import uvicorn
 
 from replaywright.cli import output
 from replaywright.cli.app import admin
+from replaywright.domain.secrets.secret_sites import is_loopback
 from replaywright.errors import InputInvalid, SettingsInvalid
 from replaywright.keeper.host.own_processes import entered
-from replaywright.sealing.codec_server import CodecServer, check_origin, is_loopback
+from replaywright.sealing.codec_server import CodecServer, check_origin
 from replaywright.settings import load_settings
 from replaywright.stack import read_running
 from replaywright.stack.keyring import codec_keys_of

@@ -14,7 +14,7 @@ from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.tasks.taskfile import site_of
 from replaywright.domain.run.lineages import beginning_of
-from replaywright.domain.run.runs import Progress, RunInput, Totals
+from replaywright.domain.run.runs import Progress, RunEnd, RunInput, Totals
 from replaywright.domain.run.standing import RunStatus, going
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.trace.histories import first_value
@@ -94,7 +94,7 @@ async def _facts(
         paused = progress.waiting_for if progress.status == "paused" else ""
         payload |= {"doing": progress.doing, "question": progress.question, "paused": paused}
     if result is not None:
-        payload |= {name: getattr(result, name) for name in _OF_RESULT}
+        payload |= {name: getattr(result, name) for name in RunEnd.model_fields}
     return facts.model_copy(update=payload)
 
 
@@ -113,12 +113,6 @@ def asked_of(given: RunInput | None, progress: Progress | None) -> dict[str, obj
     if progress is not None and progress.steps:
         payload["steps_planned"] = progress.steps
     return payload
-
-
-_OF_RESULT = (
-    *("reason", "message", "rule", "failed_step", "extracted", "files", "skipped", "warnings"),
-    *("refused_hosts", "promoted", "held", "note"),
-)
 
 
 def verification_of(given: RunInput | None, ending: Ending | None) -> tuple[Expected, ...]:

@@ -167,7 +167,19 @@ class NoteRows(Record):
     ends: tuple[RowEnd, ...]
 
 
-class BatchState(Record):
+class BatchStanding(Record):
+    """Counts and last failures of a batch."""
+
+    ended: dict[End, int] = Field(default_factory=dict)
+    problems: tuple[RowEnd, ...] = ()
+    """The last failed rows."""
+    stopped: Stopped = ""
+    why: str = ""
+    """Reason of `stopped` in words."""
+    began: float = 0.0
+
+
+class BatchState(BatchStanding):
     """State of a batch across continue-as-new."""
 
     chunk: int = 0
@@ -176,13 +188,8 @@ class BatchState(Record):
     """Rows read and not begun."""
     begun: tuple[BegunRow, ...] = ()
     waiting: tuple[int, ...] = ()
-    ended: dict[End, int] = Field(default_factory=dict)
     failures: int = 0
     """Failed rows since the batch was begun or resumed."""
-    problems: tuple[RowEnd, ...] = ()
-    stopped: Stopped = ""
-    why: str = ""
-    began: float = 0.0
 
 
 class BatchInput(Record):
@@ -234,23 +241,16 @@ class StopBatch(Record):
     why: str = ""
 
 
-class BatchProgress(Record):
+class BatchProgress(BatchStanding):
     """Answer of the query `progress`, and result of `BrowserBatch`."""
 
     status: Literal["running", "stopping", "done", "stopped"] = "running"
     """`stopped`: it ended before every row was begun."""
     total: int = 0
-    ended: dict[End, int] = Field(default_factory=dict)
     under_way: int = 0
     """Rows whose run has begun and not ended, including waiting ones."""
     waiting: tuple[BegunRow, ...] = ()
     """Rows whose run waits for a person."""
-    problems: tuple[RowEnd, ...] = ()
-    """The last failed rows."""
-    stopped: Stopped = ""
-    why: str = ""
-    """Reason of `stopped` in words."""
-    began: float = 0.0
 
     @property
     def over(self) -> int:

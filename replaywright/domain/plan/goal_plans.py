@@ -18,7 +18,7 @@ from replaywright.domain.plan.plans import PlanRules, checked_steps
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import ForEach, Step
-from replaywright.domain.task.tasks import parse_task
+from replaywright.domain.task.tasks import parse_within
 from replaywright.errors import InputInvalid, PlanRefused
 
 _PLACES = re.compile(r"(\{\{[^{}]*\}\})")
@@ -132,15 +132,9 @@ def _unused(steps: Iterable[Step], rules: PlanRules, *, last: bool) -> list[str]
 
 
 def _verified(verify: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Predicate, ...]:
-    data = {
-        "task": rules.task.task,
-        "goal": "verify",
-        "url": "http://localhost",
-        "parameters": {name: one.model_dump() for name, one in rules.task.parameters.items()},
-        "verify": [_templated("verify", item, rules) for item in verify],
-    }
+    written = {"goal": "verify", "verify": [_templated("verify", item, rules) for item in verify]}
     try:
-        return parse_task(data, "the plan").verify
+        return parse_within(rules.task, written, "the plan").verify
     except InputInvalid as exc:
         raise PlanRefused(str(exc)) from exc
 

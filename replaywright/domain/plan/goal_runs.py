@@ -10,7 +10,7 @@ from replaywright.domain.common.text import normalise
 from replaywright.domain.common.urls import origin_of
 from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.session.sessions import OfRun, OnSession
 from replaywright.domain.skill.fitting import RecalledFor
 from replaywright.domain.skill.skills import SkillContext, SkillRef
 from replaywright.domain.step.fingerprints import digest
@@ -109,12 +109,9 @@ class Mended(Record):
     """True if a person did a part of it."""
 
 
-class LabelRequest(Record):
+class LabelRequest(OfRun):
     """Input of `label_goal`."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     goal: str
     secrets: tuple[str, ...] = ()
 
@@ -127,11 +124,9 @@ class ClaimRequest(Record):
     key: str
 
 
-class LookRequest(Record):
+class LookRequest(OnSession):
     """Input of `look`: the session whose page is read."""
 
-    session: SessionRef
-    epoch: int
     about: str = ""
     """The goal with its values: elements listed for it are marked on a picture, if one is taken."""
 
@@ -152,34 +147,37 @@ class Looked(Record):
     """Reason for a missing picture."""
 
 
-class PlanRequest(Record):
-    """Input of `plan_goal`: plan from the current page to the goal."""
+class PlannerRequest(OfRun):
+    """Page, plan and failure that a planner is asked about."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     task: Task
-    """With the parameters; its goal is a template."""
+    """With the parameters; the goal of a run from a sentence is a template."""
     values: dict[str, str] = Field(default_factory=dict)
     plan: tuple[Step, ...] = ()
-    """Done steps, and the remaining ones after a failure."""
-    position: int = 0
-    """Number of done steps."""
+    """The steps that were done and that remain; lists are not written out."""
     commits: tuple[int, ...] = ()
     """Indexes of done steps that must not be repeated."""
     failed: str = ""
-    """Failure of the step at `position`; empty without one."""
+    """Reason for which the present step failed; empty if none did."""
     tried: tuple[str, ...] = ()
+    """Repairs that were tried, oldest first."""
     answers: tuple[UserAnswer, ...] = ()
-    """The user's answers to the planner."""
+    """The user's answers to the planner's questions."""
     snapshot: str
     """Digest in the artifact store."""
-    dom: str = ""
-    """Digest of the document before pruning; empty if unknown."""
     picture: str = ""
     """Digest of the snapshot's picture with numbered marks; empty without one."""
     picture_missing: str = ""
-    """Reason for a missing picture."""
+    """Reason for which a wanted picture is missing."""
+
+
+class PlanRequest(PlannerRequest):
+    """Input of `model.plan`: plan from the current page to the goal."""
+
+    position: int = 0
+    """Number of done steps, and the index of the present one."""
+    dom: str = ""
+    """Digest of the document before pruning; empty if unknown."""
 
 
 class JudgeRequest(Record):

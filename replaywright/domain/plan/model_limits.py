@@ -17,7 +17,7 @@ from replaywright.domain.locating.wording import meaning_of
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.plan.trusted_context import TrustedContext
 from replaywright.domain.task.actions import ACTIONS, Action
-from replaywright.domain.task.steps import ForEach, Goto, SelectOption, Step
+from replaywright.domain.task.steps import Goto, SelectOption, Step, placed
 
 _ENTERED: Final = ("value", "values")
 _PLACES: Final = re.compile(r"\{\{[^{}]*\}\}")
@@ -51,7 +51,7 @@ def trusted_context(step: Step, *, own: Sequence[Step], goal: str, origins: Iter
 
 def is_own_step(step: Step, own: Sequence[Step]) -> bool:
     """Return True if the step is one of these, or in a list among them."""
-    return step in own or any(step in each.steps for each in own if isinstance(each, ForEach))
+    return any(step == each for _, each in placed(own))
 
 
 def instruction_words(step: Step) -> str:

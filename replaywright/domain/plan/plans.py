@@ -8,11 +8,12 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import fill, parameters_in, texts_of
 from replaywright.domain.common.text import normalise
 from replaywright.domain.common.urls import origin_of
+from replaywright.domain.plan.goal_runs import PlannerRequest
 from replaywright.domain.plan.loops import parameters_of
 from replaywright.domain.plan.model_limits import invented_text, leaked_value, redirects
 from replaywright.domain.task.actions import ACTIONS, Action, Effect, effect_of
-from replaywright.domain.task.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
-from replaywright.domain.task.tasks import Task, parse_task
+from replaywright.domain.task.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of, placed
+from replaywright.domain.task.tasks import Task, parse_within
 from replaywright.errors import InputInvalid, PlanRefused
 
 STEPS_LIMIT = 20
@@ -53,6 +54,12 @@ class PlanRules(Record):
     page: str = ""
     """The page as shown to the planner."""
 
+    @classmethod
+    def of(cls, request: PlannerRequest, position: int, *, url: str, page: str) -> "PlanRules":
+        """Return the rules for the answer to a request; the step at `position` is the one that failed, or the next."""
+        given = {name: getattr(request, name) for name in ("task", "values", "plan", "commits")}
+        return cls(**given, position=position, url=url, page=page)
+
 
 def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
     """Return the steps of a revised plan; `{"keep": 3}` stands for the third step of the old plan.
@@ -89,7 +96,7 @@ def checked_steps(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple
         (number, step) for number, (step, item) in enumerate(zip(steps, items, strict=True), 1) if "keep" not in item
     ]
     for number, step in new:
-        for inner in (step, *(step.steps if isinstance(step, ForEach) else ())):
+        for _, inner in placed((step,)):
             _is_of_the_task(f"step {number}", inner, rules)
     return steps
 
@@ -190,14 +197,8 @@ def _lists_what_it_may(number: int, step: ForEach, rules: PlanRules) -> None:
 
 def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
     """Parse the step with the rules of task files."""
-    declared = {
-        "task": rules.task.task,
-        "url": "about:blank",
-        "parameters": {name: one.model_dump() for name, one in rules.task.parameters.items()},
-        "secrets": rules.task.secrets,
-    }
     try:
-        return parse_task({**declared, "steps": [data]}, f"step {number}").steps[0]
+        return parse_within(rules.task, {"steps": [data]}, f"step {number}").steps[0]
     except InputInvalid as exc:
         raise PlanRefused(str(exc)) from exc
 

@@ -50,30 +50,20 @@ def site_rules(task: Task, values: Mapping[str, str]) -> tuple[HostRule, ...]:
     return tuple(found.values())
 
 
-def network_policy(
-    task: Task,
-    values: Mapping[str, str],
-    *,
-    hosts: Hosts | None = None,
-    traffic: Traffic | None = None,
-) -> NetworkPolicy:
-    """Return the network policy for the sessions of a run.
-
-    Args:
-        task: the task of the run.
-        values: values of its parameters.
-        hosts: hosts that the task asks for beside its own site.
-        traffic: byte limits.
+def network_policy(task: Task, values: Mapping[str, str]) -> NetworkPolicy:
+    """Return the network policy that a run of the task asks for, with these values of its parameters.
 
     Raises:
-        InputInvalid: one of the patterns is no pattern.
+        InputInvalid: one of the task's patterns is no pattern.
     """
+    hosts = None if task.policy is None else task.policy.hosts
+    traffic = Traffic() if task.policy is None else task.policy.traffic
     wanted = HostRules(name=SITE) if hosts is None else host_rules("task", hosts, "policy.hosts")
     own = wanted.model_copy(update={"allow": (*site_rules(task, values), *wanted.allow)})
     return NetworkPolicy(
         rules=(own,),
-        up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * MB,
-        down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * MB,
+        up_bytes=None if traffic.up_mb is None else traffic.up_mb * MB,
+        down_bytes=None if traffic.down_mb is None else traffic.down_mb * MB,
     )
 
 

@@ -56,14 +56,6 @@ def narrowed(policy: NetworkPolicy, operator: Policy | None, granted: Sequence[H
     )
 
 
-def wanted(task: Task, values: Mapping[str, str]) -> NetworkPolicy:
-    """Return the network policy that a run of the task asks for."""
-    wishes = task.policy
-    if wishes is None:
-        return network_policy(task, values)
-    return network_policy(task, values, hosts=wishes.hosts, traffic=wishes.traffic)
-
-
 @dataclass(frozen=True)
 class NamedAddress:
     """An address that a task names."""
@@ -80,7 +72,7 @@ def named(
     policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str], granted: Sequence[HostRule]
 ) -> Iterator[NamedAddress]:
     """Check the pages that a task opens and the addresses that it asks for against the policy."""
-    network = narrowed(wanted(task, values), policy.operator, granted)
+    network = narrowed(network_policy(task, values), policy.operator, granted)
     hosts = None if task.policy is None else task.policy.hosts
     refused = None if hosts is None else not_granted(host_rules("task", hosts, "policy.hosts").allow, network)
     if refused is not None:
@@ -91,14 +83,7 @@ def named(
         if parameters_in(url) - values.keys():
             yield NamedAddress(place, url)
             continue
-        try:
-            address = web_address(fill(url, values), place)
-        except InputInvalid as exc:
-            yield NamedAddress(place, url, refusal=Refusal(rule="addresses of pages", reason=str(exc)))
-            continue
-        decision = decide(network, address.host, address.port)
-        refusal = None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
-        yield NamedAddress(place, url, f"{bracketed(address.host)}:{address.port}", refusal)
+        yield NamedAddress(place, url, *_judged(network, fill(url, values), place))
 
 
 def on_goto(
@@ -108,12 +93,19 @@ def on_goto(
     limit = limit_of(operator)
     if limit is None or not isinstance(step, Goto):
         return None
+    network = NetworkPolicy(rules=(limit,), granted=tuple(granted()))
+    return _judged(network, fill(step.url, values), "goto")[1]
+
+
+def _judged(network: NetworkPolicy, url: str, place: str) -> tuple[str, Refusal | None]:
+    """Return host and port of an address, and its refusal."""
     try:
-        address = web_address(fill(step.url, values), "goto")
+        address = web_address(url, place)
     except InputInvalid as exc:
-        return Refusal(rule="addresses of pages", reason=str(exc))
-    decision = decide(NetworkPolicy(rules=(limit,), granted=tuple(granted())), address.host, address.port)
-    return None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+        return "", Refusal(rule="addresses of pages", reason=str(exc))
+    decision = decide(network, address.host, address.port)
+    refusal = None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+    return f"{bracketed(address.host)}:{address.port}", refusal
 
 
 def trust_rule(operator: Policy | None, origin: str) -> str:

@@ -5,16 +5,14 @@ from pydantic import Field
 from replaywright.domain.common.base import Record
 from replaywright.domain.policy.effective import Caps, Used
 from replaywright.domain.secrets.starts import StartMark
+from replaywright.domain.session.sessions import OfRun
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import Task
 
 
-class CheckPolicy(Record):
+class CheckPolicy(OfRun):
     """Input of `policy.check`, which lets a run begin or continue."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     task: Task
     values: dict[str, str] = Field(default_factory=dict)
     plan: tuple[Step, ...] = ()

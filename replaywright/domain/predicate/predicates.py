@@ -6,7 +6,7 @@ In a task file a predicate is a mapping with one key for its kind, and further f
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import TypeAliasType
@@ -35,6 +35,16 @@ class PredicateBase(Authored):
     @classmethod
     def _required_goes_without_saying(cls, required: bool | None) -> bool | None:
         return None if required else required
+
+    @model_validator(mode="after")
+    def _is_one_condition(self) -> Self:
+        for part in self.parts:
+            for field in ("required", "within_ms"):
+                if getattr(part, field) is not None:
+                    raise ValueError(
+                        f"{field} belongs to the outermost predicate: leave it out inside another predicate"
+                    )
+        return self
 
     @property
     def is_required(self) -> bool:
@@ -222,20 +232,8 @@ class Custom(PredicateBase):
         return None if self.of is None else ElementProbe(query=self.of)
 
 
-def _stand_alone(parts: "Iterable[Predicate]") -> None:
-    for part in parts:
-        for field in ("required", "within_ms"):
-            if getattr(part, field) is not None:
-                raise ValueError(f"{field} belongs to the outermost predicate: leave it out inside another predicate")
-
-
 class AllOf(PredicateBase):
     all_of: tuple["Predicate", ...]
-
-    @model_validator(mode="after")
-    def _is_one_condition(self) -> "AllOf":
-        _stand_alone(self.all_of)
-        return self
 
     @property
     def parts(self) -> "tuple[Predicate, ...]":
@@ -250,7 +248,6 @@ class AnyOf(PredicateBase):
     def _not_empty(self) -> "AnyOf":
         if not self.any_of:
             raise ValueError("any_of needs at least one predicate: an empty one can never hold")
-        _stand_alone(self.any_of)
         return self
 
     @property
@@ -261,11 +258,6 @@ class AnyOf(PredicateBase):
 
 class Not(PredicateBase):
     not_: "Predicate"
-
-    @model_validator(mode="after")
-    def _is_one_condition(self) -> "Not":
-        _stand_alone((self.not_,))
-        return self
 
     @property
     def parts(self) -> "tuple[Predicate, ...]":

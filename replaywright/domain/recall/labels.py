@@ -7,10 +7,10 @@ from typing import Any, Literal, cast
 from replaywright.domain.common.lists import list_value
 from replaywright.domain.common.text import shorten
 from replaywright.domain.plan.goal_runs import GoalParameter, Labels
+from replaywright.domain.recall.alignment import has_type
 from replaywright.domain.recall.patterns import span_of
 from replaywright.domain.recall.phrases import Phrases
-from replaywright.domain.task.tasks import Parameter, checked_value
-from replaywright.errors import InputInvalid
+from replaywright.domain.task.tasks import Parameter
 
 PARAMETERS_LIMIT = 20
 REFUSED_LIMIT = 20
@@ -74,11 +74,7 @@ def _type(claimed: str, value: str) -> Literal["text", "email", "number", "date"
     if claimed not in _TYPES:
         return "text"
     kind = cast("Literal['text', 'email', 'number', 'date']", claimed)
-    try:
-        checked_value("value", Parameter(type=kind), value)
-    except InputInvalid:
-        return "text"
-    return kind
+    return kind if has_type(value, Parameter(type=kind)) else "text"
 
 
 def _slug(text: str) -> str:

@@ -53,4 +53,3 @@ class Recalled(Recall):
 
     usage: Usage = Usage()
     """Usage of the choosing model, if one was asked."""
-    stand_in: bool = False

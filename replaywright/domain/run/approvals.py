@@ -10,7 +10,7 @@ from replaywright.domain.plan.loops import Course
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.actions import Effect, effect_of, stronger
 from replaywright.domain.task.questions import SAID_LIMIT, Ask, QuestionKind, quoted
-from replaywright.domain.task.steps import Approve, ForEach, Step, action_of
+from replaywright.domain.task.steps import Approve, ForEach, Step, action_of, placed
 
 SHOWN = 12
 """Steps that are shown at most."""
@@ -61,8 +61,7 @@ def is_confirmed(skill: Skill, least: Effect | Literal["never"]) -> bool:
 
 def effect_of_skill(skill: Skill) -> Effect:
     """Return the strongest effect of the steps of a skill."""
-    steps = [each for step in skill.task.steps for each in (step, *(step.steps if isinstance(step, ForEach) else ()))]
-    return reduce(stronger, (effect_of(action_of(step), step.effect, None) for step in steps))
+    return reduce(stronger, (effect_of(action_of(step), step.effect, None) for _, step in placed(skill.task.steps)))
 
 
 def recalled_question(skill: Skill, values: Mapping[str, str], sentence: str, *, within_s: float) -> Ask:

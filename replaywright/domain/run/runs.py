@@ -10,7 +10,7 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.page.targets import Target
-from replaywright.domain.plan.goal_runs import GoalState, Mended, SkillUse
+from replaywright.domain.plan.goal_runs import GoalState, Mended, PlannerRequest, SkillUse
 from replaywright.domain.plan.loops import ItemLine, Loop
 from replaywright.domain.plan.trusted_context import TrustedContext
 from replaywright.domain.policy.effective import Used
@@ -19,7 +19,7 @@ from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.commit_lines import CommitLine, CommitState
 from replaywright.domain.run.steering import Said, Steering
 from replaywright.domain.session.network_policy import RefusedHost
-from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.session.sessions import OfRun, SessionRef
 from replaywright.domain.skill.fitting import PassedOver
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.step.checkpoints import Checkpoint
@@ -59,6 +59,10 @@ class Heal(StrEnum):
     AUTO = "auto"
 
 
+STAND_IN = "stand-in"
+"""Model name in answers of the demo's stand-in; no real model has it."""
+
+
 class Usage(Record):
     """Cost of model calls."""
 
@@ -77,6 +81,11 @@ class Usage(Record):
     def unpriced(self) -> int:
         """Calls whose price is not known."""
         return self.calls - self.priced
+
+    @property
+    def is_stand_in(self) -> bool:
+        """True if the answer came from the demo's stand-in, not from a model."""
+        return self.model == STAND_IN
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum of both; keeps the last model and prompts named."""
@@ -165,8 +174,6 @@ class Proposal(Record):
     """None when the model says that no element fits."""
     element_id: str = ""
     usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
     overruled: str = ""
     """Change of the model's pick by a preference rule: `rule NAME: the model picked X, the rule chose Y`."""
 
@@ -286,34 +293,13 @@ class ProposeRequest(Record):
     """Texts that the element is compared with."""
 
 
-class ReviseRequest(Record):
-    """Input of `revise_plan`: the rest of the plan does not lead to the goal."""
+class ReviseRequest(PlannerRequest):
+    """Input of `model.revise_plan`: the rest of the plan does not lead to the goal."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     """Index of the step that failed, in `plan`."""
     position: int | None = None
     """The same in the plan as it is written out, for the trace; None where there is no list before it."""
-    task: Task
-    values: dict[str, str] = Field(default_factory=dict)
-    plan: tuple[Step, ...]
-    """The present plan, with the steps that were done and that remain; lists are not written out."""
-    commits: tuple[int, ...] = ()
-    """Indexes of the steps done that must not be done again."""
-    failed: str
-    """Reason for which the step failed."""
-    tried: tuple[str, ...] = ()
-    """Repairs that were tried, oldest first."""
-    answers: tuple[UserAnswer, ...] = ()
-    """The user's answers to the planner's questions."""
-    snapshot: str
-    """Digest in the artifact store."""
-    picture: str = ""
-    """Digest of the snapshot's picture with numbered marks; empty when there is none."""
-    picture_missing: str = ""
-    """Reason for which a wanted picture is missing."""
 
 
 class Revision(Record):
@@ -330,16 +316,11 @@ class Revision(Record):
     question: str = ""
     """Question that the user has to answer first; then there are no steps."""
     usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
 
 
-class ProposeProbeRequest(Record):
+class ProposeProbeRequest(OfRun):
     """Input of `propose_probe`: how might the site be asked whether this step took effect?"""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     goal: str = ""
     title: str
@@ -438,12 +419,9 @@ class LearnedPress(Record):
     """Key of its recording."""
 
 
-class ListenRequest(Record):
+class ListenRequest(OfRun):
     """Input of `effect.listen`: what do these presses send after they have ended?"""
 
-    run_id: str
-    lineage: str
-    tenant: str
     session: SessionRef
     epoch: int
     presses: tuple[LearnedPress, ...]
@@ -528,12 +506,9 @@ class SettleRequest(Record):
     """Nothing is in doubt: the step failed, and the run waited because its task says `on_failure: ask`."""
 
 
-class FinishRequest(Record):
+class FinishRequest(OfRun):
     """Input of `finish_run`: final verification, and promotion of what the run learned."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     task: str
     session: SessionRef
     epoch: int = 1
@@ -701,12 +676,9 @@ class AnsweredStep(Record):
     outcome: StepOutcome
 
 
-class ResumeRequest(Record):
+class ResumeRequest(OfRun):
     """Input of `run.resume`: answer from the ledger what was done."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     task: str
     plan: tuple[Step, ...]
     """The plan as written; the items of its lists are in the ledger."""
@@ -868,13 +840,9 @@ class Progress(Record):
     """Counts up to now."""
 
 
-class RunResult(Record):
-    """Result of the workflow `BrowserTask`."""
+class RunEnd(Record):
+    """End of a run, as its result and its report tell it."""
 
-    succeeded: bool
-    """Every step was done and the final verification held."""
-    totals: Totals = Totals()
-    """Counts over the run."""
     failed_step: int | None = None
     """Index of the step, from 0, that ended the run."""
     reason: str = ""
@@ -883,28 +851,37 @@ class RunResult(Record):
     """The same in words."""
     rule: str = ""
     """The rule of the policy that ended the run: it was blocked, which is no failure. Empty for any other end."""
-    artifacts: dict[str, str] = Field(default_factory=dict)
-    """What is kept of the step that failed: digests in the artifact store, by kind."""
     extracted: dict[str, Any] = Field(default_factory=dict)
     """What `extract` steps have read, by the names of their fields."""
     skipped: tuple[ItemLine, ...] = ()
     """Items of lists that were left before all their steps were done (`on_failure: skip_item`)."""
     files: tuple[DownloadedFile, ...] = ()
     """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
-    verification: tuple[PredicateResult, ...] = ()
-    """The verdicts on the task's `verify`."""
     promoted: int = 0
     """Entries that became active."""
     held: int = 0
     """Healed entries that wait for a person (heal mode `propose`)."""
     note: str = ""
     """Why nothing was promoted, when that is so."""
-    skill: SkillUse | None = None
-    """The skill that the run was one of, or that it learned."""
     refused_hosts: tuple[RefusedHost, ...] = ()
     """Hosts that pages asked for and the policy refused, those asked for most often first, at most thirty."""
     warnings: tuple[str, ...] = ()
     """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
+
+
+class RunResult(RunEnd):
+    """Result of the workflow `BrowserTask`."""
+
+    succeeded: bool
+    """Every step was done and the final verification held."""
+    totals: Totals = Totals()
+    """Counts over the run."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """What is kept of the step that failed: digests in the artifact store, by kind."""
+    verification: tuple[PredicateResult, ...] = ()
+    """The verdicts on the task's `verify`."""
+    skill: SkillUse | None = None
+    """The skill that the run was one of, or that it learned."""
     commits: tuple[CommitLine, ...] = ()
     """The steps with consequences that this run has begun, and what is known of each; the last fifty at most."""
 

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.session.sessions import OfRun, OnSession, SessionRef
 
 ABORTED = "aborted"
 """Reason of a run that a person has ended."""
@@ -85,22 +85,17 @@ class LentBrowser(Record):
     """Seconds since 1970."""
 
 
-class LendSession(Record):
+class LendSession(OnSession):
     """Input of `session.lend`."""
 
-    session: SessionRef
-    epoch: int
     lending: str
     """A name for it."""
     lasts_s: float
 
 
-class TakeBack(Record):
+class TakeBack(OfRun):
     """Input of `session.take_back`."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     session: SessionRef
     epoch: int
     lending: str
@@ -129,12 +124,9 @@ HANDED_BACK = "handed_back"
 """Reason of a step that a person has done in the browser."""
 
 
-class NoteSteering(Record):
+class NoteSteering(OfRun):
     """Input of `run.steered`: a line of the trace."""
 
-    run_id: str
-    lineage: str
-    tenant: str
     sequence: int
     """Index of the step that the run was about to begin, or waits at."""
     event: str

@@ -130,11 +130,6 @@ def redact(text: str, secrets: Mapping[str, str]) -> str:
     return Redactor(secrets.items()).text(text)
 
 
-def redact_data(value: Any, secrets: Mapping[str, str]) -> Any:
-    """Like `redact`, for JSON-like data: mappings with their keys, lists, texts, numbers."""
-    return Redactor(secrets.items()).data(value)
-
-
 def _merged(found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Merge overlapping spans, named for the longest of them."""
     merged: list[tuple[int, int, str]] = []

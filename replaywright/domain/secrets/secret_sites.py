@@ -4,18 +4,23 @@ Origins are compared as the browser serialises them (`https://shop.example:8443`
 documents around it must be allowed; the opaque origin `null` of a sandboxed frame or a `data:` address is not.
 """
 
-import ipaddress
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import SplitResult, urlsplit
+from ipaddress import IPv6Address
 
-from replaywright.domain.common.urls import address_of
+from replaywright.domain.common.urls import (
+    DEFAULT_PORTS,
+    WebAddress,
+    address_of,
+    bracketed,
+    canonical_name,
+    web_address,
+)
 from replaywright.errors import InputInvalid
 
 RULE = "secret-domains"
 """Name of the rule in its refusals."""
-_PORTS = {"http": 80, "https": 443}
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 
@@ -25,7 +30,7 @@ class Site:
     """A place that a secret is bound to."""
 
     host: str
-    """As the browser writes it: lower case, Punycode, IPv6 in brackets."""
+    """As `WebAddress` has it: lower case, Punycode, no brackets."""
     subdomains: bool = False
     """`*.host`: the names below it, not itself."""
     port: int | None = None
@@ -37,27 +42,28 @@ class Site:
 
     def has(self, origin: str) -> bool:
         """Return True if a document of the origin belongs to it."""
-        parts = _split(origin)
-        if parts is None or parts.hostname is None:
+        address = _address(origin)
+        if address is None or (address.scheme == "http" and not (self.plain or is_loopback(address.host))):
             return False
-        host, port = _host_of(parts), parts.port or _PORTS[parts.scheme]
-        if parts.scheme == "http" and not (self.plain or is_loopback(host)):
-            return False
+        host = address.host
         if self.own:
             bare = self.host.removeprefix("www.")
-            return self._has_port(port) and (host == bare or (not _is_address(bare) and host.endswith(f".{bare}")))
-        if not self._has_port(port):
-            return False
-        return host.endswith(f".{self.host}") and not _is_address(host) if self.subdomains else host == self.host
+            belongs = host == bare or (address_of(bare) is None and host.endswith(f".{bare}"))
+        elif self.subdomains:
+            belongs = host.endswith(f".{self.host}") and address_of(host) is None
+        else:
+            belongs = host == self.host
+        return belongs and self._has_port(address.port)
 
     def _has_port(self, port: int) -> bool:
-        if self.own and self.port in _PORTS.values():
-            return port in _PORTS.values()  # http leads on to https
+        if self.own and self.port in DEFAULT_PORTS.values():
+            return port in DEFAULT_PORTS.values()  # http leads on to https
         return self.port is None or port == self.port
 
     def __str__(self) -> str:
         scheme = "http://" if self.plain and not self.own else ""
-        return f"{scheme}{'*.' if self.subdomains else ''}{self.host}{'' if self.port is None else f':{self.port}'}"
+        port = "" if self.port is None else f":{self.port}"
+        return f"{scheme}{'*.' if self.subdomains else ''}{bracketed(self.host)}{port}"
 
 
 @dataclass(frozen=True)
@@ -93,21 +99,20 @@ def unbound(name: str, url: str) -> str:
 
 def pattern_at(url: str) -> str:
     """Return the pattern that binds a secret to the host at `url` only; "" for no address of a site."""
-    parts = _split(url)
-    if parts is None or not parts.hostname:
+    address = _address(url)
+    if address is None:
         return ""
-    host = _host_of(parts)
-    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{'http://' if parts.scheme == 'http' and not is_loopback(host) else ''}{host}{port}"
+    port = None if address.port == DEFAULT_PORTS[address.scheme] else address.port
+    is_plain = address.scheme == "http" and not is_loopback(address.host)
+    return str(Site(address.host, port=port, plain=is_plain))
 
 
 def own_site(url: str) -> tuple[Site, ...]:
     """Return the site at `url`; none for no address of one."""
-    parts = _split(url)
-    if parts is None or not parts.hostname:
+    address = _address(url)
+    if address is None:
         return ()
-    port = parts.port or _PORTS[parts.scheme]
-    return (Site(_host_of(parts), port=port, plain=parts.scheme == "http", own=True),)
+    return (Site(address.host, port=address.port, plain=address.scheme == "http", own=True),)
 
 
 def sites_in(text: str, variable: str) -> tuple[Site, ...]:
@@ -143,7 +148,7 @@ def _site(part: str, variable: str) -> Site:
     found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/?#@\[\]\\\s]+)(?::(\d{1,5}))?", rest[2:] if subdomains else rest)
     host = "" if found is None else _canonical(found[1])
     port = None if found is None or found[2] is None else int(found[2])
-    if not host or (subdomains and _is_address(host)) or (port is not None and not 1 <= port <= 65535):
+    if not host or (subdomains and address_of(host) is not None) or (port is not None and not 1 <= port <= 65535):
         raise InputInvalid(
             f"{variable}: {part!r} is no domain; write example.com, *.example.com or [::1], with :port if need be"
         )
@@ -151,31 +156,19 @@ def _site(part: str, variable: str) -> Site:
 
 
 def _canonical(host: str) -> str:
-    """Return the host as the browser writes it; "" if invalid."""
-    try:
-        if host.startswith("["):
-            return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
-        name = host if host.isascii() else host.encode("idna").decode()
-    except (ValueError, UnicodeError):
-        return ""
-    lowered = name.lower()
-    return lowered if _NAME.fullmatch(lowered) else ""
+    """Return the host as `WebAddress` has it; "" if invalid."""
+    if host.startswith("["):
+        address = address_of(host)
+        return address.compressed if isinstance(address, IPv6Address) else ""
+    name = canonical_name(host) or ""
+    return name if _NAME.fullmatch(name) else host if address_of(host) is not None else ""
 
 
-def _split(url: str) -> SplitResult | None:
+def _address(url: str) -> WebAddress | None:
+    """Return the address; None where a browser would not open it, or its host ends with a dot."""
     try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
+        address = web_address(url)
+    except InputInvalid:
         return None
-    is_whole = parts.scheme in _PORTS and parts.hostname and "@" not in parts.netloc and "\\" not in url
-    return parts if is_whole else None
-
-
-def _host_of(parts: SplitResult) -> str:
-    host = (parts.hostname or "").lower()
-    return _canonical(f"[{host}]" if ":" in host else host)
-
-
-def _is_address(host: str) -> bool:
-    return address_of(host) is not None
+    authority = address.url.split("/")[2]
+    return None if ".:" in f"{authority}:" else address

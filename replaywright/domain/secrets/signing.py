@@ -144,7 +144,8 @@ class Signer:
         derived = self._derived.get((key.id, purpose, tenant))
         if derived is None:
             derived = self._derived[key.id, purpose, tenant] = key.derived(purpose, tenant)
-        return _joined(key.id, hmac.digest(derived, data, "sha256"))
+        mac = base64.urlsafe_b64encode(hmac.digest(derived, data, "sha256"))
+        return f"{key.id}:{mac.decode().rstrip('=')}"
 
 
 UNSIGNED: Final = Signer()
@@ -159,7 +160,3 @@ def text_digest(text: str | bytes) -> str:
 
 def _content_of(what: Signed) -> dict[str, Any]:
     return asdict(what)
-
-
-def _joined(key_id: str, mac: bytes) -> str:
-    return f"{key_id}:{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"

@@ -20,12 +20,24 @@ class SessionRef(Record):
     """Rises with every adoption, rebuild and resolution; older epochs are refused everywhere."""
 
 
-class OpenSession(Record):
-    """Input of `session.open`."""
+class OfRun(Record):
+    """Address of the run that an activity serves: the workflow id, its lineage, its tenant."""
 
     run_id: str
     lineage: str
     tenant: str
+
+
+class OnSession(Record):
+    """Session that an activity works in, in the name of an epoch."""
+
+    session: SessionRef
+    epoch: int
+
+
+class OpenSession(OfRun):
+    """Input of `session.open`."""
+
     epoch: int = 1
     """First epoch: higher than any of the lineage's."""
     instead_of: str = ""

@@ -7,7 +7,7 @@ from replaywright.domain.common.templates import parameters_in
 from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.skill.recorded import RecordedElement, meaning
 from replaywright.domain.task.actions import Effect, effect_of, stronger
-from replaywright.domain.task.steps import ForEach, Goto, Step, action_of
+from replaywright.domain.task.steps import Goto, Step, action_of, placed
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
@@ -69,8 +69,7 @@ def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int |
     A step without declared or observed effect counts: a click is a commit until observations say otherwise.
     """
     for index, step in enumerate(task.steps):
-        inner: tuple[Step, ...] = tuple(step.steps) if isinstance(step, ForEach) else ()
-        if any(not _effect(one, observed).repeatable for one in (step, *inner)):
+        if any(not _effect(one, observed).repeatable for _, one in placed((step,))):
             return index
     return None
 

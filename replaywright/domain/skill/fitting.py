@@ -8,8 +8,8 @@ from replaywright.domain.common.text import normalise
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.signed_out import asks_for_password
-from replaywright.domain.session.sessions import SessionRef
-from replaywright.domain.skill.skills import SkillContext
+from replaywright.domain.session.sessions import OnSession
+from replaywright.domain.skill.skills import SkillContext, SkillRef
 from replaywright.domain.task.tasks import Task
 
 PRECONDITION: Final = "precondition"
@@ -39,11 +39,9 @@ _SIGN_IN = _words(
 _CONTROLS = frozenset({"button", "link", "menuitem"})
 
 
-class FitRequest(Record):
+class FitRequest(OnSession):
     """Input of `session.fits`."""
 
-    session: SessionRef
-    epoch: int
     precondition: tuple[Predicate, ...] = ()
     start: str = ""
     """Address of the skill's start page when it was learned, with values; see `SkillContext.start`."""
@@ -65,11 +63,9 @@ class Fit(Record):
     """Digest, in the artifact store, of a page that does not fit."""
 
 
-class PassedOver(Record):
+class PassedOver(SkillRef):
     """A recalled skill that a run did not begin."""
 
-    name: str
-    version: int
     reason: Unfit
     said: str = ""
     """Message for people."""

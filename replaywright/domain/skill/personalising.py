@@ -1,27 +1,22 @@
 """Which steps can be in a skill, and which of its parameters are parameters at all."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from replaywright.domain.common.templates import fill, parameters_in, texts_of
 from replaywright.domain.predicate.predicates import Predicate, fill_predicate
-from replaywright.domain.task.steps import ForEach, Step, Upload
+from replaywright.domain.task.steps import Step, Upload, placed
 from replaywright.domain.task.tasks import Parameter, Task
 
 
 def refusal(steps: Sequence[Step]) -> str:
     """Say why these steps cannot be in a skill; empty if they can."""
-    for number, step in _numbered(steps):
-        if isinstance(step, Upload) and not any(map(parameters_in, step.files)):
-            return f"step {number}: upload cannot be in a skill with a file of its own: its files must be parameters"
-    return ""
-
-
-def _numbered(steps: Sequence[Step]) -> Iterator[tuple[int, Step]]:
-    """Yield all steps with their numbers; steps inside a `for_each` have its number."""
     for number, step in enumerate(steps, 1):
-        yield number, step
-        if isinstance(step, ForEach):
-            yield from ((number, inner) for inner in step.steps)
+        for _, inner in placed((step,)):
+            if isinstance(inner, Upload) and not any(map(parameters_in, inner.files)):
+                return (
+                    f"step {number}: upload cannot be in a skill with a file of its own: its files must be parameters"
+                )
+    return ""
 
 
 def settled(task: Task, values: Mapping[str, str]) -> Task:

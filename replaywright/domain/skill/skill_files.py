@@ -1,6 +1,5 @@
 """Skills in files that people write, exchange and compare, without status, numbers and statistics."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,9 @@ from replaywright.domain.common.base import Authored
 from replaywright.domain.common.templates import malformed_in, parameters_in, secrets_in, texts_of
 from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.skill.check_tasks import site_written
 from replaywright.domain.skill.recorded import RecordedElement, strangers
 from replaywright.domain.skill.skills import Origin, Skill, SkillContext
-from replaywright.domain.task.steps import Goto
 from replaywright.domain.task.tasks import Task, parse_authored, parse_task
 from replaywright.errors import InputInvalid
 
@@ -170,7 +169,7 @@ def imported_skill(task: Task, *, note: str = "") -> Skill:
         name=task.task,
         label=task.task.replace("-", " ").capitalize(),
         description=task.goal,
-        site=_first_site(task),
+        site=site_written(task),
         task=task,
         patterns=tuple(text for text in goal if parameters_in(text) <= set(task.parameters)),
         origin="imported",
@@ -181,13 +180,6 @@ def imported_skill(task: Task, *, note: str = "") -> Skill:
 def _skill(given: WrittenSkill, origin: Origin) -> Skill:
     fields = {name: getattr(given, name) for name in WrittenSkill.model_fields if name not in ("context", "elements")}
     return Skill(**fields, context=SkillContext(**given.context.model_dump()), origin=origin)
-
-
-def _first_site(task: Task) -> str:
-    first = task.steps[0]
-    url = task.url or (first.url if isinstance(first, Goto) else "")
-    head = re.match(r"[^/]*//[^/]*", url)
-    return "" if head is None or "{{" in head[0] else origin_of(url)
 
 
 def _written_elements(elements: Sequence[RecordedElement]) -> dict[str, Any]:

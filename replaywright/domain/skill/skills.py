@@ -200,11 +200,9 @@ def why_retired(record: SkillRecord) -> str:
     )
 
 
-class Considered(Record):
+class Considered(SkillRef):
     """A skill that recall considered."""
 
-    name: str
-    version: int
     score: float
     """Similarity of the sentence, 0 to 1; used for ranking only."""
     reason: str

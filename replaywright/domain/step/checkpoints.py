@@ -9,7 +9,7 @@ from pydantic import Field
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.predicates import OfPlace, OfStep, Predicate
-from replaywright.domain.session.sessions import SessionRef, Wear
+from replaywright.domain.session.sessions import OnSession, Wear
 
 CHECKPOINTS_KEPT = 5
 """The newest ones that a run knows; older ones are given up."""
@@ -61,32 +61,26 @@ class PageState(Record):
         return self.model_copy(update={"storage": {**self.storage, "origins": kept}})
 
 
-class TakeCheckpoint(Record):
+class TakeCheckpoint(OnSession):
     """Input of `session.checkpoint`."""
 
-    session: SessionRef
-    epoch: int
     position: int
     earlier: str = ""
     """Digest of the checkpoint before: what it knows of origins that are not shown now is taken over."""
 
 
-class RestoreCheckpoint(Record):
+class RestoreCheckpoint(OnSession):
     """Input of `session.restore`: put back what was stored, and open the page."""
 
-    session: SessionRef
-    epoch: int
     state: str
     """Digest of the `PageState` whose storage is put back."""
     page: str = ""
     """Digest of the `PageState` whose page is opened, if that is another one."""
 
 
-class CheckCheckpoint(Record):
+class CheckCheckpoint(OnSession):
     """Input of `session.check`: whether the restored page, with its steps done again, is what it was."""
 
-    session: SessionRef
-    epoch: int
     state: str
     expect: tuple[Predicate, ...] = ()
     """With the parameters' values filled in."""

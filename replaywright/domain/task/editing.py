@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from replaywright.domain.task.steps import ForEach, Step
-from replaywright.domain.task.tasks import Task, parse_task
+from replaywright.domain.task.tasks import Task, parse_within
 from replaywright.errors import InputInvalid
-
-_NOWHERE = "http://step.invalid/"
 
 
 def edited_step(task: Task, old: Step, given: Mapping[str, Any]) -> Step:
@@ -16,14 +14,7 @@ def edited_step(task: Task, old: Step, given: Mapping[str, Any]) -> Step:
     Raises:
         InputInvalid: the task cannot have this step; the message names the field and the expected value.
     """
-    written = {
-        "task": task.task,
-        "url": _NOWHERE,
-        "parameters": {name: each.model_dump(mode="json") for name, each in task.parameters.items()},
-        "secrets": list(task.secrets),
-        "steps": [dict(given)],
-    }
-    [step] = parse_task(written, "the edited step").steps
+    [step] = parse_within(task, {"steps": [dict(given)]}, "the edited step").steps
     if isinstance(step, ForEach):
         raise InputInvalid("the edited step: a for_each cannot take the place of one step; end the run and resume it")
     if step == old:

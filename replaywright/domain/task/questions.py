@@ -14,7 +14,7 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Authored, Record
 from replaywright.domain.common.text import shorten
-from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.session.sessions import OnSession
 
 VALUE_LIMIT = 4_000
 """Characters of a value in an answer."""
@@ -122,7 +122,20 @@ class Ask(Record):
     """Consequence of the deadline."""
 
 
-class Question(Ask):
+class SeenByPerson(Record):
+    """Capture of the page for a person."""
+
+    site_says: tuple[str, ...] = ()
+    """Quotes from the site; they are no advice."""
+    url: str = ""
+    """The browser's current address, redacted."""
+    picture: str = ""
+    """Digest, in the artifact store, of the screen when it was asked, secrets masked."""
+    picture_missing: str = ""
+    """Reason for a missing picture."""
+
+
+class Question(SeenByPerson, Ask):
     """An open question."""
 
     id: str
@@ -133,14 +146,6 @@ class Question(Ask):
     """End of the question; None for never."""
     reminders: int = 0
     """Number of reminders sent."""
-    site_says: tuple[str, ...] = ()
-    """Quotes from the site; they are no advice."""
-    url: str = ""
-    """The browser's current address, redacted."""
-    picture: str = ""
-    """Digest, in the artifact store, of the screen when it was asked, secrets masked."""
-    picture_missing: str = ""
-    """Reason for a missing picture."""
     key: str = ""
     """Public key that seals a code."""
 
@@ -156,20 +161,8 @@ class UserAnswer(Record):
     answer: str
 
 
-class LookForPerson(Record):
+class LookForPerson(OnSession):
     """Input of `person.look`, which captures the page for a person."""
-
-    session: SessionRef
-    epoch: int
-
-
-class SeenByPerson(Record):
-    """Capture of the page for a person."""
-
-    url: str = ""
-    site_says: tuple[str, ...] = ()
-    picture: str = ""
-    picture_missing: str = ""
 
 
 class KeyRequest(Record):

@@ -282,6 +282,21 @@ def parse_task(data: Any, source: str) -> Task:
     return parse_authored(Task, data, source, "task and steps")
 
 
+def parse_within(task: Task, written: Mapping[str, Any], source: str) -> Task:
+    """Return a task of these steps or conditions, with the parameters and secrets of `task`.
+
+    Raises:
+        InputInvalid: as `parse_task`.
+    """
+    declared = {
+        "task": task.task,
+        "url": "http://step.invalid/",
+        "parameters": {name: one.model_dump(mode="json") for name, one in task.parameters.items()},
+        "secrets": list(task.secrets),
+    }
+    return parse_task({**declared, **written}, source)
+
+
 def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) -> _Authored:
     """Return `data` as `model`; `fields` names the required fields.
 

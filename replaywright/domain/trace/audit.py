@@ -5,7 +5,7 @@ the lines reveal a recomputed chain, with the key. The seal, if it was kept else
 another server keeps, reveal a rewritten file.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from replaywright.domain.run.runs import Decision, LeaveOutRequest, Reapply, Ste
 from replaywright.domain.secrets.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.trace.histories import ActivityCall, calls_of, end_of
+from replaywright.domain.trace.histories import calls_of, end_of
 from replaywright.domain.trace.trace import (
     VERSION,
     Line,
@@ -243,8 +243,9 @@ def _is_intact(history: _Numbered) -> bool:
     return history_digest(history.value) == history.value.get("digest")
 
 
-def _events_of(line: _Numbered) -> Sequence[Mapping[str, Any]]:
-    return history_of(line.value).events
+def _is_sealed(histories: Iterable[History]) -> bool:
+    """Return True if the input of an activity in them cannot be read."""
+    return any(call.given is None for history in histories for call in calls_of(history.events))
 
 
 def _on_histories(histories: Sequence[_Numbered]) -> Iterator[AuditFinding]:
@@ -349,14 +350,9 @@ def _performed(history: History) -> Iterator[tuple[StepContext, StepOutcome | No
                 yield context, decision.outcome
 
 
-def _is_sealed(call: ActivityCall) -> bool:
-    """Return True if the activity's input cannot be read."""
-    return call.given is None
-
-
 def _is_whole(histories: Sequence[History]) -> bool:
     """Return True if these are all executions of the run, readable and closed."""
-    if not histories or any(_is_sealed(call) for history in histories for call in calls_of(history.events)):
+    if not histories or _is_sealed(histories):
         return False
     started = histories[0].events[0].get("workflowExecutionStartedEventAttributes") if histories[0].events else None
     return (
@@ -370,7 +366,7 @@ def _notes(trace: Sequence[_Numbered], histories: Sequence[_Numbered]) -> Iterat
         yield f"{newer} lines were written by a later version: only their chain is checked in full"
     if not histories:
         yield "no history is in the file: nothing outside the trace bears it out"
-    elif any(_is_sealed(call) for line in filter(_is_intact, histories) for call in calls_of(_events_of(line))):
+    elif _is_sealed(history_of(line.value) for line in filter(_is_intact, histories)):
         yield "payloads of the history are sealed by a codec: they bear nothing out"
 
 

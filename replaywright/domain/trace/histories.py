@@ -108,6 +108,12 @@ def first_value(payloads: object) -> Any:
         return None
 
 
+def text_in(data: Mapping[str, Any], name: str) -> str:
+    """Return the text under this name; empty without one."""
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
+
 def _answers(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[Any, float]]]:
     """Yield each activity's result and time, by the event that scheduled it."""
     for event in events:

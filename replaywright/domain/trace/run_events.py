@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.runs import Usage
+from replaywright.domain.trace.histories import text_in
 from replaywright.domain.trace.run_view import Area, Event, Expected
 from replaywright.domain.trace.saying import count
 
@@ -29,9 +30,8 @@ def event_of(line: _Line) -> Event | None:
             kind=kind,
             title=title,
             lines=tuple(filter(None, lines)),
-            who=_text(line, "who"),
+            who=text_in(line, "who"),
             usage=Usage.model_validate(line.get("usage") or {}),
-            stand_in=bool(line.get("standIn")),
             is_bad=is_bad,
             expected=_expected(line.get("predicates")),
             artifacts=artifacts if isinstance(artifacts, dict) else {},
@@ -43,18 +43,18 @@ def event_of(line: _Line) -> Event | None:
 def _propose(line: _Line) -> _Told:
     why = _words(line, "why")
     asked = f"the element was not known: {why}" if why else ""
-    if refused := _text(line, "refused"):
+    if refused := text_in(line, "refused"):
         return "model", "The model named an element that was refused", (asked, refused), True
-    if element := _text(line, "elementId"):
+    if element := text_in(line, "elementId"):
         return "model", "The model named the element", (asked, f"element {element} of the snapshot"), False
     return "model", "The model found no such element", (asked,), True
 
 
 def _plan(line: _Line) -> _Told:
     steps = _texts(line, "steps")
-    why = _text(line, "why")
+    why = text_in(line, "why")
     after = f"after: {why}" if why else ""
-    if gave_up := _text(line, "gaveUp"):
+    if gave_up := text_in(line, "gaveUp"):
         return "plan", "The planner gave up", (after, gave_up), True
     more = "" if line.get("complete", True) else ", and wants to see the page after them"
     return "plan", f"The planner proposed {count(len(steps), 'step')}{more}", (after, *steps), False
@@ -62,10 +62,10 @@ def _plan(line: _Line) -> _Told:
 
 def _revise(line: _Line) -> _Told:
     steps = _texts(line, "steps")
-    why = _text(line, "why")
+    why = text_in(line, "why")
     after = f"after: {why}" if why else ""
     if not steps:
-        return "plan", "The plan was not revised", (after, _text(line, "gaveUp")), True
+        return "plan", "The plan was not revised", (after, text_in(line, "gaveUp")), True
     return "plan", f"The plan was revised from here: {count(len(steps), 'step')}", (after, *steps), False
 
 
@@ -73,24 +73,24 @@ def _label(line: _Line) -> _Told:
     names = _texts(line, "parameters")
     said = f"parameters: {', '.join(names)}" if names else "no parameters"
     refused = [f"refused: {one}" for one in _texts(line, "refused")]
-    return "plan", f"The sentence was read as: {_text(line, 'label') or 'a task'}", (said, *refused), False
+    return "plan", f"The sentence was read as: {text_in(line, 'label') or 'a task'}", (said, *refused), False
 
 
 def _recall(line: _Line) -> _Told:
     considered = tuple(_candidate(one) for one in line.get("considered") or () if isinstance(one, Mapping))
     if line.get("decision") == "accept":
-        return "plan", f"Recalled skill {_text(line, 'skill')}, version {line.get('version', 0)}", considered, False
+        return "plan", f"Recalled skill {text_in(line, 'skill')}, version {line.get('version', 0)}", considered, False
     return "plan", f"No skill was recalled: {_words(line, 'reason')}", considered, False
 
 
 def _candidate(one: _Line) -> str:
     score = one.get("score")
     told = f" ({score:.2f})" if isinstance(score, int | float) else ""
-    return f"{_text(one, 'name')}{told}: {_words(one, 'reason')}"
+    return f"{text_in(one, 'name')}{told}: {_words(one, 'reason')}"
 
 
 def _probe(line: _Line) -> _Told:
-    if refused := _text(line, "refused"):
+    if refused := text_in(line, "refused"):
         return "model", "No way to ask the site about this step was proposed", (refused,), False
     return "model", "The planner proposed how the site can be asked about this step", (), False
 
@@ -98,45 +98,45 @@ def _probe(line: _Line) -> _Told:
 def _probe_tried(line: _Line) -> _Told:
     if line.get("kept"):
         return "check", "The proposed question to the site proved itself, and is kept", (), False
-    return "check", "The proposed question to the site is not kept", (_text(line, "reason"),), False
+    return "check", "The proposed question to the site is not kept", (text_in(line, "reason"),), False
 
 
 def _recheck(line: _Line) -> _Told:
-    return "check", "Looked again: what is expected still does not hold", (_text(line, "said"),), True
+    return "check", "Looked again: what is expected still does not hold", (text_in(line, "said"),), True
 
 
 def _person(line: _Line) -> _Told:
     about = "a step that failed" if line.get("failed") else "a step in doubt"
-    title = f"{_text(line, 'who') or 'A person'} decided on {about}: {_words(line, 'verdict')}"
-    return "person", title, (_text(line, "why"),), False
+    title = f"{text_in(line, 'who') or 'A person'} decided on {about}: {_words(line, 'verdict')}"
+    return "person", title, (text_in(line, "why"),), False
 
 
 def _steered(line: _Line) -> _Told:
-    title = f"{_text(line, 'who') or 'A person'}: {_words(line, 'event') or 'steered the run'}"
-    return "person", title, (_text(line, "why"), _text(line, "title")), False
+    title = f"{text_in(line, 'who') or 'A person'}: {_words(line, 'event') or 'steered the run'}"
+    return "person", title, (text_in(line, "why"), text_in(line, "title")), False
 
 
 def _take_over(line: _Line) -> _Told:
     requests = _texts(line, "requests")
-    title = f"{_text(line, 'who') or 'A person'} had the browser, and gave it back"
+    title = f"{text_in(line, 'who') or 'A person'} had the browser, and gave it back"
     left = f"what left the browser meanwhile: {count(len(requests), 'request')}"
-    return "person", title, (_text(line, "why"), left, *requests), False
+    return "person", title, (text_in(line, "why"), left, *requests), False
 
 
 def _browser(line: _Line) -> _Told:
-    if kept := _text(line, "kept"):
-        return "recovery", f"The worn browser was kept: {kept}", (_text(line, "why"),), True
-    return "recovery", "The browser was exchanged for a new one", (_text(line, "why"),), False
+    if kept := text_in(line, "kept"):
+        return "recovery", f"The worn browser was kept: {kept}", (text_in(line, "why"),), True
+    return "recovery", "The browser was exchanged for a new one", (text_in(line, "why"),), False
 
 
 def _policy(line: _Line) -> _Told:
     place = line.get("sequence")
     step = f"step {place + 1}" if isinstance(place, int) else ""
-    return "policy", f"Blocked before anything was done: {_text(line, 'rule')}", (step, _text(line, "reason")), True
+    return "policy", f"Blocked before anything was done: {text_in(line, 'rule')}", (step, text_in(line, "reason")), True
 
 
 def _finish(line: _Line) -> _Told:
-    note = _text(line, "note")
+    note = text_in(line, "note")
     promoted, held = line.get("promoted", 0), line.get("held", 0)
     told = (
         note,
@@ -177,13 +177,8 @@ def _expected(predicates: Any) -> tuple[Expected, ...]:
     )
 
 
-def _text(line: _Line, name: str) -> str:
-    value = line.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def _words(line: _Line, name: str) -> str:
-    return _text(line, name).replace("_", " ")
+    return text_in(line, name).replace("_", " ")
 
 
 def _texts(line: _Line, name: str) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from replaywright.domain.trace.run_view import (
     Event,
     Expected,
     FailureView,
-    HistoryEvent,
     RunFacts,
     RunView,
     StepView,
@@ -57,22 +56,13 @@ def run_view(facts: RunFacts, lines: Sequence[Mapping[str, Any]]) -> RunView:
     )
 
 
-def _with_history(steps: list[StepView], history: Iterable[HistoryEvent]) -> tuple[list[StepView], list[Event]]:
+def _with_history(steps: list[StepView], history: Iterable[Event]) -> tuple[list[StepView], list[Event]]:
     """The steps with what the history tells of them, and what it tells beside that."""
     places = {step.sequence: place for place, step in enumerate(steps) if not step.override}
     of_steps: defaultdict[int, list[Event]] = defaultdict(list)
     beside: list[Event] = []
-    for told in history:
-        event = Event(
-            at=told.at,
-            area=told.area,
-            kind="history",
-            title=told.title,
-            lines=(told.detail,) if told.detail else (),
-            seconds=told.seconds,
-            is_bad=told.is_bad,
-        )
-        place = None if told.sequence is None else places.get(told.sequence)
+    for event in history:
+        place = None if event.sequence is None else places.get(event.sequence)
         (beside if place is None else of_steps[place]).append(event)
     made = [
         step.model_copy(update={"events": (*step.events, *of_steps[place])}) if place in of_steps else step
@@ -170,35 +160,19 @@ def _step(
 
 
 def _attempt(number: int, line: Mapping[str, Any], outcome: StepOutcome, step: Mapping[str, Any]) -> AttemptView:
+    known = {name: getattr(outcome, name) for name in outcome.model_fields_set}
     return AttemptView(
+        **known,
         at=_time(line),
         number=number,
         kind=str(line.get("attempt", "")),
         why=str(line.get("why", "")),
-        status=outcome.status,
         verdict=verdict_of(outcome),
-        reason=outcome.reason,
-        message=outcome.message,
-        rule=outcome.rule,
         found=how_found(outcome.lookup, from_ledger=outcome.from_ledger, already_done=outcome.already_done),
-        lookup=outcome.lookup,
-        proof=outcome.proof,
-        told_by=outcome.told_by,
-        evidence=outcome.evidence,
         expected=expectations(outcome.predicates, step.get("expect") or ()),
-        warnings=outcome.warnings,
-        url=outcome.url,
-        extracted=outcome.extracted,
         overruled=str(line.get("overruled", "")),
-        from_ledger=outcome.from_ledger,
-        already_done=outcome.already_done,
         epoch=int(line.get("epoch") or 0),
-        fingerprint=outcome.fingerprint,
         usage=Usage.model_validate(line.get("usage") or {}),
-        costs=outcome.costs,
-        box=outcome.box,
-        artifacts=outcome.artifacts,
-        artifacts_missing=outcome.artifacts_missing,
     )
 
 
@@ -223,9 +197,6 @@ def _failure(facts: RunFacts, steps: Sequence[StepView]) -> FailureView | None:
     own = [step for step in steps if step.sequence == facts.failed_step and not step.override]
     return FailureView(
         reason=reason,
-        message=facts.message,
-        rule=facts.rule,
-        sequence=facts.failed_step,
         step_id=own[-1].id if own else "",
         to_do=REMEDIES.get(reason, ""),
         resume=f"replaywright resume {facts.run_id}",

@@ -10,13 +10,10 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.pictures import StepPicture
-from replaywright.domain.page.targets import Box
-from replaywright.domain.plan.loops import ItemLine
-from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.run.runs import RunEnd, Totals, Usage
 from replaywright.domain.run.standing import RunStatus
-from replaywright.domain.session.network_policy import RefusedHost
 from replaywright.domain.skill.skills import SkillRef
-from replaywright.domain.step.outcomes import Costs, DownloadedFile, Evidence, Lookup, Proof, Status
+from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.trace import Verdict
@@ -43,19 +40,6 @@ class RunNumbers(Record):
     """Whether it is the run that the others are compared with."""
 
 
-class HistoryEvent(Record):
-    """Something that only the workflow's history tells."""
-
-    at: float
-    area: Area = "recovery"
-    title: str
-    detail: str = ""
-    seconds: float | None = None
-    is_bad: bool = False
-    sequence: int | None = None
-    """Index of the step that it belongs to; None where it belongs to none."""
-
-
 class Expected(Record):
     """One expectation of a step, and whether it held."""
 
@@ -69,7 +53,28 @@ class Expected(Record):
     """What was there."""
 
 
-class RunFacts(Record):
+class Event(Record):
+    """Something that happened beside the attempts at steps."""
+
+    at: float
+    area: Area = "recovery"
+    kind: str = "history"
+    """Of the trace's line, or `history` for what only the workflow's history tells."""
+    title: str
+    lines: tuple[str, ...] = ()
+    who: str = ""
+    usage: Usage = Usage()
+    seconds: float | None = None
+    is_bad: bool = False
+    sequence: int | None = None
+    """Index of the step that an event of the history belongs to; None where it belongs to none."""
+    expected: tuple[Expected, ...] = ()
+    """Of the final verification."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Digests by kind."""
+
+
+class RunFacts(RunEnd):
     """Facts about a run from outside its trace."""
 
     run_id: str
@@ -99,21 +104,7 @@ class RunFacts(Record):
     """Person who paused it, and the reason."""
     totals: Totals | None = None
     """None where neither its result nor a worker told."""
-    reason: str = ""
-    message: str = ""
-    rule: str = ""
-    failed_step: int | None = None
-    """Index of the step."""
     verification: tuple[Expected, ...] = ()
-    extracted: dict[str, Any] = Field(default_factory=dict)
-    files: tuple[DownloadedFile, ...] = ()
-    skipped: tuple[ItemLine, ...] = ()
-    """Items of lists that were left."""
-    warnings: tuple[str, ...] = ()
-    refused_hosts: tuple[RefusedHost, ...] = ()
-    promoted: int = 0
-    held: int = 0
-    note: str = ""
     skill: SkillRef | None = None
     resumed_from: str = ""
     """The run of the lineage that this one goes on after."""
@@ -121,36 +112,15 @@ class RunFacts(Record):
     """All runs of the lineage that are known, oldest first."""
     url: str = ""
     """In the Temporal UI."""
-    history: tuple[HistoryEvent, ...] = ()
+    history: tuple[Event, ...] = ()
     earlier: tuple[RunNumbers, ...] = ()
     """Runs of the same task before this one."""
     missing: tuple[str, ...] = ()
     """Parts that could not be read, with the reason."""
 
 
-class Event(Record):
-    """Something that happened beside the attempts at steps."""
-
-    at: float
-    area: Area
-    kind: str
-    """Of the trace's line, or `history`."""
-    title: str
-    lines: tuple[str, ...] = ()
-    who: str = ""
-    usage: Usage = Usage()
-    stand_in: bool = False
-    """The answer came from the stand-in, not from a model."""
-    seconds: float | None = None
-    is_bad: bool = False
-    expected: tuple[Expected, ...] = ()
-    """Of the final verification."""
-    artifacts: dict[str, str] = Field(default_factory=dict)
-    """Digests by kind."""
-
-
-class AttemptView(Record):
-    """One attempt at a step that came to an end."""
+class AttemptView(StepOutcome):
+    """One attempt at a step that came to an end, with its outcome."""
 
     at: float
     number: int
@@ -159,34 +129,13 @@ class AttemptView(Record):
     """Why it was performed another time: retry, model, override, commit, resume, redis, person; empty for the first."""
     why: str = ""
     """Outcome of the attempt before."""
-    status: Status
     verdict: Verdict
-    reason: str = ""
-    message: str = ""
-    rule: str = ""
     found: str = ""
     """Short description of how its element was found; empty for a step on the page as a whole."""
-    lookup: Lookup = Lookup()
-    proof: Proof | None = None
-    told_by: str = ""
-    """Source of the proof that a commit step took effect: see `StepOutcome.told_by`."""
-    evidence: Evidence = Evidence()
     expected: tuple[Expected, ...] = ()
-    warnings: tuple[str, ...] = ()
-    url: str = ""
-    extracted: dict[str, Any] = Field(default_factory=dict)
     overruled: str = ""
-    from_ledger: bool = False
-    already_done: bool = False
     epoch: int = 0
-    fingerprint: str = ""
     usage: Usage = Usage()
-    costs: Costs = Costs()
-    box: Box | None = None
-    """Position of the element that it acted on; None if unknown."""
-    artifacts: dict[str, str] = Field(default_factory=dict)
-    """Digests by kind: see `outcomes.KEPT_KINDS`."""
-    artifacts_missing: dict[str, str] = Field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -257,15 +206,10 @@ class StepView(Record):
 
 
 class FailureView(Record):
-    """Failure of a run, or the rule that blocked it."""
+    """Failure of a run, or the rule that blocked it, beside the message, the rule and the step in its facts."""
 
     reason: str
     """A code."""
-    message: str = ""
-    rule: str = ""
-    """The rule of the policy that ended it; empty for a failure."""
-    sequence: int | None = None
-    """Index of the step; None where it lies with none."""
     step_id: str = ""
     """Of the step in this view; empty where it is not in it."""
     to_do: str = ""
