@@ -8,9 +8,11 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
-from pydantic import SerializeAsAny, ValidationError
+from pydantic import ValidationError
 
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import StackFailed
 from replaywright.keeper import clock
 from replaywright.keeper.chromium.chromium import command_line
@@ -54,7 +56,6 @@ from replaywright.keeper.protocol import (
     Message,
     NetworkReport,
     NetworkRequest,
-    OperationRecord,
     RemoteBrowser,
     RenewRequest,
     Reply,
@@ -79,7 +80,7 @@ LONGEST_NAP_S = 5.0
 
 _log = logging.getLogger(__name__)
 
-_AnyReply = Reply[SerializeAsAny[Message]]  # kept: pydantic would build the class again for every answer
+_AnyReply = Reply[Any]  # kept: pydantic would build the class again for every answer
 
 
 def write_record(directory: Path, record: SessionRecord) -> None:
@@ -402,7 +403,7 @@ class Keeper:
         return None
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        result: Message | None = None
+        result: object = None
         error: KeeperError | None = None
         try:
             result = await self._handle(request)
@@ -419,12 +420,13 @@ class Keeper:
         except ConnectionError:
             pass  # nobody waits for the answer any more
 
-    async def _handle(self, request: Request) -> Message:  # noqa: PLR0911 - one for each kind of request
+    async def _handle(self, request: Request) -> object:  # noqa: PLR0911 - one for each kind of request
         match request:
             case StatusRequest():
                 return self._status()
             case BlackBoxRequest():
-                return self._report(request)
+                self._gate.check_deadlines()
+                return BlackBoxReport(operations=tuple(self._gate.operations(request.op_id)))
             case NetworkRequest():
                 since_s = request.since_monotonic_s
                 return NetworkReport(seen=self._guard.seen(float("-inf") if since_s is None else since_s))
@@ -452,7 +454,7 @@ class Keeper:
                 self._is_over |= request.is_over
                 return Done()
 
-    def _arm(self, request: ArmRequest) -> OperationRecord:
+    def _arm(self, request: ArmRequest) -> GateSeen:
         if self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
         self._deadlines_changed.set()
@@ -465,7 +467,7 @@ class Keeper:
             once=request.once,
         )
 
-    def _settle(self, request: GateRequest) -> OperationRecord:
+    def _settle(self, request: GateRequest) -> GateSeen:
         match request.op:
             case "permit":
                 return self._gate.permit(request.op_id)
@@ -557,21 +559,6 @@ class Keeper:
             bytes_down=self._black_box.bytes_down,
             open_connections=self._black_box.open_connections,
             open_relays=self._relays.connections,
-        )
-
-    def _report(self, request: BlackBoxRequest) -> BlackBoxReport:
-        self._gate.check_deadlines()
-        operations = self._gate.operations(request.op_id)
-        since_s = request.since_monotonic_s
-        if since_s is None:
-            since_s = operations[0].armed_at.monotonic_s if request.op_id and operations else float("-inf")
-        connections, is_complete = self._black_box.since(since_s)
-        newest = connections[-request.limit :]
-        return BlackBoxReport(
-            now=clock.moment(),
-            operations=tuple(operations),
-            connections=tuple(connection.record() for connection in newest),
-            is_complete=(is_complete or since_s == float("-inf")) and len(newest) == len(connections),
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.keeper.gate.departures import (
     AnswerLine,
     ArmLine,
@@ -19,7 +20,7 @@ from replaywright.keeper.gate.departures import (
     departures_path,
     read_lines,
 )
-from replaywright.ports import GateSeen, LeftBehind, SentRequest
+from replaywright.ports import LeftBehind
 
 
 def left_behind(sessions_dir: Path, session_id: str, op_id: str, epoch: int) -> LeftBehind:

@@ -571,12 +571,12 @@ class ForwardProxy:
             for address in addresses[:-1]:
                 try:
                     async with asyncio.timeout(ADDRESS_TIMEOUT_S):
-                        return await self._connect_to(connection, address, port)
+                        return await _connected_to(address, port)
                 except OSError:
                     continue
-            return await self._connect_to(connection, addresses[-1], port)
+            return await _connected_to(addresses[-1], port)
 
-    async def _connect_to(self, connection: UpstreamConnection, address: str, port: int) -> BufferedConnection:
-        connection.address = address
-        _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
-        return wire
+
+async def _connected_to(address: str, port: int) -> BufferedConnection:
+    _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
+    return wire
