@@ -100,7 +100,6 @@ class Keeper:
         self._profile = self._directory / PROFILE_NAME
         self._state = SessionState.STARTING
         self._started_s = time.monotonic()
-        self._started_wall_s = time.time()
         self._keeper = _identity_of_this_process()
         self._host, self._boot_id = host_name(), boot_id()
 
@@ -316,7 +315,6 @@ class Keeper:
             socket_path=str(self._directory / SOCKET_NAME),
             profile=str(self._profile),
             epoch=self._epoch,
-            started_at=self._started_wall_s,
             is_spare=self._is_spare,
             owner=self._options.owner,
         )
@@ -468,15 +466,9 @@ class Keeper:
         )
 
     def _settle(self, request: GateRequest) -> GateSeen:
-        match request.op:
-            case "permit":
-                return self._gate.permit(request.op_id)
-            case "let_pass":
-                return self._gate.let_pass(request.op_id)
-            case "cut":
-                return self._gate.cut(request.op_id)
-            case "disarm":
-                return self._gate.disarm(request.op_id)
+        gate = self._gate
+        decide = {"permit": gate.permit, "let_pass": gate.let_pass, "cut": gate.cut, "disarm": gate.disarm}
+        return decide[request.op](request.op_id)
 
     def _take(self, request: TakeRequest) -> LeaseReport:
         if not self._is_spare:
@@ -544,20 +536,14 @@ class Keeper:
     def _status(self) -> StatusReport:
         chromium = self._chromium
         return StatusReport(
-            session_id=self._options.session_id,
             state=self._state,
             epoch=self._epoch,
-            host=self._host,
-            boot_id=self._boot_id,
             keeper=self._keeper,
             chromium=chromium.identity if chromium is not None else None,
             chromium_alive=chromium is not None and chromium.exit_code is None,
             uptime_s=time.monotonic() - self._started_s,
             lease=self._lease(),
             gate=self._gate.current,
-            bytes_up=self._black_box.bytes_up,
-            bytes_down=self._black_box.bytes_down,
-            open_connections=self._black_box.open_connections,
             open_relays=self._relays.connections,
         )
 

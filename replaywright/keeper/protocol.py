@@ -100,8 +100,6 @@ class SessionRecord(Message):
     socket_path: str
     profile: str
     epoch: int
-    started_at: float
-    """Seconds since 1970, wall clock."""
     is_spare: bool = False
     """Nobody's session yet."""
     owner: ProcessIdentity | None = None
@@ -124,11 +122,8 @@ class LeaseReport(Message):
 class StatusReport(Message):
     """Answer to `status`."""
 
-    session_id: str
     state: SessionState
     epoch: int
-    host: str
-    boot_id: str
     keeper: ProcessIdentity
     chromium: ProcessIdentity | None
     chromium_alive: bool
@@ -136,9 +131,6 @@ class StatusReport(Message):
     lease: LeaseReport
     gate: GateSeen | None
     """The operation that is not disarmed yet, if any."""
-    bytes_up: int
-    bytes_down: int
-    open_connections: int
     open_relays: int
     """CDP connections of workers."""
 

@@ -49,7 +49,6 @@ def serves(directory: Path) -> None:
         socket_path="",
         profile="",
         epoch=1,
-        started_at=0,
     )
     (directory / RECORD_NAME).write_text(record.model_dump_json())
 

@@ -102,11 +102,6 @@ class BlackBox:
         self.bytes_up = 0
         self.bytes_down = 0
 
-    @property
-    def open_connections(self) -> int:
-        """Number of connections that are open now."""
-        return len(self._open)
-
     def open(
         self, kind: Literal["http", "tunnel", "inside"], *, method: str, host: str, port: int, path: str, gated: bool
     ) -> UpstreamConnection:

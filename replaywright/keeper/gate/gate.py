@@ -25,7 +25,7 @@ from replaywright.domain.session.commit_gate import GateSeen, HeldRequest, Phase
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
 from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
-from replaywright.keeper.gate.departures import ArmLine, CutLine, DisarmLine, LeaveLine, UnseenLine
+from replaywright.keeper.gate.departures import ArmLine, LeaveLine, MarkLine
 from replaywright.keeper.protocol import ErrorCode
 
 OPERATIONS_REMEMBERED = 512
@@ -248,7 +248,7 @@ class Gate:
         """Take note that a page was closed: its last requests are not reported."""
         if self._current is not None and self._current.unseen_s is None:
             self._current.unseen_s = time.monotonic()
-            self._black_box.departures.write(UnseenLine())
+            self._black_box.departures.write(MarkLine(what="unseen"))
 
     def compares(self, connection: UpstreamConnection) -> bool:
         """Return whether this request has to be read as a whole, to refuse an equal one."""
@@ -443,7 +443,7 @@ class Gate:
         self.check_deadlines()
         if self._held and operation.phase == "armed":
             raise RequestRefused(ErrorCode.REFUSED, f"bytes are held for operation {op_id!r}: permit or cut them first")
-        if not self._black_box.departures.write(DisarmLine()):
+        if not self._black_box.departures.write(MarkLine(what="disarmed")):
             raise RequestRefused(ErrorCode.REFUSED, f"the end of operation {op_id!r} cannot be recorded")
         operation.phase = "disarmed"
         self._set_current(None)
@@ -511,7 +511,7 @@ class Gate:
         operation.phase = "cut"
         operation.reason = reason
         operation.was_cut = True
-        self._black_box.departures.write(CutLine())
+        self._black_box.departures.write(MarkLine(what="cut"))
         self._release(passes=False)
 
     def _release(self, *, passes: bool) -> None:
