@@ -195,7 +195,9 @@ class Keeper:
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
             await RequestWatcher(self._chromium.devtools, self._gate, self._black_box).start()
-        await self._relays.start(self._chromium)
+            await self._relays.start(self._chromium.devtools)
+        else:
+            await self._relays.start(self._chromium)
         self._state = SessionState.READY
         self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused
         self._renew(self._epoch, self._options.lease_s)
@@ -503,7 +505,7 @@ class Keeper:
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to attach to: {self._state}")
         self._renew(request.epoch, request.lease_s or self._options.lease_s)
-        endpoint_url = self._relays.attach(request.epoch, request.worker)
+        endpoint_url = self._relays.attach(request.epoch)
         if endpoint_url is None:
             raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
         _log.info("epoch %d attached: %s", request.epoch, request.worker)

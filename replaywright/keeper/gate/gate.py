@@ -404,12 +404,11 @@ class Gate:
 
     def permit(self, op_id: str) -> GateSeen:
         """Let held bytes go, in the order in which they came."""
-        operation = self._armed_or_after(op_id)
-        match operation.phase:
-            case "armed":
-                self._permit(operation)
-            case "cut":
-                raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
+        operation = self._not_cut(op_id)
+        if operation.phase == "armed":
+            operation.phase = "permitted"
+            operation.permitted_s = time.monotonic()
+            self._release(passes=True)
         return self._report(operation)
 
     def let_pass(self, op_id: str) -> GateSeen:
@@ -417,15 +416,12 @@ class Gate:
 
         Of plain HTTP that is the rest of the request as well, of a tunnel only the bytes that are held.
         """
-        operation = self._armed_or_after(op_id)
-        match operation.phase:
-            case "armed":
-                operation.permitted_s = operation.permitted_s or time.monotonic()
-                for held in self._held:
-                    held.connection.passed_for = operation
-                self._release(passes=True)
-            case "cut":
-                raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
+        operation = self._not_cut(op_id)
+        if operation.phase == "armed":
+            operation.permitted_s = operation.permitted_s or time.monotonic()
+            for held in self._held:
+                held.connection.passed_for = operation
+            self._release(passes=True)
         return self._report(operation)
 
     def cut(self, op_id: str, reason: str = "asked") -> GateSeen:
@@ -502,10 +498,11 @@ class Gate:
         self.check_deadlines()
         return operation
 
-    def _permit(self, operation: Operation) -> None:
-        operation.phase = "permitted"
-        operation.permitted_s = time.monotonic()
-        self._release(passes=True)
+    def _not_cut(self, op_id: str) -> Operation:
+        operation = self._armed_or_after(op_id)
+        if operation.phase == "cut":
+            raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
+        return operation
 
     def _cut(self, operation: Operation, reason: str) -> None:
         operation.phase = "cut"
