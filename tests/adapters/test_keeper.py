@@ -551,7 +551,7 @@ async def test_a_request_of_another_version_or_without_sense_is_refused(
     await writer.wait_closed()
 
     assert [b'"invalid"' in answer for answer in answers] == [True, True, True]
-    assert b"version 1, not 99" in answers[0]
+    assert b"version 2, not 99" in answers[0]
 
 
 # ---- network -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ _SESSIONS = "tests/unit/test_activities_sessions.py::"
 _GATE = "tests/unit/test_activities_gate.py::"
 _WORKFLOW = "tests/workflows/test_browser_task.py::"
 _COMMITS = "tests/workflows/test_commits.py::"
+_DOUBTS = "tests/workflows/test_doubts.py::"
 _LEDGER = "tests/adapters/test_cache_ledger.py::"
 _STEPS = "tests/adapters/test_cache_steps.py::"
 _PROXY = "tests/adapters/test_keeper_proxy.py::"
@@ -49,7 +50,7 @@ WORKFLOW = (
         "Doubts._resolved",
         "resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):",
         "resolution.reason in () and self._is_in_its_browser(doubt):",
-        ("tests/workflows/test_doubts.py::test_only_dispatches_count_as_rounds",),
+        (_DOUBTS + "test_only_dispatches_count_as_rounds",),
     ),
     Mutant(
         "a gate opened over a dead page",
@@ -171,10 +172,7 @@ WORKFLOW = (
         "Doubts.decided",
         "(policies.never_began(error) and not has_acted)",
         "policies.never_began(error)",
-        (
-            "tests/workflows/test_doubts.py"
-            "::test_a_browser_that_is_lost_while_a_request_is_awaited_is_asked_about_the_press",
-        ),
+        (_DOUBTS + "test_a_browser_that_is_lost_while_a_request_is_awaited_is_asked_about_the_press",),
     ),
     Mutant(
         "part of an identifier taken for it",
@@ -937,8 +935,8 @@ KEEPER = (
         "gate reopened after a cut",
         "after a cut the gate stays closed until somebody opens it",
         "Gate._cut",
-        "        operation.cut_s = time.monotonic()\n",
-        "        operation.cut_s = time.monotonic()\n        self._current = None\n",
+        "        operation.was_cut = True\n",
+        "        operation.was_cut = True\n        self._current = None\n",
         (_PROXY + "test_a_cut_answers_503_and_the_gate_stays_closed_until_disarm",),
     ),
     Mutant(
@@ -969,8 +967,8 @@ KEEPER = (
         "armed twice in one attempt",
         "one attempt, one arming",
         "Gate.arm",
-        "        if earlier is not None and (earlier.permitted_s is not None or earlier.cut_s is not None):",
-        "        if earlier is not None and earlier.permitted_s is not None and earlier.cut_s is not None:",
+        "        if earlier is not None and (earlier.permitted_s is not None or earlier.was_cut):",
+        "        if earlier is not None and earlier.permitted_s is not None and earlier.was_cut:",
         (_PROXY + "test_one_attempt_arms_once_and_one_operation_at_a_time",),
     ),
     Mutant(

@@ -49,8 +49,7 @@ def _end(sessions_dir: Path, is_meant: Callable[[Path], bool], limit_s: float) -
                     end_failed_start(directory)
             elif is_live(record):
                 if is_late:
-                    # `reap` ends the browser next: the proxy is gone by then, and the browser's death sends nothing.
-                    _signal(record.keeper, signal.SIGKILL)
+                    _signal(record.keeper, signal.SIGKILL)  # its proxy is gone when `reap` ends the browser
                 elif record.keeper not in asked:
                     asked.add(record.keeper)
                     _signal(record.keeper, signal.SIGTERM)
