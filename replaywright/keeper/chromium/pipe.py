@@ -5,11 +5,18 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-
-from replaywright.keeper.chromium.websocket import WebSocket
+from typing import Protocol
 
 READ_FD, WRITE_FD = 3, 4
 """Chromium's side of the pipe: it reads commands from the one and writes to the other."""
+
+
+class Sender(Protocol):
+    """The origin of a command."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Its commands that still wait are dropped."""
 
 
 class DevToolsPipe(asyncio.Protocol):
@@ -20,12 +27,12 @@ class DevToolsPipe(asyncio.Protocol):
         self._on_lost = on_lost
         self._transport: asyncio.WriteTransport | None = None
         self._parts: list[bytes] = []
-        self._waiting: deque[tuple[WebSocket | None, bytes]] = deque()
+        self._waiting: deque[tuple[Sender | None, bytes]] = deque()
         self._is_full = False
         self._free = asyncio.Event()
         self._free.set()
 
-    def send(self, message: bytes, sender: WebSocket | None = None) -> None:
+    def send(self, message: bytes, sender: Sender | None = None) -> None:
         """Send a message; a pipe that is closed swallows it."""
         if self._transport is None:
             return

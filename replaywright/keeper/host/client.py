@@ -228,7 +228,8 @@ class KeeperClient:
         finally:
             self._waiting.pop(number, None)
         try:
-            reply: Reply[ResultT] = _reply_type(result).model_validate_json(line)
+            kind = _reply_type(result)  # type: ignore[arg-type]  # mypy takes a class of a union for unhashable
+            reply: Reply[ResultT] = kind.model_validate_json(line)
         except ValidationError as error:
             raise KeeperUnavailable(f"the keeper's answer cannot be read: {error}") from error
         return _result_of(reply)
