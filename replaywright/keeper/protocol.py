@@ -7,7 +7,7 @@ becomes the keeper's and closes the CDP relays of all earlier ones.
 """
 
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -250,6 +250,9 @@ class WaitHeldRequest(_Request):
     timeout_ms: int = Field(ge=0)
 
 
+Settlement: TypeAlias = Literal["permit", "let_pass", "cut", "disarm"]
+
+
 class GateRequest(_Request):
     """Decide about what is held for the current operation, or end the operation.
 
@@ -260,7 +263,7 @@ class GateRequest(_Request):
       the page's pending loads before: Chromium repeats a cut request by itself.
     """
 
-    op: Literal["permit", "let_pass", "cut", "disarm"]
+    op: Settlement
     op_id: str
     epoch: int
 

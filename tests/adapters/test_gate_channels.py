@@ -182,9 +182,9 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     await page.evaluate(channel.later)
     await rig.held(op_id)
     await stop_loading(rig.endpoint)
-    cut = await rig.keeper.cut(op_id, 1)
+    cut = await rig.keeper.settle("cut", op_id, 1)
     await stop_loading(rig.endpoint)
-    await rig.keeper.disarm(op_id, 1)
+    await rig.keeper.settle("disarm", op_id, 1)
 
     page = await opened(rig, site, channel)
     arrived_after_cut = list(site.arrived)
@@ -192,10 +192,10 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     await page.evaluate(channel.later)
     await rig.held(op_id)
     arrived_before_permit = list(site.arrived)
-    await rig.keeper.permit(op_id, 1)
+    await rig.keeper.settle("permit", op_id, 1)
     wanted = ["h2"] if scheme == "https-h2" else list(channel.arrives)
     await until(lambda: len(site.arrived) >= len(wanted))
-    sent = await rig.keeper.disarm(op_id, 1)
+    sent = await rig.keeper.settle("disarm", op_id, 1)
 
     if scheme != "http" and "websocket" not in name:  # the keeper knows what the tunnel has carried
         assert [urlsplit(one.url).path for one in sent.sent] == [path.removeprefix("GET ") for path in channel.arrives]

@@ -442,7 +442,7 @@ async def test_a_dead_browser_is_told_and_the_black_box_stays_readable(
     assert handle.record.chromium is not None
     async with await handle.connect() as keeper:
         await keeper.arm("before", 1, 20_000, hold_safe=True)
-        await keeper.permit("before", 1)
+        await keeper.settle("permit", "before", 1)
         async with driving(playwright, keeper, 1) as browser:
             await (await first_page(browser)).goto(site.url)
             os.kill(handle.record.chromium.pid, signal.SIGKILL)
@@ -453,7 +453,7 @@ async def test_a_dead_browser_is_told_and_the_black_box_stays_readable(
         await until(is_dead)
         status = await keeper.status()
         [remembered] = (await keeper.black_box("before")).operations
-        await keeper.disarm("before", 1)
+        await keeper.settle("disarm", "before", 1)
 
         assert status.state is SessionState.BROWSER_DEAD
         assert site.url in {one.url for one in remembered.sent}
@@ -564,10 +564,10 @@ async def test_the_proxy_is_the_only_way_out_even_to_loopback(
     async with await handle.connect() as keeper, driving(playwright, keeper, 1) as browser:
         page = await first_page(browser)
         await keeper.arm("op", 1, 20_000, hold_safe=True)
-        await keeper.permit("op", 1)
+        await keeper.settle("permit", "op", 1)
         await page.goto(f"http://localhost:{site.port}/start?token=1")
         await page.evaluate("new Promise(done => { new WebSocket('ws://' + location.host).onclose = () => done(1) })")
-        told = {(one.method, one.url) for one in (await keeper.disarm("op", 1)).sent}
+        told = {(one.method, one.url) for one in (await keeper.settle("disarm", "op", 1)).sent}
         refused = (await keeper.network()).refused
         connections = psutil.Process(handle.record.keeper.pid).children(recursive=True)
         remote = {
@@ -602,14 +602,14 @@ async def test_a_held_post_survives_its_worker_and_a_permit_sends_exactly_one(
         await keeper.fence(2)
         box = await keeper.black_box("op")
         with pytest.raises(Fenced):
-            await keeper.permit("op", 1)
+            await keeper.settle("permit", "op", 1)
         sent_before = list(site.posts)
-        permitted = await keeper.permit("op", 2)
+        permitted = await keeper.settle("permit", "op", 2)
         await until(lambda: site.posts)
         async with driving(playwright, keeper, 2) as browser:
             page = await first_page(browser)
             await page.wait_for_function("document.title.includes('Sent') || document.title.startsWith('200')")
-            record = await keeper.disarm("op", 2)
+            record = await keeper.settle("disarm", "op", 2)
             await page.goto(site.url)
 
     assert box.operations[0].bytes_up == 0
@@ -631,12 +631,12 @@ async def test_a_cut_post_is_never_sent_not_even_after_the_gate_is_open_again(
         await keeper.arm("op", 1, 20_000)
         await page.click(button, no_wait_after=True)
         await keeper.wait_held("op", 5000)
-        await keeper.cut("op", 1)
+        await keeper.settle("cut", "op", 1)
         if button == "#fetch":
             await page.wait_for_function("document.title.startsWith('503')")
         else:  # a navigation that was not let go leaves the page as it is
             assert await page.is_visible(button)
-        await keeper.disarm("op", 1)
+        await keeper.settle("disarm", "op", 1)
         await page.goto(site.url)
         await page.wait_for_load_state("load")
         record = (await keeper.black_box("op")).operations[0]
@@ -687,7 +687,7 @@ async def test_dispatch_by_passes_while_nobody_is_there_and_nothing_is_sent(
         await until(is_decided)
         record = (await keeper.black_box("op")).operations[0]
         with pytest.raises(KeeperRefused, match="late"):
-            await keeper.permit("op", 2)
+            await keeper.settle("permit", "op", 2)
 
     assert record.bytes_up == 0
     assert site.posts == []

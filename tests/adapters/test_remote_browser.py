@@ -91,7 +91,7 @@ async def test_a_click_is_held_at_the_gate_and_is_sent_once_though_its_worker_ch
 
         assert (page.url, await page.input_value("#who")) == (site.url, "Ada")
         assert not lost.is_connected()
-        assert (await keeper.permit("op", 2)).phase == "permitted"
+        assert (await keeper.settle("permit", "op", 2)).phase == "permitted"
         await page.wait_for_function("document.title.startsWith('200')")
         assert site.posts == ["/fetch"]
     await adopted.close()

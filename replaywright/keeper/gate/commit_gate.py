@@ -21,19 +21,19 @@ class LocalCommitGate:
 
     async def permit(self, op_id: str) -> GateSeen:
         """Let held bytes go."""
-        return await self._client.permit(op_id, self._epoch)
+        return await self._client.settle("permit", op_id, self._epoch)
 
     async def let_pass(self, op_id: str) -> GateSeen:
         """Let go what is held now; see the port."""
-        return await self._client.let_pass(op_id, self._epoch)
+        return await self._client.settle("let_pass", op_id, self._epoch)
 
     async def cut(self, op_id: str) -> GateSeen:
         """Throw held bytes away, and keep the gate closed."""
-        return await self._client.cut(op_id, self._epoch)
+        return await self._client.settle("cut", op_id, self._epoch)
 
     async def disarm(self, op_id: str) -> GateSeen:
         """Open the gate again."""
-        return await self._client.disarm(op_id, self._epoch)
+        return await self._client.settle("disarm", op_id, self._epoch)
 
     async def pending(self) -> GateSeen | None:
         """Return the operation that is not disarmed yet."""

@@ -57,6 +57,7 @@ from replaywright.keeper.protocol import (
     ReplyHead,
     Request,
     SessionRecord,
+    Settlement,
     StatusReport,
     StatusRequest,
     TakeBackReport,
@@ -162,21 +163,9 @@ class KeeperClient:
         request = WaitHeldRequest(op_id=op_id, timeout_ms=timeout_ms)
         return await self._ask(request, GateSeen, timeout_ms / 1000 + TIMEOUT_S)
 
-    async def permit(self, op_id: str, epoch: int) -> GateSeen:
-        """Let held bytes go."""
-        return await self._ask(GateRequest(op="permit", op_id=op_id, epoch=epoch), GateSeen)
-
-    async def let_pass(self, op_id: str, epoch: int) -> GateSeen:
-        """Let go what is held now, and go on holding what follows."""
-        return await self._ask(GateRequest(op="let_pass", op_id=op_id, epoch=epoch), GateSeen)
-
-    async def cut(self, op_id: str, epoch: int) -> GateSeen:
-        """Throw held bytes away and keep the gate closed until `disarm`."""
-        return await self._ask(GateRequest(op="cut", op_id=op_id, epoch=epoch), GateSeen)
-
-    async def disarm(self, op_id: str, epoch: int) -> GateSeen:
-        """Open the gate again; after a cut, only once the page's pending loads are stopped."""
-        return await self._ask(GateRequest(op="disarm", op_id=op_id, epoch=epoch), GateSeen)
+    async def settle(self, op: Settlement, op_id: str, epoch: int) -> GateSeen:
+        """Decide about what is held for the current operation, or end the operation; see `GateRequest`."""
+        return await self._ask(GateRequest(op=op, op_id=op_id, epoch=epoch), GateSeen)
 
     async def black_box(self, op_id: str | None = None) -> BlackBoxReport:
         """Return what left for an operation, in all epochs in which it was armed, or for all operations."""
