@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, async_playwright
 
-from replaywright.browser.devtools.connection import BrowserConnection, connected
+from replaywright.browser.devtools.cdp import BrowserConnection, connected
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import free_port

@@ -30,13 +30,14 @@ from replaywright.domain.run.runs import (
     SettleRequest,
     StepContext,
 )
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.step.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import Reconcile, action_of
 from replaywright.errors import Fenced
 from replaywright.killpoints import hit
-from replaywright.ports import GateSeen, Known, Secrets, StepStore
+from replaywright.ports import Known, Secrets, StepStore
 
 _log = logging.getLogger("replaywright.effects")
 

@@ -10,8 +10,9 @@ from activities.session.gate import operation_of
 from activities.step.records import standing_of
 from replaywright.domain.run.commit_lines import left_at
 from replaywright.domain.run.runs import Stopped, StopRequest
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import Fenced, SessionLost, StoreUnavailable
-from replaywright.ports import GateSeen, StepStore
+from replaywright.ports import StepStore
 
 _log = logging.getLogger("replaywright.stopping")
 

@@ -14,11 +14,12 @@ from activities.session.gate import reopened, settled
 from activities.session.leaving import leave_pages
 from activities.session.network import Network
 from replaywright.domain.run.runs import Await, Recheck
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.domain.step.checkpoints import Checkpoint, PageState
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.errors import Fenced, SessionLost, StoreUnavailable
-from replaywright.ports import Browsers, BrowserSession, CommitGate, GateSeen, Keepers, Known, LeftBehind
+from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, LeftBehind
 
 _log = logging.getLogger("replaywright.sessions")
 

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from replaywright.domain.run.runs import StepContext
-from replaywright.ports import CommitGate, GateSeen
+from replaywright.domain.session.commit_gate import GateSeen
+from replaywright.ports import CommitGate
 
 SETTLE_S = 2.0
 """A page that has sent nothing for so long since the gate was armed is not waited for any more."""

@@ -11,10 +11,11 @@ from activities.step.judging import Judge
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.proof import refused_by, unanswered
 from replaywright.domain.proof.witness import LEAVING, Sending, Witness, missing
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Cause
-from replaywright.ports import BrowserSession, GateSeen, Report
+from replaywright.ports import BrowserSession, Report
 
 LOOK_MS = 3_000
 """Additional time that the page has to show what is expected, once its request is answered."""

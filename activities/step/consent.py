@@ -10,6 +10,7 @@ from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.domain.page.targets import Target
 from replaywright.domain.proof.proof import is_same_site
 from replaywright.domain.run.redacted import Redacts, redacted_target
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.press_grants import (
     Consent,
     Consequence,
@@ -19,7 +20,7 @@ from replaywright.domain.step.press_grants import (
     held_consequence,
     kind_of,
 )
-from replaywright.ports import BrowserSession, GateSeen
+from replaywright.ports import BrowserSession
 
 WORDS: Final = "the author's words"
 RECORDING: Final = "the recording"

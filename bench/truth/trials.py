@@ -20,9 +20,9 @@ from replaywright.cli.runs.follow import Ending, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import PersonVerdict, Progress, RunResult
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
 from replaywright.keeper.host.client import KeeperClient
-from replaywright.keeper.protocol import GatePhase, OperationRecord
 
 Status = Literal["done", "failed", "stuck"]
 _ASKED_AT_MOST = 4
@@ -208,14 +208,14 @@ class Trial:
         if behaviour.probe and self._judge.presses(subject):
             return "the site shows it"
         operations = await self._operations()
-        nothing_left = all(one.gated_bytes_up == 0 and one.phase in _HOLDS for one in operations)
+        nothing_left = all(one.bytes_up == 0 and one.phase in ("armed", "cut") for one in operations)
         if operations and nothing_left and not await self._judge.came(subject):
             return "the black box knows that nothing left"
         return ""
 
-    async def _operations(self) -> list[OperationRecord]:
+    async def _operations(self) -> list[GateSeen]:
         """What the living keepers of this run remember of the gate."""
-        found: list[OperationRecord] = []
+        found: list[GateSeen] = []
         for session in self._lane.sessions():
             if session.is_spare:
                 continue
@@ -223,9 +223,6 @@ class Trial:
                 async with await KeeperClient.connect(session.socket_path) as keeper:
                     found += (await keeper.black_box()).operations
         return found
-
-
-_HOLDS = (GatePhase.ARMED, GatePhase.CUT)
 
 
 def _warnings(ending: Ending) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 from playwright.async_api import Browser, BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser.devtools.cdp import CdpFailed
+from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed
 from replaywright.browser.devtools.channel import Tab
-from replaywright.browser.devtools.connection import BrowserConnection
 from replaywright.browser.devtools.dialogs import DialogHandler
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, DownloadTracker
 from replaywright.browser.devtools.journal import Journal

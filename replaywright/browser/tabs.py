@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
+from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.channel import Frame, Tab
-from replaywright.browser.devtools.connection import BrowserConnection
 from replaywright.browser.devtools.evidence import Recorder
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.step.attempt import PageAttempt

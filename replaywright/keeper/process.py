@@ -8,9 +8,11 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
-from pydantic import SerializeAsAny, ValidationError
+from pydantic import ValidationError
 
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import StackFailed
 from replaywright.keeper import clock
 from replaywright.keeper.chromium.chromium import command_line
@@ -54,7 +56,6 @@ from replaywright.keeper.protocol import (
     Message,
     NetworkReport,
     NetworkRequest,
-    OperationRecord,
     RemoteBrowser,
     RenewRequest,
     Reply,
@@ -79,7 +80,7 @@ LONGEST_NAP_S = 5.0
 
 _log = logging.getLogger(__name__)
 
-_AnyReply = Reply[SerializeAsAny[Message]]  # kept: pydantic would build the class again for every answer
+_AnyReply = Reply[Any]  # kept: pydantic would build the class again for every answer
 
 
 def write_record(directory: Path, record: SessionRecord) -> None:
@@ -99,7 +100,6 @@ class Keeper:
         self._profile = self._directory / PROFILE_NAME
         self._state = SessionState.STARTING
         self._started_s = time.monotonic()
-        self._started_wall_s = time.time()
         self._keeper = _identity_of_this_process()
         self._host, self._boot_id = host_name(), boot_id()
 
@@ -195,7 +195,9 @@ class Keeper:
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
             await RequestWatcher(self._chromium.devtools, self._gate, self._black_box).start()
-        await self._relays.start(self._chromium)
+            await self._relays.start(self._chromium.devtools)
+        else:
+            await self._relays.start(self._chromium)
         self._state = SessionState.READY
         self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused
         self._renew(self._epoch, self._options.lease_s)
@@ -315,7 +317,6 @@ class Keeper:
             socket_path=str(self._directory / SOCKET_NAME),
             profile=str(self._profile),
             epoch=self._epoch,
-            started_at=self._started_wall_s,
             is_spare=self._is_spare,
             owner=self._options.owner,
         )
@@ -402,7 +403,7 @@ class Keeper:
         return None
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        result: Message | None = None
+        result: object = None
         error: KeeperError | None = None
         try:
             result = await self._handle(request)
@@ -419,12 +420,13 @@ class Keeper:
         except ConnectionError:
             pass  # nobody waits for the answer any more
 
-    async def _handle(self, request: Request) -> Message:  # noqa: PLR0911 - one for each kind of request
+    async def _handle(self, request: Request) -> object:  # noqa: PLR0911 - one for each kind of request
         match request:
             case StatusRequest():
                 return self._status()
             case BlackBoxRequest():
-                return self._report(request)
+                self._gate.check_deadlines()
+                return BlackBoxReport(operations=tuple(self._gate.operations(request.op_id)))
             case NetworkRequest():
                 since_s = request.since_monotonic_s
                 return NetworkReport(seen=self._guard.seen(float("-inf") if since_s is None else since_s))
@@ -452,7 +454,7 @@ class Keeper:
                 self._is_over |= request.is_over
                 return Done()
 
-    def _arm(self, request: ArmRequest) -> OperationRecord:
+    def _arm(self, request: ArmRequest) -> GateSeen:
         if self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
         self._deadlines_changed.set()
@@ -465,16 +467,10 @@ class Keeper:
             once=request.once,
         )
 
-    def _settle(self, request: GateRequest) -> OperationRecord:
-        match request.op:
-            case "permit":
-                return self._gate.permit(request.op_id)
-            case "let_pass":
-                return self._gate.let_pass(request.op_id)
-            case "cut":
-                return self._gate.cut(request.op_id)
-            case "disarm":
-                return self._gate.disarm(request.op_id)
+    def _settle(self, request: GateRequest) -> GateSeen:
+        gate = self._gate
+        decide = {"permit": gate.permit, "let_pass": gate.let_pass, "cut": gate.cut, "disarm": gate.disarm}
+        return decide[request.op](request.op_id)
 
     def _take(self, request: TakeRequest) -> LeaseReport:
         if not self._is_spare:
@@ -509,7 +505,7 @@ class Keeper:
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to attach to: {self._state}")
         self._renew(request.epoch, request.lease_s or self._options.lease_s)
-        endpoint_url = self._relays.attach(request.epoch, request.worker)
+        endpoint_url = self._relays.attach(request.epoch)
         if endpoint_url is None:
             raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
         _log.info("epoch %d attached: %s", request.epoch, request.worker)
@@ -542,36 +538,15 @@ class Keeper:
     def _status(self) -> StatusReport:
         chromium = self._chromium
         return StatusReport(
-            session_id=self._options.session_id,
             state=self._state,
             epoch=self._epoch,
-            host=self._host,
-            boot_id=self._boot_id,
             keeper=self._keeper,
             chromium=chromium.identity if chromium is not None else None,
             chromium_alive=chromium is not None and chromium.exit_code is None,
             uptime_s=time.monotonic() - self._started_s,
             lease=self._lease(),
             gate=self._gate.current,
-            bytes_up=self._black_box.bytes_up,
-            bytes_down=self._black_box.bytes_down,
-            open_connections=self._black_box.open_connections,
             open_relays=self._relays.connections,
-        )
-
-    def _report(self, request: BlackBoxRequest) -> BlackBoxReport:
-        self._gate.check_deadlines()
-        operations = self._gate.operations(request.op_id)
-        since_s = request.since_monotonic_s
-        if since_s is None:
-            since_s = operations[0].armed_at.monotonic_s if request.op_id and operations else float("-inf")
-        connections, is_complete = self._black_box.since(since_s)
-        newest = connections[-request.limit :]
-        return BlackBoxReport(
-            now=clock.moment(),
-            operations=tuple(operations),
-            connections=tuple(connection.record() for connection in newest),
-            is_complete=(is_complete or since_s == float("-inf")) and len(newest) == len(connections),
         )
 
 

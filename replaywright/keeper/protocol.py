@@ -7,15 +7,15 @@ becomes the keeper's and closes the CDP relays of all earlier ones.
 """
 
 from enum import StrEnum
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from replaywright.domain.common.urls import bracketed
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.keeper.host.identity import ProcessIdentity
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 SOCKET_NAME = "control.sock"
 DEVTOOLS_NAME = "devtools.sock"
@@ -26,10 +26,8 @@ PROFILE_NAME = "profile"
 LENT_NAME = "take-over.url"
 """In the session's directory, for its owner only, while a person has the browser: the address that they open."""
 
-_HTTP_PORT, _HTTPS_PORT = 80, 443
-
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Longest line either side accepts: a full black box is about 1 MB."""
+"""Longest line either side accepts."""
 
 
 class Message(BaseModel):
@@ -102,134 +100,10 @@ class SessionRecord(Message):
     socket_path: str
     profile: str
     epoch: int
-    started_at: float
-    """Seconds since 1970, wall clock."""
     is_spare: bool = False
     """Nobody's session yet."""
     owner: ProcessIdentity | None = None
     """Owner of the stack that it belongs to."""
-
-
-class GatePhase(StrEnum):
-    """Phase of an armed operation."""
-
-    ARMED = "armed"
-    """Gated bytes are held."""
-    PERMITTED = "permitted"
-    """Bytes pass; they count as this operation's until `disarm`."""
-    CUT = "cut"
-    """Held bytes were thrown away, and the gate stays closed until `disarm`."""
-    DISARMED = "disarmed"
-    """Over; the gate is open again, or armed for another operation."""
-
-
-class Moment(Message):
-    """One instant on both clocks of the host."""
-
-    wall_s: float
-    """Seconds since 1970; may be stepped."""
-    monotonic_s: float
-    """Seconds since boot, comparable between processes of one boot."""
-
-
-class ConnectionRecord(Message):
-    """One upstream connection as the black box remembers it, or one request inside a tunnel."""
-
-    number: int
-    """Counts from 1 in the order in which requests arrived."""
-    kind: Literal["http", "tunnel", "inside"]
-    """Plain HTTP with one request; a tunnel; a request inside one, whose bytes are counted as the tunnel's."""
-    method: str
-    host: str
-    port: int
-    path: str
-    """Without its query, which may hold secrets; empty for a tunnel."""
-    address: str | None
-    """The pinned address that was connected to; None before, or when it never was."""
-    status: int | None
-    """Status of the response; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
-    messages without TLS."""
-    gated: bool
-    """The commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
-    held_at: Moment | None
-    """Time at which bytes of it were first held by the gate."""
-    refused: str | None
-    """Why the proxy did not connect it, or stopped it."""
-    bytes_up: int
-    """Handed to the network towards the site."""
-    bytes_down: int
-    opened_at: Moment
-    first_up_at: Moment | None
-    last_up_at: Moment | None
-    first_down_at: Moment | None
-    last_down_at: Moment | None
-    closed_at: Moment | None
-    answered_at: Moment | None = None
-    """Time of the site's status; None when it has not answered, or the answer cannot be seen."""
-
-    @property
-    def readable_method(self) -> str:
-        """The method; empty for a tunnel, of which nothing can be read."""
-        return "" if self.kind == "tunnel" else self.method
-
-    @property
-    def url(self) -> str:
-        """Address without a query; of a tunnel only the host."""
-        if self.kind == "tunnel":
-            return f"https://{bracketed(self.host)}:{self.port}"
-        scheme, usual = ("https", _HTTPS_PORT) if self.kind == "inside" else ("http", _HTTP_PORT)
-        port = "" if self.port == usual else f":{self.port}"
-        return f"{scheme}://{bracketed(self.host)}{port}{self.path}"
-
-
-class SentRecord(Message):
-    """A connection of which bytes were let go for an operation."""
-
-    connection: ConnectionRecord
-    sent_at: Moment
-    """Time of its first bytes for this operation."""
-
-
-class OperationRecord(Message):
-    """One arming of the commit gate, from `arm` to `disarm`, kept after it.
-
-    `gated_bytes_up == 0` while the phase is `armed` or `cut` is proof that nothing gated has left since `arm`.
-    """
-
-    op_id: str
-    epoch: int
-    """Epoch of the attempt that armed it."""
-    phase: GatePhase
-    reason: str
-    """Why it was cut: `asked`, `late`, `lease_lapsed`, …; empty otherwise."""
-    armed_at: Moment
-    dispatch_by_monotonic_s: float
-    first_held_at: Moment | None
-    permitted_at: Moment | None
-    cut_at: Moment | None
-    disarmed_at: Moment | None
-    first_gated_up_at: Moment | None
-    gated_bytes_up: int
-    """Gated bytes handed to the network between `arm` and `disarm`."""
-    safe_requests: int
-    """Plain HTTP requests with safe methods that passed between `arm` and `disarm`."""
-    requests_refused: int
-    held: tuple[ConnectionRecord, ...]
-    """Connections that wait at the gate now; of a tunnel the requests inside, where they are known."""
-    note: str = ""
-    """As it came with `arm`."""
-    sent: tuple[SentRecord, ...] = ()
-    """Connections of which gated bytes were let go; of very many those without an answer. In place of a tunnel stand
-    the requests inside, where they are known."""
-    unlisted: int = 0
-    """Others without an answer, of which there were too many to list."""
-    repeated: int = 0
-    """Requests that were refused because an equal one had been let go."""
-    repeated_at: Moment | None = None
-    """Time of the first of them."""
-    awaited: int | None = None
-    """Unsafe requests, plain ones as well, that Chromium is about to send or awaits the answer to; None where it does
-    not tell."""
 
 
 class LeaseReport(Message):
@@ -248,21 +122,15 @@ class LeaseReport(Message):
 class StatusReport(Message):
     """Answer to `status`."""
 
-    session_id: str
     state: SessionState
     epoch: int
-    host: str
-    boot_id: str
     keeper: ProcessIdentity
     chromium: ProcessIdentity | None
     chromium_alive: bool
     uptime_s: float
     lease: LeaseReport
-    gate: OperationRecord | None
+    gate: GateSeen | None
     """The operation that is not disarmed yet, if any."""
-    bytes_up: int
-    bytes_down: int
-    open_connections: int
     open_relays: int
     """CDP connections of workers."""
 
@@ -278,13 +146,8 @@ class AttachReport(Message):
 class BlackBoxReport(Message):
     """Answer to `black_box`."""
 
-    now: Moment
-    operations: tuple[OperationRecord, ...]
+    operations: tuple[GateSeen, ...]
     """All epochs of the operation asked for, oldest first; without one, all that are remembered."""
-    connections: tuple[ConnectionRecord, ...]
-    """Opened, or with bytes towards the site, since the operation was armed, or since the instant asked for."""
-    is_complete: bool
-    """False when connections of that time may have dropped out of the ring. Counts in `operations` stay right."""
 
 
 class NetworkReport(Message):
@@ -306,11 +169,8 @@ class TakeBackReport(Message):
 
     lent: bool
     """False when there was no lending of this name: nothing is known then."""
-    begun: Moment | None = None
-    ended: Moment | None = None
-    """Also when the time was over before it was asked for."""
-    connections: tuple[ConnectionRecord, ...] = ()
-    """As in a black box's report."""
+    requests: tuple[str, ...] = ()
+    """Requests that may have changed something, encrypted connections, and refusals, in words; the newest."""
     is_complete: bool = True
 
 
@@ -390,6 +250,9 @@ class WaitHeldRequest(_Request):
     timeout_ms: int = Field(ge=0)
 
 
+Settlement: TypeAlias = Literal["permit", "let_pass", "cut", "disarm"]
+
+
 class GateRequest(_Request):
     """Decide about what is held for the current operation, or end the operation.
 
@@ -400,19 +263,16 @@ class GateRequest(_Request):
       the page's pending loads before: Chromium repeats a cut request by itself.
     """
 
-    op: Literal["permit", "let_pass", "cut", "disarm"]
+    op: Settlement
     op_id: str
     epoch: int
 
 
 class BlackBoxRequest(_Request):
-    """Report what left, and when; changes nothing."""
+    """Report what left for an operation, or for all that are remembered; changes nothing."""
 
     op: Literal["black_box"] = "black_box"
     op_id: str | None = None
-    since_monotonic_s: float | None = None
-    limit: int = Field(default=500, ge=1, le=5000)
-    """The newest so many connections."""
 
 
 class NetworkRequest(_Request):
@@ -496,7 +356,7 @@ class KeeperError(Message):
     """The keeper's epoch."""
 
 
-ResultT = TypeVar("ResultT", bound=Message)
+ResultT = TypeVar("ResultT")
 
 
 class ReplyHead(Message):

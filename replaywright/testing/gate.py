@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, field, replace
 
+from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.errors import Fenced, KeeperRefused
-from replaywright.ports import GateSeen, SentRequest
 
 
 @dataclass

@@ -12,9 +12,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from bench.chaos.relay import Relay
-from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter, connected
 from replaywright.browser.devtools.channel import Frame
-from replaywright.browser.devtools.connection import connected
 from replaywright.browser.session import ChromiumSession
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium

@@ -13,6 +13,7 @@ import pytest
 from playwright.async_api import Error, Page, Playwright, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.keeper.gate import departures
 from replaywright.keeper.gate.departures import departures_path, read_lines
@@ -20,7 +21,7 @@ from replaywright.keeper.host.client import list_live, reap
 from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import KeeperOptions
-from replaywright.ports import CommitGate, GateSeen, LeftBehind
+from replaywright.ports import CommitGate, LeftBehind
 from tests.adapters.gate_site import authority, serving
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.test_keeper import until

@@ -15,8 +15,7 @@ import pytest
 from playwright.async_api import Playwright
 
 from replaywright.browser.devtools.attach import ChromiumBrowsers
-from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
-from replaywright.browser.devtools.connection import BrowserConnection, connected
+from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed, CdpSession, EvaluationCounter, connected
 from replaywright.browser.devtools.endpoint import reachable
 from replaywright.keeper.host.client import KeeperHandle, launch_keeper
 from replaywright.keeper.protocol import DEVTOOLS_NAME, SOCKET_NAME

@@ -15,14 +15,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.browser.devtools.freeing import stop_loading
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.keeper.host.client import KeeperClient, launch_keeper
-from replaywright.keeper.protocol import KeeperOptions, OperationRecord
+from replaywright.keeper.protocol import KeeperOptions
 from tests.adapters.gate_site import Authority, GateSite, authority, serving
 from tests.adapters.networks import LOOPBACK
 
@@ -55,7 +57,7 @@ class Rig:
         await self.keeper.arm(op_id, 1, HOLD_MS, hold_safe=hold_safe)
         return op_id
 
-    async def held(self, op_id: str) -> OperationRecord:
+    async def held(self, op_id: str) -> GateSeen:
         record = await self.keeper.wait_held(op_id, 5000)
         assert record.held, "nothing came to the gate"
         return record
@@ -180,9 +182,9 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     await page.evaluate(channel.later)
     await rig.held(op_id)
     await stop_loading(rig.endpoint)
-    cut = await rig.keeper.cut(op_id, 1)
+    cut = await rig.keeper.settle("cut", op_id, 1)
     await stop_loading(rig.endpoint)
-    await rig.keeper.disarm(op_id, 1)
+    await rig.keeper.settle("disarm", op_id, 1)
 
     page = await opened(rig, site, channel)
     arrived_after_cut = list(site.arrived)
@@ -190,14 +192,14 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     await page.evaluate(channel.later)
     await rig.held(op_id)
     arrived_before_permit = list(site.arrived)
-    await rig.keeper.permit(op_id, 1)
+    await rig.keeper.settle("permit", op_id, 1)
     wanted = ["h2"] if scheme == "https-h2" else list(channel.arrives)
     await until(lambda: len(site.arrived) >= len(wanted))
-    sent = await rig.keeper.disarm(op_id, 1)
+    sent = await rig.keeper.settle("disarm", op_id, 1)
 
     if scheme != "http" and "websocket" not in name:  # the keeper knows what the tunnel has carried
-        assert [one.connection.path for one in sent.sent] == [path.removeprefix("GET ") for path in channel.arrives]
-    assert (arrived_after_cut, cut.gated_bytes_up) == ([], 0)
+        assert [urlsplit(one.url).path for one in sent.sent] == [path.removeprefix("GET ") for path in channel.arrives]
+    assert (arrived_after_cut, cut.bytes_up) == ([], 0)
     assert arrived_before_permit == []
     assert site.arrived == wanted
-    assert sent.gated_bytes_up > 0
+    assert sent.bytes_up > 0

@@ -42,7 +42,7 @@ async def test_another_user_of_the_host_gets_nothing_through_the_proxy_and_leave
         assert len(it.site.got) == 1
         assert [each.method for each in it.connections()] == ["GET"]
         assert it.gate.current is not None
-        assert (it.gate.current.held, it.gate.current.first_held_at) == ((), None)
+        assert (it.gate.current.held, it.gate.current.held_at) == (0, None)
         assert it.guard.seen(float("-inf")).refused == ()
 
 
@@ -94,7 +94,7 @@ async def test_a_page_in_another_browser_of_this_user_opens_nothing_and_holds_no
         assert all(got in before or b"GET /favicon.ico" in got for got in it.site.got)
         assert it.connections() == []
         assert it.gate.current is not None
-        assert (it.gate.current.held, it.gate.current.first_held_at) == ((), None)
+        assert (it.gate.current.held, it.gate.current.held_at) == (0, None)
         assert it.guard.seen(float("-inf")).refused == ()
 
 

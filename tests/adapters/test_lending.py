@@ -111,7 +111,7 @@ async def test_a_person_clicks_in_the_live_page_and_what_left_is_known(
     assert not Path(lent.file).exists()
     assert "/form" in site.posts
     assert taken.lent
-    assert ("POST", "/form") in {(one.method, one.path) for one in taken.connections}
+    assert any(one.startswith("POST ") and "/form" in one for one in taken.requests)
     assert again == taken
     assert not other.lent
 
@@ -189,7 +189,7 @@ async def test_the_address_ends_with_its_time_with_a_greater_epoch_and_with_the_
         with pytest.raises(Fenced):
             await keeper.lend(1, "third", 60)
 
-    assert over.ended is not None
+    assert over.lent
     assert first != second
     assert status.lease.left_s > 50
     assert taken.lent

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from playwright.async_api import Browser, Error, Playwright, async_playwright
 
 from replaywright.errors import KeeperRefused, KeeperUnavailable
 from replaywright.keeper.host.client import KeeperHandle, launch_keeper, list_live, read_record
-from replaywright.keeper.protocol import GatePhase, KeeperOptions, RemoteBrowser, SessionState
+from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser, SessionState
 from replaywright.testing.keepers import ANYWHERE
 from tests.adapters.chromium import Chromium
 from tests.adapters.test_keeper import CHROMIUM, Site, connected, options, until
@@ -82,7 +83,7 @@ async def test_a_click_is_held_at_the_gate_and_is_sent_once_though_its_worker_ch
         await keeper.arm("op", 1, 60_000)
         await page.click("#fetch")
         held = await keeper.wait_held("op", 10_000)
-        assert [one.path for one in held.held] == ["/fetch"]
+        assert [urlsplit(one.url).path for one in held.waiting] == ["/fetch"]
         assert site.posts == []
 
         adopted = await attached(handle, driver, 2)
@@ -90,7 +91,7 @@ async def test_a_click_is_held_at_the_gate_and_is_sent_once_though_its_worker_ch
 
         assert (page.url, await page.input_value("#who")) == (site.url, "Ada")
         assert not lost.is_connected()
-        assert (await keeper.permit("op", 2)).phase is GatePhase.PERMITTED
+        assert (await keeper.settle("permit", "op", 2)).phase == "permitted"
         await page.wait_for_function("document.title.startsWith('200')")
         assert site.posts == ["/fetch"]
     await adopted.close()

@@ -12,12 +12,13 @@ import pytest
 from playwright.async_api import Error, Page, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
 from replaywright.keeper.gate.dead_keepers import left_behind
 from replaywright.keeper.host.client import launch_keeper, list_live, reap
 from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.protocol import KeeperOptions
-from replaywright.ports import GateSeen, LeftBehind
+from replaywright.ports import LeftBehind
 from tests.adapters.gate_site import Authority, authority, serving
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.test_keeper import until

@@ -81,7 +81,7 @@ def next_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def next_protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A version that cannot speak with the keepers of this one."""
     folder = tmp_path_factory.mktemp("protocol")
-    return changed_copy(folder, "replaywright/keeper/protocol.py", "PROTOCOL_VERSION = 1\n", "PROTOCOL_VERSION = 2\n")
+    return changed_copy(folder, "replaywright/keeper/protocol.py", "PROTOCOL_VERSION = 2\n", "PROTOCOL_VERSION = 3\n")
 
 
 def booking(lab: Lab, site: Booking) -> Order:

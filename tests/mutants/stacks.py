@@ -36,7 +36,7 @@ STACKS = (
         "deaf keeper left",
         "a keeper that does not hear is killed",
         "_end",
-        "                if is_late:\n                    _kill(record)",
+        "                if is_late:\n                    _signal(record.keeper, signal.SIGKILL)",
         "                if is_late:\n                    continue",
         (_OWNER + "test_a_keeper_that_does_not_hear_is_killed_with_its_browser",),
     ),

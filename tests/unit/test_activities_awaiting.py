@@ -7,10 +7,10 @@ from replaywright.browser.devtools.evidence import Recorder, TabTraffic
 from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.run.runs import Perform
+from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced
-from replaywright.ports import GateSeen, SentRequest
 from replaywright.testing.browser import FakeElement
 from tests.unit.staged import COMPOSE, HELP, POST, Stage, but, of_run, request, step
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from activities.session import leaving
-from replaywright.ports import GateSeen, SentRequest
+from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.testing.browser import FakeBrowserSession
 from replaywright.testing.gate import FakeCommitGate, FakeGate
 from tests.unit.staged import SESSION, Stage

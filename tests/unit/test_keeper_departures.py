@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -47,7 +48,7 @@ async def test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_
 
     assert passes == [True, True]
     assert at_the_disk == [(True, 0)]
-    assert (connection.bytes_up, gate.operations("op")[0].gated_bytes_up) == (20, 20)
+    assert (connection.bytes_up, gate.operations("op")[0].bytes_up) == (20, 20)
 
 
 async def test_what_is_cut_while_its_line_is_written_does_not_leave(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ async def test_a_gate_that_is_opened_while_a_line_is_written_has_counted_the_byt
     told = gate.disarm("op")
 
     assert await passing
-    assert (told.gated_bytes_up, len(told.sent), connection.bytes_up) == (10, 1, 10)
+    assert (told.bytes_up, len(told.sent), connection.bytes_up) == (10, 1, 10)
 
 
 async def test_a_full_file_says_so_and_what_it_does_not_hold_is_not_known(tmp_path: Path) -> None:
@@ -148,8 +149,8 @@ async def test_of_very_many_requests_those_without_an_answer_are_listed() -> Non
         assert await gate.admit(connection, 1)
     more = gate.operations("op")[0]
 
-    numbers = [sent.connection.number for sent in told.sent]
-    assert len(numbers) == SENT_REMEMBERED
-    assert set(numbers) == {connection.number for connection in (*answered[-24:], *mute)}
+    paths = [urlsplit(sent.url).path for sent in told.sent]
+    assert len(paths) == SENT_REMEMBERED
+    assert set(paths) == {connection.path for connection in (*answered[-24:], *mute)}
     assert told.unlisted == 0
     assert (len(more.sent), more.unlisted) == (SENT_REMEMBERED, len(mute) + len(many) - SENT_REMEMBERED)

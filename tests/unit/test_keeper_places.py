@@ -49,7 +49,6 @@ def serves(directory: Path) -> None:
         socket_path="",
         profile="",
         epoch=1,
-        started_at=0,
     )
     (directory / RECORD_NAME).write_text(record.model_dump_json())
 
@@ -95,7 +94,7 @@ async def test_a_session_that_is_about_to_start_has_its_place_and_one_that_was_g
     assert (await places.take("s2")).is_dir()
 
 
-@pytest.mark.parametrize(("record", "reaped"), [('{"version": 2, "where": "elsewhere"}', []), ("torn {", ["s1"])])
+@pytest.mark.parametrize(("record", "reaped"), [('{"version": 3, "where": "elsewhere"}', []), ("torn {", ["s1"])])
 async def test_a_record_of_another_version_is_left_to_its_workers_and_one_that_says_nothing_is_cleaned_up(
     tmp_path: Path, record: str, reaped: list[str]
 ) -> None:

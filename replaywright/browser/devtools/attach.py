@@ -11,8 +11,7 @@ from playwright._impl._driver import get_driver_env
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser.devtools.cdp import CdpFailed
-from replaywright.browser.devtools.connection import connected
+from replaywright.browser.devtools.cdp import CdpFailed, connected
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.devtools.endpoint import driver_url, shown
 from replaywright.browser.devtools.freeing import dismiss_dialogs, stop_loading

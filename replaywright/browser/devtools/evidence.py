@@ -24,6 +24,9 @@ LINE_LIMIT = 120
 REFUSALS = ("Blocked opening", "Ignored call to", "Download is disallowed", "Not allowed to navigate")
 """Beginnings of Chromium's log lines about a blocked popup, dialog, download or navigation."""
 RESPONSES_KEPT = 200
+FAILURES_KEPT = 1000
+_NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
+"""Statuses, with all from 500 on, that say nothing about what was asked for; 404 says that there is none."""
 DIALOG_LIMIT = 12
 """A page that opens one after the other fills no report."""
 
@@ -43,6 +46,10 @@ class TabTraffic:
 
     pending: dict[str, float] = field(default_factory=dict)
     """When each awaited request began, by its id; monotonic seconds."""
+    addresses: dict[str, str] = field(default_factory=dict)
+    """Addresses of awaited requests and event streams that have not ended."""
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    """Address and reason of awaited requests without a usable answer; the first ones."""
     sockets: dict[str, str] = field(default_factory=dict)
     """Addresses of WebSocket connections."""
     statuses: dict[str, int] = field(default_factory=dict)
@@ -56,13 +63,20 @@ class TabTraffic:
             case "Network.requestWillBeSent":
                 if params.get("type") in AWAITED_TYPES:
                     self.pending[params["requestId"]] = now
+                    self.addresses[params["requestId"]] = params["request"]["url"]
             case "Network.responseReceived":
                 if params["type"] == "Document":
                     self._remember(params["requestId"], params["response"]["status"])
+                status = params["response"]["status"]
+                if params["requestId"] in self.addresses and (status in _NO_ANSWER or status >= 500):
+                    self._failed(params["response"]["url"], f"http_{status}")
                 if params["type"] == "EventSource" or params["response"]["mimeType"] == "text/event-stream":
                     self.pending.pop(params["requestId"], None)
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self.ended += self.pending.pop(params["requestId"], None) is not None
+                url = self.addresses.pop(params["requestId"], None)
+                if url is not None and method == "Network.loadingFailed" and not params.get("canceled"):
+                    self._failed(url, "request_failed")
             case "Network.webSocketCreated":
                 self.sockets[params["requestId"]] = params["url"]
             case "Network.webSocketClosed":
@@ -74,6 +88,14 @@ class TabTraffic:
         self.statuses[request_id] = status
         if len(self.statuses) > 50:
             del self.statuses[next(iter(self.statuses))]
+
+    def _failed(self, url: str, why: str) -> None:
+        if len(self.failures) < FAILURES_KEPT:
+            self.failures.append((url, why))
+
+    def failure(self, url: str) -> str:
+        """Return why content of the site of `url` may be missing: its first failure; "" without one."""
+        return next((why for failed, why in self.failures if is_same_site(failed, url)), "")
 
     def busy(self, since: float = 0.0) -> bool:
         """Return whether an awaited request that began at `since` or later is pending."""

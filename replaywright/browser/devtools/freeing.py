@@ -5,8 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
-from replaywright.browser.devtools.connection import connected
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter, connected
 
 _log = logging.getLogger("replaywright.browser")
 

@@ -1,12 +1,13 @@
 """Giving a step's input to an element that is ready, and waiting until it has arrived there."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
-from replaywright.browser.input import choosing, entering, pointer, sliding, trusted, uploading
+from replaywright.browser.input import entering, pointer, sliding, trusted, uploading
 from replaywright.browser.reading import frames
 from replaywright.browser.step.attempt import Blocked
 from replaywright.browser.step.find import FoundElement, why_blocked
@@ -178,6 +179,21 @@ class InputDispatch:
                     context.tab.notify(context.frame, script_for("act", context.attempt.token))
                 return []
 
+    async def _wished(self, wish: Mapping[str, Any]) -> trusted.Posted:
+        """Post the input that the page agent asks for on its way through a list that the page makes itself."""
+        cdp = self._context.tab.cdp
+        match wish["input"]:
+            case "click":
+                place = await self._place(self._context.frame, (wish["point"]["x"], wish["point"]["y"]))
+                modifiers = (wish["modifier"],) if wish.get("modifier") else ()
+                return trusted.point(cdp, place, clicks=1, modifiers=modifiers)
+            case "press":
+                return trusted.press(cdp, wish["keys"])
+            case "type":
+                return trusted.enter(cdp, wish["text"], key_by_key=True)
+            case unknown:
+                raise AssertionError(f"no such input: {unknown}")
+
     # --------------------------------------------------------------------------------------------- arrival
 
     async def _landing(self, posted: trusted.Posted, patience: float) -> None:
@@ -196,7 +212,7 @@ class InputDispatch:
         while await context.tabs.until(news, context.deadline.left(patience)) and attempt.wants and not over():
             wish = attempt.wants.pop(0)
             self._gave = True
-            await delivered(context, await choosing.give(context.tab.cdp, context.frame, wish, self._place), over)
+            await delivered(context, await self._wished(wish), over)
         recorder.landed = True if attempt.landed else None if over() else False
 
 

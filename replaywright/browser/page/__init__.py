@@ -39,10 +39,15 @@ PARTS = (
 """Source files in the order in which they need each other."""
 
 
-@cache
 def page_agent_source() -> str:
     """Return the whole agent as one script. Installing it again in the same world does nothing."""
-    folder = resources.files(__name__)
-    parts = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
     installed = 'typeof globalThis.replaywright?.begin === "function"'
-    return f'(() => {{\n"use strict";\nif ({installed}) return;\n{parts}\n}})();\n'
+    return script_of(*(f"page/{name}.js" for name in PARTS), once=installed)
+
+
+@cache
+def script_of(*files: str, once: str) -> str:
+    """Return files of `replaywright/browser` as one script, which does nothing in a world where `once` holds."""
+    folder = resources.files("replaywright.browser")
+    parts = "\n".join((folder / file).read_text(encoding="utf-8") for file in files)
+    return f'(() => {{\n"use strict";\nif ({once}) return;\n{parts}\n}})();\n'

@@ -67,8 +67,6 @@ const scrollHeightOf = getterOf(Element.prototype, "scrollHeight");
 const scrollWidthOf = getterOf(Element.prototype, "scrollWidth");
 const clientHeightOf = getterOf(Element.prototype, "clientHeight");
 const clientWidthOf = getterOf(Element.prototype, "clientWidth");
-const clientTopOf = getterOf(Element.prototype, "clientTop");
-const clientLeftOf = getterOf(Element.prototype, "clientLeft");
 const cellIndexOf = getterOf(HTMLTableCellElement.prototype, "cellIndex");
 const getRect = Element.prototype.getBoundingClientRect;
 const rectOf = (element) => getRect.call(element);

@@ -30,30 +30,21 @@ function begin(spec) {
   attempt.start();
 }
 
+/** The attempt of this number, if it is the present one. */
+const present = (number) => (attempt?.spec.attempt === number ? attempt : null);
+
 const api = {
   begin,
-  choose(number, index) {
-    if (attempt?.spec.attempt === number) attempt.pick(index);
-  },
-  act(number) {
-    if (attempt?.spec.attempt === number) attempt.act();
-  },
-  takeFiles(number, field) {
-    return attempt?.spec.attempt === number ? attempt.takeFiles(field) : null;
-  },
-  searchOn(number) {
-    return attempt?.spec.attempt === number ? attempt.searchOn() : { found: false, more: false };
-  },
-  aim(number) {
-    return attempt?.spec.attempt === number ? attempt.aim() : null;
-  },
+  choose: (number, index) => present(number)?.pick(index),
+  act: (number) => present(number)?.act(),
+  takeFiles: (number, field) => present(number)?.takeFiles(field) ?? null,
+  searchOn: (number) => present(number)?.searchOn() ?? { found: false, more: false },
+  aim: (number) => present(number)?.aim() ?? null,
   carry,
   /** Scrolls the page, or the largest area in it, to an end. */
   scrollPage: (end) => void scrollToEnd(wholePage(), end),
   origins: originsHere,
-  enter(number, text, origins) {
-    return attempt?.spec.attempt === number ? attempt.enter(text, origins) : "gone";
-  },
+  enter: (number, text, origins) => present(number)?.enter(text, origins) ?? "gone",
   enterHere,
   /** Returns whether the focus is in this document, and not in a frame of it. */
   hasFocus: hasFocusHere,
@@ -71,7 +62,7 @@ const api = {
   suspects,
   picturedAt,
   extract(number, fields) {
-    const element = attempt?.spec.attempt === number ? attempt.element : null;
+    const element = present(number)?.element;
     return extractFields(element && isConnected(element) ? element : null, fields, new Reading());
   },
   /** For benchmarks: candidates of all tiers, without an attempt. */

@@ -44,7 +44,7 @@ function describePicked(walk) {
     item.id = `e${elements.length + 1}`;
     elements.push(elementRecord(item, whole, walk));
   }
-  walk.frames = walk.frames.map((frame) => frameRecord(frame, reading));
+  walk.frames = walk.frames.map((frame) => frameRecord(frame));
   return elements;
 }
 

@@ -308,9 +308,8 @@ function keepFrames(walk) {
   walk.frames = kept.sort((a, b) => a.index - b.index);
 }
 
-function frameRecord({ item, index }, reading) {
+function frameRecord({ item, index }) {
   const { element, id } = item;
-  const box = reading.box(element);
   let url = "";
   try {
     const given = new URL(attr(element, "src") || "about:blank", document.baseURI);
@@ -324,8 +323,6 @@ function frameRecord({ item, index }, reading) {
     title: attr(element, "title"),
     url: cut(url, HREF_LIMIT),
     index,
-    box: { x: round(box.left + clientLeftOf(element)), y: round(box.top + clientTopOf(element)), width: round(box.width),
-      height: round(box.height) },
   };
 }
 

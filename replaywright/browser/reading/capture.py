@@ -11,14 +11,13 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any, TypeVar
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import without_query
 from replaywright.browser.devtools.journal import Journal
+from replaywright.browser.page import script_of
 from replaywright.domain.page.targets import Box
 from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
@@ -54,14 +53,6 @@ SEAM = 3_000
 """Characters on both sides of where a document is parted that are looked at together."""
 TRIES = 2
 """Tries of a picture while the page shows new secrets."""
-
-
-@cache
-def _source() -> str:
-    folder = resources.files("replaywright.browser")
-    files = (folder / "page" / "dom.js", folder / "reading" / "capture.js")
-    parts = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
 
 
 class CaptureFailed(Exception):
@@ -102,8 +93,9 @@ class _Capturing:
 
     async def call(self, frame: Frame, function: str, *arguments: Any) -> Any:
         """Call a function of capture.js in that frame."""
+        source = script_of("page/dom.js", "reading/capture.js", once="globalThis.replaywrightCapture")
         call = f"replaywrightCapture.{function}({', '.join(json.dumps(argument) for argument in arguments)})"
-        return await self.tab.call(frame, _source() + call, timeout_s=self.left_s(FRAME_S))
+        return await self.tab.call(frame, source + call, timeout_s=self.left_s(FRAME_S))
 
     # --------------------------------------------------------------------------------------------- picture
 

@@ -10,12 +10,11 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.page import script_of
 from replaywright.browser.reading import capture, frames, snapshots
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.ports import Look
@@ -30,12 +29,6 @@ FRAMED_LIMIT = 60
 """Limit of marks in frames: each needs calls to the documents around it."""
 LONGEST = 1568
 """Pixels of a picture's longer side: providers reduce what is larger, and the digits with it."""
-
-
-@cache
-def _source() -> str:
-    text = (resources.files("replaywright.browser.reading") / "marks.js").read_text(encoding="utf-8")
-    return f'(() => {{\n"use strict";\nif (globalThis.replaywrightMarks) return;\n{text}\n}})();\n'
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,8 @@ async def _picture(
     marks = [mark for mark in after if mark in before][:MARKS_LIMIT]
     specs = [{"number": mark.number, "corners": mark.corners} for mark in marks]
     arguments = ", ".join(json.dumps(one) for one in (base64.b64encode(data).decode(), specs, LONGEST))
-    drawn = await tab.call(tab.main, f"{_source()}replaywrightMarks.draw({arguments})", timeout_s=DRAW_S)
+    source = script_of("reading/marks.js", once="globalThis.replaywrightMarks")
+    drawn = await tab.call(tab.main, f"{source}replaywrightMarks.draw({arguments})", timeout_s=DRAW_S)
     return base64.b64decode(drawn)
 
 

@@ -3,21 +3,18 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.devtools.channel import Tab
-from replaywright.browser.devtools.evidence import AWAITED_TYPES
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.step.environment import StepEnvironment
 from replaywright.browser.tabs import Tabs
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.proof.proof import is_same_site
 from replaywright.domain.proof.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
 from replaywright.domain.task.steps import Goto, names_element
 from replaywright.errors import ActionFailed, SessionLost
@@ -27,40 +24,6 @@ Perform: TypeAlias = "Callable[[Work], Awaitable[Report]]"
 
 TAB_LIMIT_S = 10.0
 """Limit of opening the tab, and of closing it."""
-_NO_ANSWER = frozenset({401, 403, 407, 408, 425, 429})
-"""Statuses, with all from 500 on, that say nothing about the record; 404 says that there is none."""
-
-
-@dataclass
-class FailedRequests:
-    """Failed requests of one tab: their content may be missing on its page."""
-
-    tab: Tab
-    _asked: dict[str, str] = field(default_factory=dict)
-    """Addresses of requests for documents and data, by the protocol's number."""
-    _seen: list[tuple[str, str]] = field(default_factory=list)
-    """Address and reason."""
-
-    def on_event(self, tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
-        """Take note of an event of the protocol."""
-        if tab is not self.tab:
-            return
-        match method:
-            case "Network.requestWillBeSent" if params.get("type") in AWAITED_TYPES:
-                self._asked[params["requestId"]] = params["request"]["url"]
-            case "Network.responseReceived" if params["requestId"] in self._asked:
-                status = params["response"]["status"]
-                if status in _NO_ANSWER or status >= 500:
-                    self._seen.append((params["response"]["url"], f"http_{status}"))
-            case "Network.loadingFailed" if params["requestId"] in self._asked:
-                if not params.get("canceled"):
-                    self._seen.append((self._asked[params["requestId"]], "request_failed"))
-            case _:
-                pass
-
-    def reason(self) -> str:
-        """Return the first failure of the site itself; "" if there is none."""
-        return next((why for url, why in self._seen if is_same_site(url, self.tab.url)), "")
 
 
 class _VoidAnswer(Exception):
@@ -74,20 +37,20 @@ async def ask(
     url = ""
     try:
         async with asyncio.timeout((sum(work.timeout_ms for work in works) + ANSWER_MS + OVERHEAD_MS) / 1000):
-            async with _tab(environment.tabs) as failed:
+            async with _tab(environment.tabs) as tab:
                 begun = time.monotonic()
                 try:
                     for work in works:
                         await _perform(perform, work, environment.tabs)
-                    return await _answer(environment, failed, works, expect, begun)
+                    return await _answer(environment, tab, works, expect, begun)
                 except _VoidAnswer as void:
-                    url = failed.tab.url
+                    url = tab.url
                     return SiteAnswer(url=url, void=str(void))
                 except ActionFailed as exc:
-                    url = failed.tab.url
+                    url = tab.url
                     return SiteAnswer(url=url, void=exc.reason)
                 except SessionLost:
-                    if not (failed.tab.crashed or failed.tab.closed):
+                    if not (tab.crashed or tab.closed):
                         raise
                     return SiteAnswer(void="page_crashed")
     except TimeoutError:
@@ -97,7 +60,7 @@ async def ask(
 
 async def _answer(
     environment: StepEnvironment,
-    failed: FailedRequests,
+    tab: Tab,
     works: Sequence[Work],
     expect: Sequence[Predicate],
     begun: float,
@@ -109,9 +72,8 @@ async def _answer(
     navigations = [work for work in works if isinstance(work.step, Goto) and not work.step.expect]
     if navigations and navigations[-1] is works[-1]:
         _require_asked(navigations[-1], url)  # a script may have led elsewhere since
-    tab = failed.tab
     rests = tab.main.loaded and not (tab.main.loading or tab.traffic.busy())
-    return SiteAnswer(results[:-1], url, incomplete=failed.reason() or ("" if rests else "still_loading"))
+    return SiteAnswer(results[:-1], url, incomplete=tab.traffic.failure(tab.url) or ("" if rests else "still_loading"))
 
 
 async def _perform(perform: Perform, work: Work, tabs: Tabs) -> None:
@@ -135,24 +97,19 @@ def _require_asked(work: Work, url: str) -> None:
 
 
 @asynccontextmanager
-async def _tab(tabs: Tabs) -> AsyncIterator[FailedRequests]:
+async def _tab(tabs: Tabs) -> AsyncIterator[Tab]:
     """Open a tab in its own window, so that the current page stays visible, and close it afterwards."""
     shown = tabs.current
     before = {tab.main.id for tab in tabs.attached}
-    failed: FailedRequests | None = None
     try:
         frame_id = await tabs.new_window()
         await tabs.until(lambda: any(tab.main.id == frame_id for tab in tabs.attached), TAB_LIMIT_S)
         found = next((tab for tab in tabs.attached if tab.main.id == frame_id), None)
         if found is None:
             raise TimeoutError
-        failed = FailedRequests(found)
-        tabs.listeners.append(failed.on_event)
         tabs.make_current(found)
-        yield failed
+        yield found
     finally:
-        if failed is not None:
-            tabs.listeners.remove(failed.on_event)
         tabs.make_current(shown)
         await _close(tabs, before)
 

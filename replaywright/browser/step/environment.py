@@ -42,10 +42,12 @@ class StepEnvironment:
     """Random, so that attempts of a killed worker are not taken for ours."""
     typed: list[str] = field(default_factory=list)
     """Secrets that were typed; fields that show them are not read back. In memory only."""
-    _reading: asyncio.Future[None] | None = None
+    _may_be_touched: asyncio.Event = field(default_factory=asyncio.Event)
+    """Not set while the page's state is read."""
 
     def __post_init__(self) -> None:
         self._token = self.first_token
+        self._may_be_touched.set()
 
     def expectation(self, predicates: Sequence[Predicate]) -> Expectation:
         """Return an expectation with a new attempt, whose number was never used before."""
@@ -57,21 +59,20 @@ class StepEnvironment:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[None]:
         """Hold back all input while the page's state is read."""
-        self._reading = reading = asyncio.get_running_loop().create_future()
+        self._may_be_touched.clear()
         try:
             yield
         finally:
-            reading.set_result(None)
+            self._may_be_touched.set()
 
     async def until_read(self) -> None:
         """Wait until the page's state is read: later input would show in it."""
-        if self._reading is not None:
-            await asyncio.wait({self._reading})
+        await self._may_be_touched.wait()
 
     @property
     def is_read(self) -> bool:
         """Return whether the page's state is being read."""
-        return self._reading is not None and not self._reading.done()
+        return not self._may_be_touched.is_set()
 
     # --------------------------------------------------------------------------------------------- verifying
 

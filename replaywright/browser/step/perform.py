@@ -10,7 +10,7 @@ from typing import Any
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.devtools.waiting import Deadline
-from replaywright.browser.input import choosing, pointer, uploads
+from replaywright.browser.input import pointer, uploads
 from replaywright.browser.input.dispatch import InputDispatch
 from replaywright.browser.reading import extraction, frames, snapshots
 from replaywright.browser.step import consequences, page_steps
@@ -38,6 +38,7 @@ from replaywright.domain.task.steps import (
     Paste,
     Press,
     Scroll,
+    SelectOption,
     Switch,
     SwitchTab,
     Type,
@@ -192,7 +193,7 @@ class StepRun:
             "need": ACTIONS[action_of(step)].need,
             "text": context.work.text if isinstance(step, Fill | Type | Paste) and not context.work.secrets else None,
             "secret": bool(context.work.secrets),
-            **choosing.spec_of(step),
+            "options": list(step.wanted) if isinstance(step, SelectOption) else None,
             **pointer.spec_of(step),
             "wanted": isinstance(step, Check | Expand) if isinstance(step, Switch) else None,
             "fields": extraction.field_specs(step.fields) if isinstance(step, Extract | ForEach) else None,

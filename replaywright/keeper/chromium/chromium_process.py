@@ -17,7 +17,6 @@ import psutil
 from replaywright.errors import StackFailed
 from replaywright.keeper.chromium.multiplexer import Multiplexer
 from replaywright.keeper.chromium.pipe import READ_FD, WRITE_FD, reserved_descriptors
-from replaywright.keeper.chromium.websocket import WebSocket
 from replaywright.keeper.host.identity import ProcessIdentity, identify
 
 LOGGED_LINES = 200
@@ -119,14 +118,6 @@ class ChromiumProcess:
             if self.exit_code is not None:
                 raise StackFailed(f"Chromium exited with code {self.exit_code} before it was ready") from error
             raise StackFailed(f"Chromium did not answer over its debugging pipe within {timeout_s:g} s") from error
-
-    async def serve(self, client: WebSocket) -> None:
-        """Connect a client with the browser until it leaves.
-
-        Raises:
-            StackFailed: the browser does not answer.
-        """
-        await self.devtools.serve(client)
 
     def reap(self) -> bool:
         """Collect children that ended; return whether the browser's main process is among those that ended."""

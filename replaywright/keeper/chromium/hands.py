@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 
 from replaywright.keeper import clock
 from replaywright.keeper.chromium.lending import LentBrowser
 from replaywright.keeper.chromium.multiplexer import Multiplexer
-from replaywright.keeper.gate.black_box import BlackBox
-from replaywright.keeper.protocol import LENT_NAME, LendReport, Moment, TakeBackReport
+from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
+from replaywright.keeper.protocol import LENT_NAME, LendReport, TakeBackReport
 
 CONNECTIONS_REPORTED = 200
 """Number of connections reported from the time when a person had the browser; the newest."""
@@ -27,8 +28,7 @@ class Hands:
         self._lent: LentBrowser | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._name = ""
-        self._begun: Moment | None = None
-        self._ended: Moment | None = None
+        self._begun_s: float | None = None
         self.until_s = float("-inf")
         """Until when the browser is lent, on the lease clock."""
 
@@ -38,7 +38,7 @@ class Hands:
             lent = LentBrowser(devtools)
             await lent.start()
             self._lent = lent
-            self._begun, self._ended = clock.moment(), None
+            self._begun_s = time.monotonic()
             self._own_ports.add(lent.port)
             self._file.touch(mode=0o600)
             self._file.write_text(f"{lent.address}\n", "ascii")
@@ -52,15 +52,13 @@ class Hands:
     def take_back(self, name: str) -> TakeBackReport:
         """Close the address, and return what left the browser since it was lent."""
         self.close()
-        if self._begun is None or self._name != name:
+        if self._begun_s is None or self._name != name:
             return TakeBackReport(lent=False)
-        connections, is_complete = self._black_box.since(self._begun.monotonic_s)
+        connections, is_complete = self._black_box.since(self._begun_s)
         newest = connections[-CONNECTIONS_REPORTED:]
         return TakeBackReport(
             lent=True,
-            begun=self._begun,
-            ended=self._ended,
-            connections=tuple(connection.record() for connection in newest),
+            requests=tuple(text for connection in newest if (text := _described(connection))),
             is_complete=is_complete and len(newest) == len(connections),
         )
 
@@ -72,7 +70,16 @@ class Hands:
         self._lent.close()
         self._own_ports.discard(self._lent.port)
         self._file.unlink(missing_ok=True)
-        self._lent, self.until_s, self._ended = None, float("-inf"), clock.moment()
+        self._lent, self.until_s = None, float("-inf")
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _described(one: UpstreamConnection) -> str:
+    """Describe a request that may have changed something, or an encrypted connection; empty for others."""
+    if not (one.gated and one.bytes_up):
+        return f"refused: {one.method} {one.host}:{one.port}" if one.refused else ""
+    if one.kind == "tunnel":
+        return f"encrypted: {one.host}:{one.port}, {one.bytes_up} bytes up"
+    return f"{one.method} http://{one.host}:{one.port}{one.path}" + (f" → {one.status}" if one.status else "")

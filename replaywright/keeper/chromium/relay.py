@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
@@ -33,23 +34,17 @@ class DevTools(Protocol):
         """
 
 
-class CdpRelay:
+@dataclass(eq=False)
+class _Relay:
     """One attachment and its clients."""
 
-    def __init__(self, epoch: int, worker: str) -> None:
-        self.epoch = epoch
-        self.worker = worker
-        self.token = secrets.token_urlsafe(24)
-        self._clients: dict[asyncio.Task[None], WebSocket] = {}
-
-    @property
-    def connections(self) -> int:
-        """The number of clients that are connected."""
-        return len(self._clients)
+    epoch: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    clients: dict[asyncio.Task[None], WebSocket] = field(default_factory=dict)
 
     def close(self) -> None:
         """Cut every client at once."""
-        for task, client in self._clients.items():
+        for task, client in self.clients.items():
             client.abort()
             task.cancel()
 
@@ -57,11 +52,11 @@ class CdpRelay:
         """Connect a client with the browser until it leaves or is cut."""
         task = asyncio.current_task()
         assert task is not None
-        self._clients[task] = client
+        self.clients[task] = client
         try:
             await devtools.serve(client)
         finally:
-            del self._clients[task]
+            del self.clients[task]
             client.abort()
 
 
@@ -70,14 +65,14 @@ class RelaySocket:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._relays: dict[str, CdpRelay] = {}
+        self._relays: dict[str, _Relay] = {}
         self._server: asyncio.Server | None = None
         self._devtools: DevTools | None = None
 
     @property
     def connections(self) -> int:
         """The number of clients of all attachments."""
-        return sum(relay.connections for relay in self._relays.values())
+        return sum(len(relay.clients) for relay in self._relays.values())
 
     async def start(self, devtools: DevTools) -> None:
         """Listen, in the working directory: a socket's address has room for 107 bytes, and a relative one fits."""
@@ -85,14 +80,14 @@ class RelaySocket:
         self._server = await asyncio.start_unix_server(self._serve, self._path.name)
         os.chmod(self._path.name, 0o600)  # noqa: PTH101 - relative on purpose
 
-    def attach(self, epoch: int, worker: str) -> str | None:
+    def attach(self, epoch: int) -> str | None:
         """Open an attachment and return its endpoint; None when all are in use."""
         if len(self._relays) >= MAX_RELAYS:
-            idle = [relay for relay in self._relays.values() if not relay.connections]
+            idle = [relay for relay in self._relays.values() if not relay.clients]
             if not idle:
                 return None
             del self._relays[idle[0].token]
-        relay = CdpRelay(epoch, worker)
+        relay = _Relay(epoch)
         self._relays[relay.token] = relay
         return f"ws+unix://127.0.0.1{quote(str(self._path))}:/{relay.token}"
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from replaywright.domain.common.urls import bracketed
 from replaywright.keeper import clock
 from replaywright.keeper.gate.departures import AnswerLine, DepartureLog, EndLine
-from replaywright.keeper.protocol import ConnectionRecord
 
+_HTTP_PORT, _HTTPS_PORT = 80, 443
 SWITCHED = 101
 """Status of a connection that speaks another protocol from then on."""
 CAPACITY = 4096
@@ -18,27 +19,31 @@ CAPACITY = 4096
 
 @dataclass(slots=True, eq=False)
 class UpstreamConnection:
-    """One upstream connection while it lives and after it. Times are monotonic seconds."""
+    """One upstream connection, or one request inside a tunnel, alive or closed. Times are monotonic seconds."""
 
     number: int
+    """Counts from 1 in the order in which requests arrived."""
     kind: Literal["http", "tunnel", "inside"]
+    """Plain HTTP with one request; a tunnel; a request inside one, whose bytes are counted as the tunnel's."""
     method: str
     host: str
     port: int
     path: str
+    """Without its query, which may hold secrets; empty for a tunnel."""
     gated: bool
-    address: str | None = None
+    """The commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
     status: int | None = None
+    """Status of the response; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket messages
+    without TLS."""
     refused: str | None = None
+    """Why the proxy did not connect it, or stopped it."""
     bytes_up: int = 0
+    """Handed to the network towards the site."""
     bytes_down: int = 0
     opened_s: float = field(default_factory=time.monotonic)
     wall_offset_s: float = field(default_factory=clock.wall_offset_s)
     held_s: float | None = None
-    first_up_s: float | None = None
     last_up_s: float | None = None
-    first_down_s: float | None = None
-    last_down_s: float | None = None
     closed_s: float | None = None
     answered_s: float | None = None
     """Time of the site's status: of a response, or of a tunnel that changed to WebSocket messages."""
@@ -58,33 +63,29 @@ class UpstreamConnection:
         """All of its bytes are one request; false for a tunnel, and after an upgrade."""
         return self.kind == "http" and self.status != SWITCHED
 
-    def record(self) -> ConnectionRecord:
-        """Return what is known of it now."""
-        offset_s = self.wall_offset_s
-        opened_at = clock.at(self.opened_s, offset_s)
-        assert opened_at is not None
-        return ConnectionRecord(
-            number=self.number,
-            kind=self.kind,
-            method=self.method,
-            host=self.host,
-            port=self.port,
-            path=self.path,
-            address=self.address,
-            status=self.status,
-            gated=self.gated,
-            held_at=clock.at(self.held_s, offset_s),
-            refused=self.refused,
-            bytes_up=self.bytes_up,
-            bytes_down=self.bytes_down,
-            opened_at=opened_at,
-            first_up_at=clock.at(self.first_up_s, offset_s),
-            last_up_at=clock.at(self.last_up_s, offset_s),
-            first_down_at=clock.at(self.first_down_s, offset_s),
-            last_down_at=clock.at(self.last_down_s, offset_s),
-            answered_at=clock.at(self.answered_s, offset_s),
-            closed_at=clock.at(self.closed_s, offset_s),
-        )
+    @property
+    def readable_method(self) -> str:
+        """The method; empty for a tunnel, of which nothing can be read."""
+        return "" if self.kind == "tunnel" else self.method
+
+    @property
+    def url(self) -> str:
+        """Address without a query; of a tunnel only the host."""
+        if self.kind == "tunnel":
+            return f"https://{bracketed(self.host)}:{self.port}"
+        scheme, usual = ("https", _HTTPS_PORT) if self.kind == "inside" else ("http", _HTTP_PORT)
+        port = "" if self.port == usual else f":{self.port}"
+        return f"{scheme}://{bracketed(self.host)}{port}{self.path}"
+
+    @property
+    def site_status(self) -> int:
+        """The status that the site answered with; 0 for none, whatever the proxy said in its place."""
+        return 0 if self.answered_s is None else self.status or 0
+
+    @property
+    def answered_at(self) -> float | None:
+        """Time of the answer, in seconds since 1970."""
+        return clock.wall_s(self.answered_s, self.wall_offset_s)
 
 
 class BlackBox:
@@ -101,11 +102,6 @@ class BlackBox:
         self.bytes_up = 0
         self.bytes_down = 0
 
-    @property
-    def open_connections(self) -> int:
-        """Number of connections that are open now."""
-        return len(self._open)
-
     def open(
         self, kind: Literal["http", "tunnel", "inside"], *, method: str, host: str, port: int, path: str, gated: bool
     ) -> UpstreamConnection:
@@ -118,16 +114,11 @@ class BlackBox:
     def count_up(self, connection: UpstreamConnection, size: int) -> None:
         """Note bytes that are about to be handed to the network; called before the write, never after."""
         connection.last_up_s = time.monotonic()
-        if connection.first_up_s is None:
-            connection.first_up_s = connection.last_up_s
         connection.bytes_up += size
         self.bytes_up += size
 
     def count_down(self, connection: UpstreamConnection, size: int) -> None:
         """Note bytes that came from the site."""
-        connection.last_down_s = time.monotonic()
-        if connection.first_down_s is None:
-            connection.first_down_s = connection.last_down_s
         connection.bytes_down += size
         self.bytes_down += size
 

@@ -5,21 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.keeper.gate.departures import (
     AnswerLine,
     ArmLine,
     BeginLine,
-    CutLine,
     DepartureLine,
-    DisarmLine,
     EndLine,
-    FullLine,
     LeaveLine,
-    UnseenLine,
+    MarkLine,
     departures_path,
     read_lines,
 )
-from replaywright.ports import GateSeen, LeftBehind, SentRequest
+from replaywright.ports import LeftBehind
 
 
 def left_behind(sessions_dir: Path, session_id: str, op_id: str, epoch: int) -> LeftBehind:
@@ -51,14 +49,14 @@ def _read(lines: list[DepartureLine], op_id: str, epoch: int) -> LeftBehind:
                 sent[line.connection] = replace(sent[line.connection], status=line.status, answered_at=line.at)
             case EndLine() if line.connection in sent:
                 sent[line.connection] = replace(sent[line.connection], ended_at=line.at)
-            case UnseenLine() if is_current:
+            case MarkLine(what="unseen") if is_current:
                 is_unseen = True
-            case CutLine() if is_current and seen is not None:
+            case MarkLine(what="cut") if is_current and seen is not None:
                 seen = replace(seen, phase="cut")
-            case DisarmLine() if is_current and seen is not None:
+            case MarkLine(what="disarmed") if is_current and seen is not None:
                 # What came after was not held, and is not written: only a gate that had been cut tells of it.
                 seen, is_current = replace(seen, phase="disarmed", is_closed=seen.phase == "cut"), False
-            case FullLine() if is_current or seen is None:
+            case MarkLine(what="full") if is_current or seen is None:
                 return LeftBehind()
     departed = tuple(sent.values()) if is_unseen else _without_known_tunnels(sent.values())
     return LeftBehind(known=True, seen=None if seen is None else replace(seen, sent=departed))

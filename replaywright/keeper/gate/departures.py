@@ -93,32 +93,17 @@ class EndLine(_BaseLine):
     connection: int
 
 
-class UnseenLine(_BaseLine):
-    """A page was closed: its last requests are seen as tunnels only."""
+class MarkLine(_BaseLine):
+    """Something that happened to the operation, or to the file."""
 
-    what: Literal["unseen"] = "unseen"
-
-
-class CutLine(_BaseLine):
-    """The gate was closed."""
-
-    what: Literal["cut"] = "cut"
-
-
-class DisarmLine(_BaseLine):
-    """The gate was opened: what leaves from now on is not written."""
-
-    what: Literal["disarmed"] = "disarmed"
-
-
-class FullLine(_BaseLine):
-    """Last line of a file that has reached its limit."""
-
-    what: Literal["full"] = "full"
+    what: Literal["unseen", "cut", "disarmed", "full"]
+    """`unseen`: a page was closed, whose last requests are seen as tunnels only. `cut`: the gate was closed.
+    `disarmed`: the gate was opened; what leaves from now on is not written. `full`: the last line of a file that has
+    reached its limit."""
 
 
 DepartureLine = Annotated[
-    BeginLine | ArmLine | LeaveLine | AnswerLine | EndLine | UnseenLine | CutLine | DisarmLine | FullLine,
+    BeginLine | ArmLine | LeaveLine | AnswerLine | EndLine | MarkLine,
     Field(discriminator="what"),
 ]
 _LINES: TypeAdapter[DepartureLine] = TypeAdapter(DepartureLine)
@@ -167,7 +152,7 @@ class DepartureLog:
         if self._is_over or fd is None:
             return True
         if self._size >= self._limit_bytes:
-            self._is_over, line = True, FullLine()
+            self._is_over, line = True, MarkLine(what="full")
         data = line.model_dump_json().encode() + b"\n"
         self._size += len(data)
         try:
@@ -229,7 +214,7 @@ def read_lines(path: Path) -> list[DepartureLine]:
     """Return the lines of a file up to the first that cannot be read; none when there is no such file.
 
     A last line without its end is none: its bytes had not left. In place of any other that cannot be read stands
-    `FullLine`: what followed is not known.
+    the line of a full file: what followed is not known.
     """
     try:
         *whole, _torn = path.read_bytes().split(b"\n")
@@ -240,7 +225,7 @@ def read_lines(path: Path) -> list[DepartureLine]:
         try:
             lines.append(_LINES.validate_json(data))
         except ValidationError:
-            return [*lines, FullLine()]
+            return [*lines, MarkLine(what="full")]
     return lines
 
 

@@ -21,11 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from replaywright.domain.session.commit_gate import GateSeen, HeldRequest, Phase, SentRequest
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
 from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
-from replaywright.keeper.gate.departures import ArmLine, CutLine, DisarmLine, LeaveLine, UnseenLine
-from replaywright.keeper.protocol import ConnectionRecord, ErrorCode, GatePhase, OperationRecord, SentRecord
+from replaywright.keeper.gate.departures import ArmLine, LeaveLine, MarkLine
+from replaywright.keeper.protocol import ErrorCode
 
 OPERATIONS_REMEMBERED = 512
 SENT_REMEMBERED = 64
@@ -59,11 +60,18 @@ class _Sent:
     connection: UpstreamConnection
     sent_s: float
 
-    def record(self) -> SentRecord:
+    def report(self) -> SentRequest:
         """Return what is known of it now."""
-        sent_at = clock.at(self.sent_s, self.connection.wall_offset_s)
-        assert sent_at is not None
-        return SentRecord(connection=self.connection.record(), sent_at=sent_at)
+        connection = self.connection
+        return SentRequest(
+            method=connection.readable_method,
+            url=connection.url,
+            is_safe=not connection.gated,
+            sent_at=self.sent_s + connection.wall_offset_s,
+            status=connection.site_status,
+            answered_at=connection.answered_at,
+            ended_at=clock.wall_s(connection.closed_s, connection.wall_offset_s),
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -75,19 +83,15 @@ class Operation:
     dispatch_by_s: float
     """On the lease clock."""
     hold_safe: bool
-    dispatch_by_monotonic_s: float
     note: str = ""
-    phase: GatePhase = GatePhase.ARMED
+    phase: Phase = "armed"
     reason: str = ""
     armed_s: float = field(default_factory=time.monotonic)
     wall_offset_s: float = field(default_factory=clock.wall_offset_s)
     first_held_s: float | None = None
     permitted_s: float | None = None
-    cut_s: float | None = None
-    disarmed_s: float | None = None
-    first_gated_up_s: float | None = None
+    was_cut: bool = False
     gated_bytes_up: int = 0
-    safe_requests: int = 0
     requests_refused: int = 0
     sent: list[_Sent] = field(default_factory=list)
     unlisted: int = 0
@@ -140,7 +144,6 @@ class Operation:
             self.expected.remove(connection)
             self.known_hosts.add((connection.host, connection.port))
         self.gated_bytes_up += size
-        self.first_gated_up_s = self.first_gated_up_s or now_s
         self.sent.append(_Sent(connection, now_s))
         if len(self.sent) > SENT_REMEMBERED:
             least = min(self.sent, key=self._weight)
@@ -206,10 +209,10 @@ class Gate:
         counted: Operation | None = None
         while True:
             phase, operation = self._judge(connection), self._current
-            if phase is GatePhase.CUT:
+            if phase == "cut":
                 self.refuse(connection)
                 return False
-            if phase is GatePhase.PERMITTED or (operation is not None and released_by is operation):
+            if phase == "permitted" or (operation is not None and released_by is operation):
                 if size and self._is_granted_before(connection):
                     connection.refused = REPEATED
                     return False
@@ -245,7 +248,7 @@ class Gate:
         """Take note that a page was closed: its last requests are not reported."""
         if self._current is not None and self._current.unseen_s is None:
             self._current.unseen_s = time.monotonic()
-            self._black_box.departures.write(UnseenLine())
+            self._black_box.departures.write(MarkLine(what="unseen"))
 
     def compares(self, connection: UpstreamConnection) -> bool:
         """Return whether this request has to be read as a whole, to refuse an equal one."""
@@ -260,7 +263,7 @@ class Gate:
     def refuses_tunnels(self) -> bool:
         """Return whether a new tunnel is refused outright: after a cut, and without a lease."""
         self.check_deadlines()
-        return self._lease_lapsed() or (self._current is not None and self._current.phase is GatePhase.CUT)
+        return self._lease_lapsed() or (self._current is not None and self._current.phase == "cut")
 
     def forget(self, connection: UpstreamConnection) -> None:
         """Note that the browser gave this connection up: its held bytes will not be sent."""
@@ -270,18 +273,18 @@ class Gate:
                 held.refused.set_result("given up by the browser")
         self._wake_waiters()
 
-    def _judge(self, connection: UpstreamConnection) -> GatePhase:
-        """Return PERMITTED to pass bytes, ARMED to hold them, CUT to refuse them."""
+    def _judge(self, connection: UpstreamConnection) -> Phase:
+        """Return `permitted` to pass bytes, `armed` to hold them, `cut` to refuse them."""
         self.check_deadlines()
         operation = self._current
         if not connection.gated and not (operation is not None and operation.hold_safe):
-            return GatePhase.PERMITTED
+            return "permitted"
         if connection.gated and self._lease_lapsed():
-            return GatePhase.CUT
+            return "cut"
         if operation is None:
-            return GatePhase.PERMITTED
+            return "permitted"
         has_passed = connection.passed_for is operation and connection.is_one_request
-        return GatePhase.PERMITTED if has_passed and operation.phase is GatePhase.ARMED else operation.phase
+        return "permitted" if has_passed and operation.phase == "armed" else operation.phase
 
     async def _record_departures(self, operation: Operation, departing: list[UpstreamConnection], size: int) -> None:
         """Record connections that are about to send their first bytes for an operation; cut where that is not possible.
@@ -294,21 +297,18 @@ class Gate:
         for connection in departing:
             own_size = 0 if connection.kind == "inside" else size
             operation.count_first(connection, own_size)
-            line = _leaves(connection.record(), own_size)
+            line = _leaves(connection, own_size)
             is_recorded = departures.write(line) and is_recorded
         if is_recorded and (is_first or any(connection.gated for connection in departing)):
             is_recorded = await departures.synced()
-        if not is_recorded and operation.phase is not GatePhase.DISARMED:
+        if not is_recorded and operation.phase != "disarmed":
             self._cut(operation, UNRECORDED)
 
     def _let_go(self, connection: UpstreamConnection, size: int, counted: Operation | None) -> None:
         """Count bytes that the caller writes now, unless they were `counted` for the operation before."""
         operation = self._current
-        if operation is not None and size:
-            if connection.counted_for is not operation:
-                operation.safe_requests += connection.bytes_up == 0
-            elif counted is not operation:
-                operation.gated_bytes_up += size
+        if operation is not None and connection.counted_for is operation and counted is not operation:
+            operation.gated_bytes_up += size
         if size:
             self._black_box.count_up(connection, size)
 
@@ -347,7 +347,7 @@ class Gate:
         hold_safe: bool = False,
         note: str = "",
         once: bool = False,
-    ) -> OperationRecord:
+    ) -> GateSeen:
         """Hold gated bytes from now on.
 
         With `once`, a request over plain HTTP is refused that is equal, in method, address and body, to one that was
@@ -357,19 +357,15 @@ class Gate:
         if self._lease_lapsed():
             raise RequestRefused(ErrorCode.FENCED, "the lease has lapsed: attach with a greater epoch before arming")
         current = self._current
-        if (
-            current is not None
-            and (current.op_id, current.epoch) == (op_id, epoch)
-            and (current.phase is GatePhase.ARMED)
-        ):
-            return self._record(current)
+        if current is not None and (current.op_id, current.epoch) == (op_id, epoch) and (current.phase == "armed"):
+            return self._report(current)
         if current is not None:
             raise RequestRefused(
                 ErrorCode.REFUSED,
                 f"operation {current.op_id!r} of epoch {current.epoch} is {current.phase}: settle and disarm it first",
             )
         earlier = self._operations.get((op_id, epoch))
-        if earlier is not None and (earlier.permitted_s is not None or earlier.cut_s is not None):
+        if earlier is not None and (earlier.permitted_s is not None or earlier.was_cut):
             raise RequestRefused(
                 ErrorCode.REFUSED, f"operation {op_id!r} was armed in epoch {epoch} before: one attempt, one arming"
             )
@@ -377,7 +373,6 @@ class Gate:
             op_id=op_id,
             epoch=epoch,
             dispatch_by_s=clock.lease_now_s() + dispatch_by_ms / 1000,
-            dispatch_by_monotonic_s=time.monotonic() + dispatch_by_ms / 1000,
             hold_safe=hold_safe,
             note=note,
             once=once,
@@ -389,14 +384,14 @@ class Gate:
         while len(self._operations) > OPERATIONS_REMEMBERED:
             self._operations.popitem(last=False)
         self._set_current(operation)
-        return self._record(operation)
+        return self._report(operation)
 
-    async def wait_held(self, op_id: str, timeout_s: float) -> OperationRecord:
+    async def wait_held(self, op_id: str, timeout_s: float) -> GateSeen:
         """Return when something is held for this operation, when it is no longer armed, or when the time is up."""
         operation = self._newest(op_id)
         try:
             async with asyncio.timeout(timeout_s):
-                while operation.phase is GatePhase.ARMED and not self._held:
+                while operation.phase == "armed" and not self._held:
                     change = asyncio.get_running_loop().create_future()
                     self._waiting.add(change)
                     try:
@@ -405,78 +400,73 @@ class Gate:
                         self._waiting.discard(change)
         except TimeoutError:
             pass
-        return self._record(operation)
+        return self._report(operation)
 
-    def permit(self, op_id: str) -> OperationRecord:
+    def permit(self, op_id: str) -> GateSeen:
         """Let held bytes go, in the order in which they came."""
-        operation = self._armed_or_after(op_id)
-        match operation.phase:
-            case GatePhase.ARMED:
-                self._permit(operation)
-            case GatePhase.CUT:
-                raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
-        return self._record(operation)
+        operation = self._not_cut(op_id)
+        if operation.phase == "armed":
+            operation.phase = "permitted"
+            operation.permitted_s = time.monotonic()
+            self._release(passes=True)
+        return self._report(operation)
 
-    def let_pass(self, op_id: str) -> OperationRecord:
+    def let_pass(self, op_id: str) -> GateSeen:
         """Let go what is held now, in its order, and go on holding what follows.
 
         Of plain HTTP that is the rest of the request as well, of a tunnel only the bytes that are held.
         """
-        operation = self._armed_or_after(op_id)
-        match operation.phase:
-            case GatePhase.ARMED:
-                operation.permitted_s = operation.permitted_s or time.monotonic()
-                for held in self._held:
-                    held.connection.passed_for = operation
-                self._release(passes=True)
-            case GatePhase.CUT:
-                raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
-        return self._record(operation)
+        operation = self._not_cut(op_id)
+        if operation.phase == "armed":
+            operation.permitted_s = operation.permitted_s or time.monotonic()
+            for held in self._held:
+                held.connection.passed_for = operation
+            self._release(passes=True)
+        return self._report(operation)
 
-    def cut(self, op_id: str, reason: str = "asked") -> OperationRecord:
+    def cut(self, op_id: str, reason: str = "asked") -> GateSeen:
         """Throw held bytes away; the gate stays closed. After a permit it stops what has not left yet."""
         operation = self._armed_or_after(op_id)
-        if operation.phase is not GatePhase.CUT:
+        if operation.phase != "cut":
             self._cut(operation, reason)
-        return self._record(operation)
+        return self._report(operation)
 
-    def disarm(self, op_id: str) -> OperationRecord:
+    def disarm(self, op_id: str) -> GateSeen:
         """Open the gate again. Refused while bytes are held; an operation that is disarmed already is fine."""
         operation = self._newest(op_id)
-        if operation.phase is GatePhase.DISARMED:
-            return self._record(operation)
+        if operation.phase == "disarmed":
+            return self._report(operation)
         self.check_deadlines()
-        if self._held and operation.phase is GatePhase.ARMED:
+        if self._held and operation.phase == "armed":
             raise RequestRefused(ErrorCode.REFUSED, f"bytes are held for operation {op_id!r}: permit or cut them first")
-        if not self._black_box.departures.write(DisarmLine()):
+        if not self._black_box.departures.write(MarkLine(what="disarmed")):
             raise RequestRefused(ErrorCode.REFUSED, f"the end of operation {op_id!r} cannot be recorded")
-        operation.phase = GatePhase.DISARMED
-        operation.disarmed_s = time.monotonic()
+        operation.phase = "disarmed"
         self._set_current(None)
-        return self._record(operation)
+        return self._report(operation)
 
-    def operations(self, op_id: str | None = None) -> list[OperationRecord]:
-        """Return what is remembered of one operation, or of all, oldest first."""
-        return [self._record(o) for o in self._operations.values() if op_id is None or o.op_id == op_id]
+    def operations(self, op_id: str | None = None) -> list[GateSeen]:
+        """Return what is remembered of one operation in all its epochs, or of all, oldest first."""
+        return [self._report(o) for o in self._operations.values() if op_id is None or o.op_id == op_id]
 
     @property
-    def current(self) -> OperationRecord | None:
+    def current(self) -> GateSeen | None:
         """The operation that is not disarmed yet."""
         self.check_deadlines()
-        return None if self._current is None else self._record(self._current)
+        return None if self._current is None else self._report(self._current)
 
     # ---- deadlines ----------------------------------------------------------------------------------------------
 
     @property
     def next_deadline_s(self) -> float | None:
         """Next time at which `check_deadlines` has something to do, on the lease clock."""
-        armed = self._current is not None and self._current.phase is GatePhase.ARMED
+        armed = self._current is not None and self._current.phase == "armed"
         return self._current.dispatch_by_s if armed and self._current is not None else None
 
     def check_deadlines(self) -> None:
         """Cut an armed operation whose time is up, or whose lease has lapsed."""
         operation = self._current
-        if operation is None or operation.phase is not GatePhase.ARMED:
+        if operation is None or operation.phase != "armed":
             return
         if clock.lease_now_s() >= operation.dispatch_by_s:
             self._cut(operation, "late")
@@ -508,16 +498,17 @@ class Gate:
         self.check_deadlines()
         return operation
 
-    def _permit(self, operation: Operation) -> None:
-        operation.phase = GatePhase.PERMITTED
-        operation.permitted_s = time.monotonic()
-        self._release(passes=True)
+    def _not_cut(self, op_id: str) -> Operation:
+        operation = self._armed_or_after(op_id)
+        if operation.phase == "cut":
+            raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
+        return operation
 
     def _cut(self, operation: Operation, reason: str) -> None:
-        operation.phase = GatePhase.CUT
+        operation.phase = "cut"
         operation.reason = reason
-        operation.cut_s = time.monotonic()
-        self._black_box.departures.write(CutLine())
+        operation.was_cut = True
+        self._black_box.departures.write(MarkLine(what="cut"))
         self._release(passes=False)
 
     def _release(self, *, passes: bool) -> None:
@@ -533,49 +524,44 @@ class Gate:
             if not change.done():
                 change.set_result(None)
 
-    def _record(self, operation: Operation) -> OperationRecord:
+    def _report(self, operation: Operation) -> GateSeen:
         offset_s = operation.wall_offset_s
-        armed_at = clock.at(operation.armed_s, offset_s)
-        assert armed_at is not None
-        return OperationRecord(
+        waiting = self._waiting_for(operation) if operation is self._current else ()
+        return GateSeen(
             op_id=operation.op_id,
             epoch=operation.epoch,
             phase=operation.phase,
             reason=operation.reason,
-            armed_at=armed_at,
-            dispatch_by_monotonic_s=operation.dispatch_by_monotonic_s,
-            first_held_at=clock.at(operation.first_held_s, offset_s),
-            permitted_at=clock.at(operation.permitted_s, offset_s),
-            cut_at=clock.at(operation.cut_s, offset_s),
-            disarmed_at=clock.at(operation.disarmed_s, offset_s),
-            first_gated_up_at=clock.at(operation.first_gated_up_s, offset_s),
-            gated_bytes_up=operation.gated_bytes_up,
-            safe_requests=operation.safe_requests,
-            requests_refused=operation.requests_refused,
-            held=self._waiting_for(operation) if operation is self._current else (),
+            is_closed=operation.was_cut,
+            held=len(waiting),
+            bytes_up=operation.gated_bytes_up,
+            refused=operation.requests_refused,
+            armed_for_s=time.monotonic() - operation.armed_s,
+            held_at=clock.wall_s(operation.first_held_s, offset_s),
+            permitted_at=clock.wall_s(operation.permitted_s, offset_s),
+            waiting=waiting,
             note=operation.note,
-            sent=tuple(sent.record() for sent in operation.sent if not operation.is_transparent(sent.connection)),
+            sent=tuple(sent.report() for sent in operation.sent if not operation.is_transparent(sent.connection)),
             unlisted=operation.unlisted,
             repeated=operation.repeated,
-            repeated_at=clock.at(operation.repeated_s, offset_s),
+            repeated_at=clock.wall_s(operation.repeated_s, offset_s),
             awaited=None if self._reporter is None else self._reporter.awaited,
         )
 
-    def _waiting_for(self, operation: Operation) -> tuple[ConnectionRecord, ...]:
+    def _waiting_for(self, operation: Operation) -> tuple[HeldRequest, ...]:
         """Return the held connections; in place of a tunnel the requests inside, where they are known."""
         waiting = [one for held in self._held for one in operation.inside(held.connection) or [held.connection]]
-        return tuple(connection.record() for connection in dict.fromkeys(waiting))
+        return tuple(HeldRequest(one.readable_method, one.url) for one in dict.fromkeys(waiting))
 
 
-def _leaves(record: ConnectionRecord, size: int) -> LeaveLine:
+def _leaves(connection: UpstreamConnection, size: int) -> LeaveLine:
     """Return the line of a connection that is about to send its first bytes for an operation."""
-    answered_at = record.answered_at
     return LeaveLine(
-        connection=record.number,
-        method=record.readable_method,
-        url=record.url,
-        is_safe=not record.gated,
+        connection=connection.number,
+        method=connection.readable_method,
+        url=connection.url,
+        is_safe=not connection.gated,
         size=size,
-        status=0 if answered_at is None else record.status or 0,
-        answered_at=None if answered_at is None else answered_at.wall_s,
+        status=connection.site_status,
+        answered_at=connection.answered_at,
     )

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import h11
 
@@ -417,8 +418,9 @@ NO_CONTENT = b"HTTP/1.1 204 No Content\r\nReplaywright-Keeper: refused\r\nConnec
 """A response that leaves a browser on the page that it has."""
 
 
-def error_page(status: int, reason: str, message: str, *, with_body: bool = True) -> bytes:
+def error_page(status: int, message: str, *, with_body: bool = True) -> bytes:
     """Return a complete small response of the proxy itself, after which the connection closes."""
+    reason = HTTPStatus(status).phrase
     escaped = message.replace("&", "&amp;").replace("<", "&lt;")
     body = f"<!doctype html><title>{status} {reason}</title><h1>{status} {reason}</h1><p>{escaped}</p>\n".encode()
     head = _join(

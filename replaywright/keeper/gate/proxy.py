@@ -84,17 +84,6 @@ class _ClosedError(_RefusedError):
 
 _OWN_PORT = Verdict(False, "it belongs to the session keeper", "own-service")
 
-_REASONS = {
-    400: "Bad Request",
-    403: "Forbidden",
-    431: "Request Header Fields Too Large",
-    501: "Not Implemented",
-    502: "Bad Gateway",
-    503: "Service Unavailable",
-    504: "Gateway Timeout",
-    505: "HTTP Version Not Supported",
-}
-
 
 def _status_of(error: Exception) -> int:
     match error:
@@ -158,7 +147,7 @@ class _Exchange:
             self.client.write(NO_CONTENT)
             return
         message = str(error)
-        self.client.write(error_page(status, _REASONS[status], message, with_body=self.head.method != "HEAD"))
+        self.client.write(error_page(status, message, with_body=self.head.method != "HEAD"))
 
     async def read_more(self) -> None:
         """Feed the parser with what the browser sends next."""
@@ -281,7 +270,7 @@ class ForwardProxy:
                 if not await self._exchange(client, parser, head):
                     return
         except HttpError as error:
-            client.write(error_page(error.status, _REASONS.get(error.status, "Error"), str(error)))
+            client.write(error_page(error.status, str(error)))
         except ConnectionError:
             pass  # the browser went away; the black box has what there is to know
         finally:
@@ -441,7 +430,7 @@ class ForwardProxy:
         except (_RefusedError, OSError) as error:
             connection.refused = connection.refused or f"{error!s:.200}"
             connection.status = _status_of(error)
-            client.write(error_page(connection.status, _REASONS[connection.status], str(error)))
+            client.write(error_page(connection.status, str(error)))
             if upstream is not None:
                 upstream.abort()
             self._black_box.close(connection)
@@ -571,12 +560,12 @@ class ForwardProxy:
             for address in addresses[:-1]:
                 try:
                     async with asyncio.timeout(ADDRESS_TIMEOUT_S):
-                        return await self._connect_to(connection, address, port)
+                        return await _connected_to(address, port)
                 except OSError:
                     continue
-            return await self._connect_to(connection, addresses[-1], port)
+            return await _connected_to(addresses[-1], port)
 
-    async def _connect_to(self, connection: UpstreamConnection, address: str, port: int) -> BufferedConnection:
-        connection.address = address
-        _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
-        return wire
+
+async def _connected_to(address: str, port: int) -> BufferedConnection:
+    _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
+    return wire

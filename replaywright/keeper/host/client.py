@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 import replaywright
 from replaywright.children import for_browser
+from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
 from replaywright.keeper.chromium.profile import delete_profile
@@ -51,12 +52,12 @@ from replaywright.keeper.protocol import (
     Message,
     NetworkReport,
     NetworkRequest,
-    OperationRecord,
     RenewRequest,
     Reply,
     ReplyHead,
     Request,
     SessionRecord,
+    Settlement,
     StatusReport,
     StatusRequest,
     TakeBackReport,
@@ -73,7 +74,7 @@ MAX_TEMP_BYTES = MAX_SOCKET_PATH_BYTES - len("/org.chromium.Chromium.XXXXXX/Sing
 UNRECORDED_TTL_S = 120.0
 """A session directory without a record is somebody's start in progress for so long."""
 
-ResultT = TypeVar("ResultT", bound=Message)
+ResultT = TypeVar("ResultT", bound=Message | GateSeen)
 
 
 class KeeperClient:
@@ -150,40 +151,25 @@ class KeeperClient:
         hold_safe: bool = False,
         note: str = "",
         once: bool = False,
-    ) -> OperationRecord:
+    ) -> GateSeen:
         """Hold gated bytes from now on; after `dispatch_by_ms` milliseconds without a permit they are cut."""
         request = ArmRequest(
             op_id=op_id, epoch=epoch, dispatch_by_ms=dispatch_by_ms, hold_safe=hold_safe, note=note, once=once
         )
-        return await self._ask(request, OperationRecord)
+        return await self._ask(request, GateSeen)
 
-    async def wait_held(self, op_id: str, timeout_ms: int) -> OperationRecord:
+    async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
         """Return when something is held, when the operation is no longer armed, or after `timeout_ms`."""
         request = WaitHeldRequest(op_id=op_id, timeout_ms=timeout_ms)
-        return await self._ask(request, OperationRecord, timeout_ms / 1000 + TIMEOUT_S)
+        return await self._ask(request, GateSeen, timeout_ms / 1000 + TIMEOUT_S)
 
-    async def permit(self, op_id: str, epoch: int) -> OperationRecord:
-        """Let held bytes go."""
-        return await self._ask(GateRequest(op="permit", op_id=op_id, epoch=epoch), OperationRecord)
+    async def settle(self, op: Settlement, op_id: str, epoch: int) -> GateSeen:
+        """Decide about what is held for the current operation, or end the operation; see `GateRequest`."""
+        return await self._ask(GateRequest(op=op, op_id=op_id, epoch=epoch), GateSeen)
 
-    async def let_pass(self, op_id: str, epoch: int) -> OperationRecord:
-        """Let go what is held now, and go on holding what follows."""
-        return await self._ask(GateRequest(op="let_pass", op_id=op_id, epoch=epoch), OperationRecord)
-
-    async def cut(self, op_id: str, epoch: int) -> OperationRecord:
-        """Throw held bytes away and keep the gate closed until `disarm`."""
-        return await self._ask(GateRequest(op="cut", op_id=op_id, epoch=epoch), OperationRecord)
-
-    async def disarm(self, op_id: str, epoch: int) -> OperationRecord:
-        """Open the gate again; after a cut, only once the page's pending loads are stopped."""
-        return await self._ask(GateRequest(op="disarm", op_id=op_id, epoch=epoch), OperationRecord)
-
-    async def black_box(
-        self, op_id: str | None = None, *, since_monotonic_s: float | None = None, limit: int = 500
-    ) -> BlackBoxReport:
-        """Return what left and when, since an operation was armed or since an instant."""
-        request = BlackBoxRequest(op_id=op_id, since_monotonic_s=since_monotonic_s, limit=limit)
-        return await self._ask(request, BlackBoxReport)
+    async def black_box(self, op_id: str | None = None) -> BlackBoxReport:
+        """Return what left for an operation, in all epochs in which it was armed, or for all operations."""
+        return await self._ask(BlackBoxRequest(op_id=op_id), BlackBoxReport)
 
     async def network(self, *, since_monotonic_s: float | None = None) -> NetworkSeen:
         """Return the policy in force, and what it has refused, since an instant or ever."""
@@ -231,7 +217,8 @@ class KeeperClient:
         finally:
             self._waiting.pop(number, None)
         try:
-            reply: Reply[ResultT] = _reply_type(result).model_validate_json(line)
+            kind = _reply_type(result)  # type: ignore[arg-type]  # mypy takes a class of a union for unhashable
+            reply: Reply[ResultT] = kind.model_validate_json(line)
         except ValidationError as error:
             raise KeeperUnavailable(f"the keeper's answer cannot be read: {error}") from error
         return _result_of(reply)

@@ -16,7 +16,7 @@ from replaywright.keeper.host.memory import resident
 from replaywright.keeper.host.owner import end_session
 from replaywright.keeper.host.places import Places
 from replaywright.keeper.host.spares import Spares
-from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions
+from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
 from replaywright.ports import LeftBehind
 
 
@@ -119,8 +119,7 @@ class LocalKeepers:
         """Take the browser back from a person, and return what left it meanwhile; see the port."""
         async with await self._client(session) as client:
             taken = await client.take_back(epoch, lending)
-        left = tuple(text for one in taken.connections if (text := _described(one)))
-        return HandedBack(known=taken.lent, requests=left, is_complete=taken.is_complete)
+        return HandedBack(known=taken.lent, requests=taken.requests, is_complete=taken.is_complete)
 
     async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
         """Return the record that a dead keeper left of an operation; see the port."""
@@ -145,12 +144,3 @@ class LocalKeepers:
 
     async def _client(self, session: SessionRef) -> KeeperClient:
         return await KeeperClient.connect(Path(session.directory) / SOCKET_NAME)
-
-
-def _described(one: ConnectionRecord) -> str:
-    """Describe a request that may have changed something, or an encrypted connection; empty for others."""
-    if not (one.gated and one.bytes_up):
-        return f"refused: {one.method} {one.host}:{one.port}" if one.refused else ""
-    if one.kind == "tunnel":
-        return f"encrypted: {one.host}:{one.port}, {one.bytes_up} bytes up"
-    return f"{one.method} http://{one.host}:{one.port}{one.path}" + (f" → {one.status}" if one.status else "")

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from replaywright.keeper.host.client import end_failed_start, is_live, read_record, reap, session_directories
 from replaywright.keeper.host.identity import ProcessIdentity, is_alive
-from replaywright.keeper.protocol import OPTIONS_NAME, KeeperOptions, SessionRecord
+from replaywright.keeper.protocol import OPTIONS_NAME, KeeperOptions
 
 ENDED_WITHIN_S = 4.0
 """A keeper closes its gate, ends its browser and deletes the profile in a fraction of it."""
@@ -49,7 +49,7 @@ def _end(sessions_dir: Path, is_meant: Callable[[Path], bool], limit_s: float) -
                     end_failed_start(directory)
             elif is_live(record):
                 if is_late:
-                    _kill(record)
+                    _signal(record.keeper, signal.SIGKILL)  # its proxy is gone when `reap` ends the browser
                 elif record.keeper not in asked:
                     asked.add(record.keeper)
                     _signal(record.keeper, signal.SIGTERM)
@@ -67,14 +67,6 @@ def _is_of(directory: Path, owner: ProcessIdentity) -> bool:
         return KeeperOptions.model_validate_json((directory / OPTIONS_NAME).read_bytes()).owner == owner
     except (OSError, ValidationError):
         return False
-
-
-def _kill(record: SessionRecord) -> None:
-    # The keeper first: its death closes every connection of its proxy, and the browser's death sends nothing then.
-    _signal(record.keeper, signal.SIGKILL)
-    if record.chromium is not None and is_alive(record.chromium):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(record.chromium.pid, signal.SIGKILL)
 
 
 def _signal(process: ProcessIdentity, number: signal.Signals) -> None:
