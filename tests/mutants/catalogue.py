@@ -859,9 +859,9 @@ LEDGER = (
     Mutant(
         "one ledger for all runs",
         "what one run has done is not taken for done in another",
-        "ledger_key",
-        '    return _key((tenant, lineage), "ledger", _escaped(fingerprint))',
-        '    return _key((tenant, ""), "ledger", _escaped(fingerprint))',
+        "KeyKind.__call__",
+        "quote(str(given[name[1]]),",
+        'quote("" if name[1] == "lineage" else str(given[name[1]]),',
         ("tests/unit/test_port_contracts.py::test_tenants_lineages_and_steps_are_apart",),
     ),
     Mutant(
