@@ -11,9 +11,9 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import traced
 from activities.policing import Policing, as_failure
 from activities.session.attachments import BLANK, Attachments
+from activities.traces import traced
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
 from replaywright.domain.session.sessions import (
     CloseSession,
@@ -107,9 +107,9 @@ class SessionActivities:
             if request.is_over:
                 await self._attachments.leave(request.session.session_id)
             await self._give_back(request.session, is_over=request.is_over)
-        if (told := request.recycling) is not None:
-            line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}
-            await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
+        if (recycling := request.recycling) is not None:
+            line = {"kind": "browser", "sequence": recycling.sequence, "why": recycling.why, "kept": recycling.kept}
+            await traced(self._store, tenant=recycling.tenant, lineage=recycling.lineage, line=line)
         return SessionClosed(refused=refused)
 
     async def _refused_in(self, ref: SessionRef) -> tuple[RefusedHost, ...]:

@@ -44,6 +44,7 @@ _Result = TypeVar("_Result")
 
 
 LOST = "the browser was lost"
+_LOST_AGAIN = f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back"
 LEFT = "the page that the step acted in was left, as what it sent was thrown away"
 """Why another browser is brought to where the run is."""
 
@@ -128,7 +129,7 @@ class Recovery:
                     continue
                 self._context.count(recoveries=1)
                 return
-            raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+            raise NotRecovered(_LOST_AGAIN)
 
     async def read(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """Run something that only reads, on whatever worker has the session, as often as that is lost."""
@@ -153,13 +154,9 @@ class Recovery:
         self._checkpoints.take_over(self._context.position)
         self._why = LEFT
         try:
-            for _ in range(policies.LOSSES_PER_STEP):
-                await self._browser.replace()
-                if await self.rebuilt():
-                    return
+            await self._in_another(self._rebuilt)
         finally:
             self._why = LOST
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
     async def rebuilt(self) -> bool:
         """Bring the new browser that there is to where the run is; False when it was lost on the way.
@@ -168,6 +165,18 @@ class Recovery:
             NotRecovered: nothing leads there.
         """
         return await self._survives(self._rebuilt)
+
+    async def _in_another(self, call: Callable[[], Awaitable[None]]) -> None:
+        """Get a new browser and bring it somewhere; once more as often as it is lost on the way.
+
+        Raises:
+            NotRecovered: it was lost too often, or nothing leads there.
+        """
+        for _ in range(policies.LOSSES_PER_STEP):
+            await self._browser.replace()
+            if await self._survives(call):
+                return
+        raise NotRecovered(_LOST_AGAIN)
 
     @staticmethod
     async def _survives(call: Callable[[], Awaitable[None]]) -> bool:
@@ -187,7 +196,7 @@ class Recovery:
             NotRecovered: nothing leads there.
             ActivityError: that browser was lost too.
         """
-        told: list[str] = []
+        faults: list[str] = []
         is_fresh = True
         for checkpoint in reversed(self._checkpoints.known):
             if checkpoint.position <= self._context.state.last_commit or checkpoint.position > self._context.position:
@@ -199,19 +208,19 @@ class Recovery:
                 await self._restored(checkpoint)
                 await self._redo(range(checkpoint.position, self._context.position))
             except _Astray as astray:
-                told.append(f"checkpoint after step {checkpoint.position}: {astray}")
+                faults.append(f"checkpoint after step {checkpoint.position}: {astray}")
             else:
                 return
         start = _start_of(self._context)
         if start is None:
-            raise NotRecovered(_lost(self._context.plan, self._context.state.last_commit, told, self._why))
+            raise NotRecovered(_lost(self._context.plan, self._context.state.last_commit, faults, self._why))
         if not is_fresh:
             await self._browser.replace()
         try:
             await self._redo(range(start, self._context.position))
         except _Astray as astray:
-            said = f"{self._why}, and another one could not be brought there: {astray}"
-            raise NotRecovered("; ".join((said, *told))) from None
+            message = f"{self._why}, and another one could not be brought there: {astray}"
+            raise NotRecovered("; ".join((message, *faults))) from None
 
     async def _restored(self, checkpoint: Checkpoint) -> None:
         """Bring a new browser to a checkpoint.
@@ -327,17 +336,21 @@ class Recovery:
         if not self._browser.is_asleep:
             return
         self._context.show("waking up")
-        for _ in range(policies.LOSSES_PER_STEP):
-            await self._browser.replace()
-            if await self._survives(self._as_left):
-                return
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+        await self._in_another(self._as_left)
 
-    async def _as_left(self) -> None:
+    async def _as_left(self, *, is_done: bool = False) -> None:
+        """Bring a new browser to the page as it was left, else to that before the step.
+
+        Raises:
+            NotRecovered: a step that must not be repeated counts as done, and its page cannot be brought back.
+        """
         if self._paused is not None:
             try:
                 await self._restored(self._paused.model_copy(update={"page_from": self._paused.position}))
-            except _Astray:
+            except _Astray as astray:
+                if is_done and not self._attempts.at(self._context.position).may_repeat:
+                    fault = f"the page as it was left: {astray}"
+                    raise NotRecovered(_lost(self._context.plan, self._context.position, [fault])) from None
                 await self._browser.replace()
             else:
                 return
@@ -372,26 +385,8 @@ class Recovery:
         if not self._browser.is_asleep or verdict.verdict == "abandon":
             return
         self._context.show("waking up")
-        for _ in range(policies.LOSSES_PER_STEP):
-            await self._browser.replace()
-            if await self._survives(lambda: self._brought(verdict)):
-                return
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
-
-    async def _brought(self, verdict: PersonVerdict) -> None:
-        """To the page as it was left, when the step counts as done; else to that before the step."""
-        if verdict.verdict in ("done", "solved") and self._paused is not None:
-            try:
-                left = self._paused.model_copy(update={"page_from": self._paused.position})
-                await self._restored(left)
-            except _Astray as astray:
-                if not self._attempts.at(self._context.position).may_repeat:
-                    told = f"the page as it was left: {astray}"
-                    raise NotRecovered(_lost(self._context.plan, self._context.position, [told])) from None
-                await self._browser.replace()
-            else:
-                return
-        await self._rebuilt()
+        is_done = verdict.verdict in ("done", "solved")
+        await self._in_another((lambda: self._as_left(is_done=True)) if is_done else self._rebuilt)
 
 
 def _start_of(context: RunContext) -> int | None:
@@ -403,10 +398,10 @@ def _start_of(context: RunContext) -> int | None:
     return next((at for at in range(last, last_commit, -1) if isinstance(plan[at], Goto)), None)
 
 
-def _lost(plan: Sequence[Step], last_commit: int, told: list[str], gone: str = LOST) -> str:
+def _lost(plan: Sequence[Step], last_commit: int, faults: list[str], gone: str = LOST) -> str:
     """Explain that nothing leads back across a commit; `gone` is why the run has to be brought back."""
     step = f"step {last_commit + 1} ({plan[last_commit].title})"
-    why = "; ".join(told) or "there is no checkpoint after it"
+    why = "; ".join(faults) or "there is no checkpoint after it"
     return (
         f"{gone}, and {step} must not be done again to get back to here. {why}. "
         f"No checkpoint brings back {NOT_RESTORED}. That step is done: look at the site, and have the steps from "
