@@ -120,9 +120,7 @@ class Goals:
     async def _recalled(self, goal: str, notes: list[str], *, may_ask: bool) -> RunInput | None:
         run = self._run
         request = RecallRequest(
-            run_id=self._run_id,
-            lineage=self._context.lineage,
-            tenant=run.tenant,
+            **self._context.scope,
             url=fill(run.task.url, run.values),
             goal=goal,
             secrets=run.task.secrets,
@@ -205,13 +203,7 @@ class Goals:
         try:
             labelled = await self._remembering(
                 "model.label",
-                LabelRequest(
-                    run_id=self._run_id,
-                    lineage=self._context.lineage,
-                    tenant=run.tenant,
-                    goal=goal,
-                    secrets=task.secrets,
-                ),
+                LabelRequest(**self._context.scope, goal=goal, secrets=task.secrets),
                 Labelled,
                 "label",
                 "label the goal",
@@ -334,9 +326,7 @@ class Goals:
     def _request(self, position: int, snapshot: str) -> PlanRequest:
         course, state = self._context.course, self._context.state
         return PlanRequest(
-            run_id=self._run_id,
-            lineage=self._context.lineage,
-            tenant=self._run.tenant,
+            **self._context.scope,
             task=self._run.task.model_copy(update={"steps": ()}),
             values=self._run.values,
             plan=course.rolled,
