@@ -551,6 +551,7 @@ async def _keep_reaping(sessions_dir: Path) -> None:
 
 
 async def _serve(role: str) -> None:
+    """Serve until SIGTERM or SIGINT, then drain."""
     settings = load_settings()
     take_provider_keys(os.environ)
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -571,29 +572,17 @@ async def _serve(role: str) -> None:
     with entered(settings.home):
         telemetry = open_telemetry(settings, secrets.redact, is_worker=True)
         client = await connect(settings, telemetry)
-        await _poll(settings, client, role, secrets, telemetry, stop)
-
-
-async def _poll(  # noqa: PLR0917 - parts of one process
-    settings: Settings,
-    client: Client,
-    role: str,
-    secrets: EnvironmentSecrets,
-    telemetry: "Telemetry | None",
-    stop: asyncio.Event,
-) -> None:
-    """Serve until `stop`, then drain."""
-    async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
-        _log.info("polling %r as %s, version %r", settings.queue, role, settings.build_id or UNVERSIONED)
-        gc.collect()
-        gc.freeze()  # what a worker is made of is no garbage, and going through it held up all its steps at once
-        metrics_url = "" if telemetry is None else telemetry.metrics_url
-        if metrics_url:
-            _log.info("metrics for Prometheus are at %s", metrics_url)
-        if ready := os.environ.get(READY_FILE_VARIABLE):
-            announce_ready(Path(ready), pid=os.getpid(), role=role, metrics=metrics_url)
-        await stop.wait()
-        _log.info("draining: running steps finish, browsers stay")
+        async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
+            _log.info("polling %r as %s, version %r", settings.queue, role, settings.build_id or UNVERSIONED)
+            gc.collect()
+            gc.freeze()  # what a worker is made of is no garbage, and going through it held up all its steps at once
+            metrics_url = "" if telemetry is None else telemetry.metrics_url
+            if metrics_url:
+                _log.info("metrics for Prometheus are at %s", metrics_url)
+            if ready := os.environ.get(READY_FILE_VARIABLE):
+                announce_ready(Path(ready), pid=os.getpid(), role=role, metrics=metrics_url)
+            await stop.wait()
+            _log.info("draining: running steps finish, browsers stay")
 
 
 def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -7,7 +7,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import traced
+from activities.traces import traced
 from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trust_rule
@@ -156,7 +156,7 @@ class PolicyActivities:
         return None
 
     async def _refuse(self, request: CheckPolicy, index: int, refusal: Refusal, what: str) -> NoReturn:
-        told = {"rule": refusal.rule, "reason": refusal.reason, "runId": request.run_id}
-        line = {"kind": "policy", "sequence": index, **told}
+        fields = {"rule": refusal.rule, "reason": refusal.reason, "runId": request.run_id}
+        line = {"kind": "policy", "sequence": index, **fields}
         await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
         raise as_failure(blocked_by(refusal, f"before anything was done, {what}".rstrip(", ")))

@@ -41,6 +41,7 @@ RETRIES = 3
 """Retries after a broken connection, about 0.1 s in all with the back-off below. A time-out is not retried."""
 CONNECTIONS = 64
 """Connections of one client to a single server. Beyond them callers wait; the library's own pool would fail."""
+CONNECT_S = 1.0
 WAIT_S = 5.0
 """Longest wait for a free connection."""
 CONNECTIONS_OF_NODE = 1_000
@@ -57,9 +58,7 @@ class _UnixConnection(UnixDomainSocketConnection):
             self._reader, self._writer = await asyncio.open_unix_connection(self.path)
 
 
-def open_redis(
-    url: str, *, client_name: str = "replaywright", connect_timeout_s: float = 1.0, read_timeout_s: float = 1.0
-) -> Client:
+def open_redis(url: str, *, client_name: str = "replaywright", read_timeout_s: float = 1.0) -> Client:
     """Open a client for `redis://`, `rediss://`, `unix://`, `redis+cluster://` or `rediss+cluster://`.
 
     It connects when it is first used. Over TLS it checks the server's certificate and name;
@@ -85,7 +84,7 @@ def open_redis(
         "health_check_interval": 30,
         "protocol": 2,
         "retry": Retry(ExponentialBackoff(cap=0.1, base=0.01), RETRIES, supported_errors=(NoConnection,)),
-        "socket_connect_timeout": connect_timeout_s,
+        "socket_connect_timeout": CONNECT_S,
         "socket_keepalive": True,
         "socket_timeout": read_timeout_s,
     }

@@ -4,115 +4,73 @@ Every key has a version, the tenant, and a cluster hash tag in braces, so that a
 Names are percent-encoded: none can end a tag, add a segment, or collide.
 """
 
+import re
+from typing import Final
 from urllib.parse import quote
 
 VERSION = 1
 """Version of the layout: a change must not meet old keys."""
 
-
-def _escaped(name: str) -> str:
-    return quote(name, safe="", errors="surrogatepass")
+_NAME: Final = re.compile(r"<(\w+)>")
 
 
-def _key(tag: tuple[str, ...], *rest: str) -> str:
-    return f"rw:{VERSION}:{{{'/'.join(map(_escaped, tag))}}}:{':'.join(rest)}"
+class KeyKind:
+    """A kind of key; called with the names that stand in `<>`, in their order, it returns the key's own name."""
+
+    def __init__(self, tag: str, rest: str) -> None:
+        self._text = f"rw:{VERSION}:{{{tag}}}:{rest}"
+        self._wanted = _NAME.findall(self._text)
+
+    def __call__(self, *names: str | int, **named: str | int) -> str:
+        """Return the name of one key.
+
+        Raises:
+            TypeError: it has other names.
+        """
+        given = {**dict(zip(self._wanted, names, strict=False)), **named}
+        if len(names) + len(named) != len(self._wanted) or given.keys() != set(self._wanted):
+            raise TypeError(f"expected the names {', '.join(self._wanted)}, found {len(names)} and {sorted(named)}")
+        return _NAME.sub(lambda name: quote(str(given[name[1]]), safe="", errors="surrogatepass"), self._text)
 
 
-def ledger_key(tenant: str, lineage: str, fingerprint: str) -> str:
-    """Name the hash of one step of a lineage."""
-    return _key((tenant, lineage), "ledger", _escaped(fingerprint))
+ledger_key = KeyKind("<tenant>/<lineage>", "ledger:<fingerprint>")
+"""Hash of one step of a lineage."""
+acts_key = KeyKind("<tenant>/<lineage>", "acts")
+"""Hash of unrepeatable actions of a lineage: the fingerprint of the owner step by action."""
+trace_key = KeyKind("<tenant>/<lineage>", "trace")
+"""List of a lineage's trace lines, JSON, oldest first."""
+entry_key = KeyKind("<tenant>/<content_key>", "entry")
+"""Hash with the versions of one entry of the action cache."""
+index_key = KeyKind("<tenant>", "entries")
+"""Sorted set (scores 0) of the tenant's content keys."""
+overrides_key = KeyKind("<tenant>", "overrides")
+"""Hash of the tenant's override rules, JSON, by name."""
 
+# A tenant's skills lie in one slot, so that one script can change them together.
+skills_key = KeyKind("<tenant>/skills", "skills")
+"""Sorted set (scores 0) of the tenant's skills as site, NUL, name."""
+skill_changes_key = KeyKind("<tenant>/skills", "skill-changes")
+"""Hash of change stamps: of all skills, of each site and of each skill."""
+skill_key = KeyKind("<tenant>/skills", "skill:<name>")
+"""Hash with the versions of one skill."""
+skill_statuses_key = KeyKind("<tenant>/skills", "skill-statuses:<name>")
+"""Text with the last signed statuses of a skill; it outlives the skill."""
+skill_statistics_key = KeyKind("<tenant>/skills", "skill-statistics:<name>")
+"""Hash with the statistics of a skill and its steps."""
+skill_history_key = KeyKind("<tenant>/skills", "skill-history:<name>")
+"""List of changes of a skill, JSON, oldest first; it outlives the skill."""
 
-def acts_key(tenant: str, lineage: str) -> str:
-    """Name the hash of unrepeatable actions of a lineage: the fingerprint of the owner step by action."""
-    return _key((tenant, lineage), "acts")
-
-
-def trace_key(tenant: str, lineage: str) -> str:
-    """Name the list of a lineage's trace lines, JSON, oldest first."""
-    return _key((tenant, lineage), "trace")
-
-
-def entry_key(tenant: str, content_key: str) -> str:
-    """Name the hash with the versions of one entry of the action cache."""
-    return _key((tenant, content_key), "entry")
-
-
-def index_key(tenant: str) -> str:
-    """Name the sorted set (scores 0) of the tenant's content keys."""
-    return _key((tenant,), "entries")
-
-
-def overrides_key(tenant: str) -> str:
-    """Name the hash of the tenant's override rules, JSON, by name."""
-    return _key((tenant,), "overrides")
-
-
-def skills_key(tenant: str) -> str:
-    """Name the sorted set (scores 0) of the tenant's skills as site, NUL, name."""
-    return _skills_key(tenant, "skills")
-
-
-def skill_changes_key(tenant: str) -> str:
-    """Name the hash of change stamps: of all skills, of each site and of each skill."""
-    return _skills_key(tenant, "skill-changes")
-
-
-def skill_key(tenant: str, name: str) -> str:
-    """Name the hash with the versions of one skill."""
-    return _skills_key(tenant, "skill", name)
-
-
-def skill_statuses_key(tenant: str, name: str) -> str:
-    """Name the text with the last signed statuses of a skill; it outlives the skill."""
-    return _skills_key(tenant, "skill-statuses", name)
-
-
-def skill_statistics_key(tenant: str, name: str) -> str:
-    """Name the hash with the statistics of a skill and its steps."""
-    return _skills_key(tenant, "skill-statistics", name)
-
-
-def skill_history_key(tenant: str, name: str) -> str:
-    """Name the list of changes of a skill, JSON, oldest first; it outlives the skill."""
-    return _skills_key(tenant, "skill-history", name)
-
-
-def recalls_key(tenant: str) -> str:
-    """Name the list of recalls and their outcomes, JSON, oldest first."""
-    return _key((tenant,), "recalls")
-
-
-def alerts_key(tenant: str) -> str:
-    """Name the hash with the number of refused records of each kind, and the last of them."""
-    return _key((tenant,), "alerts")
-
-
-def _skills_key(tenant: str, what: str, *name: str) -> str:
-    """Name a key in the one slot of a tenant's skills, so that one script can change them together."""
-    return _key((tenant, "skills"), what, *map(_escaped, name))
-
-
-def claim_key(tenant: str, claimed: str) -> str:
-    """Name the expiring text with the run that learns `claimed`."""
-    return _key((tenant, claimed), "claim")
-
-
-def answer_key_key(tenant: str, run_id: str, question: str) -> str:
-    """Name the expiring text with the private key for a question's code."""
-    return _key((tenant, run_id), "answer-key", _escaped(question))
-
-
-def first_start_key(tenant: str, run_id: str) -> str:
-    """Name the text with the first execution of a run id."""
-    return _key((tenant, run_id), "first-start")
-
-
-def row_ends_key(tenant: str, batch: str, part: int) -> str:
-    """Name the hash of results of the rows in one `part` of a batch, JSON, by number."""
-    return _key((tenant, batch), "row-ends", str(part))
-
-
-def check_key(nonce: str) -> str:
-    """Name the text that the start check writes, reads and deletes."""
-    return _key(("check", nonce), "check")
+recalls_key = KeyKind("<tenant>", "recalls")
+"""List of recalls and their outcomes, JSON, oldest first."""
+alerts_key = KeyKind("<tenant>", "alerts")
+"""Hash with the number of refused records of each kind, and the last of them."""
+claim_key = KeyKind("<tenant>/<claimed>", "claim")
+"""Expiring text with the run that learns `claimed`."""
+answer_key_key = KeyKind("<tenant>/<run_id>", "answer-key:<question>")
+"""Expiring text with the private key for a question's code."""
+first_start_key = KeyKind("<tenant>/<run_id>", "first-start")
+"""Text with the first execution of a run id."""
+row_ends_key = KeyKind("<tenant>/<batch>", "row-ends:<part>")
+"""Hash of results of the rows in one `part` of a batch, JSON, by number."""
+check_key = KeyKind("check/<nonce>", "check")
+"""Text that the start check writes, reads and deletes."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from cache.alerts import Alerts
-from cache.connection import Client, translated
+from cache.connection import translated
 from cache.keys import overrides_key
-from replaywright.domain.secrets.signing import UNSIGNED, Signed, Signer, text_digest
+from cache.replies import SignedRecords
+from replaywright.domain.secrets.signing import Signed, text_digest
 from replaywright.domain.step.overrides import OverrideRule, merged, rules_for
 from replaywright.errors import InputInvalid, StoreUnavailable
 
@@ -24,14 +24,8 @@ RULES_LIMIT = 500
 """Maximum rules of a tenant, and maximum hosts with remembered rules."""
 
 
-class RedisOverrides:
+class RedisOverrides(SignedRecords):
     """A tenant's rules in one hash by name; a line feed separates each rule from its signature."""
-
-    def __init__(self, client: Client, *, signer: Signer = UNSIGNED) -> None:
-        """Keep the rules in the server of `client`; `signer` signs them, and decides which are used."""
-        self._client = client
-        self._signer = signer
-        self._alerts = Alerts(client)
 
     async def rules(self, tenant: str) -> tuple[OverrideRule, ...]:
         """Return the rules by name; unreadable ones and those with a wrong signature are logged and left out.

@@ -3,14 +3,13 @@
 import json
 import re
 from collections.abc import Iterable
-from urllib.parse import unquote
 
-from cache.connection import Client, translated
+from cache.connection import Client
 from cache.keys import index_key
+from cache.replies import names_in
 from cache.steps import RedisStepStore
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_SCANNED_AT_ONCE = 1_000
 
 
 async def referenced(client: Client, lineages: Iterable[tuple[str, str]]) -> frozenset[str]:
@@ -25,21 +24,9 @@ async def referenced(client: Client, lineages: Iterable[tuple[str, str]]) -> fro
     """
     store = RedisStepStore(client)
     found: set[str] = set()
-    for tenant in await _tenants(client):
+    for tenant in await names_in(client, index_key("*")):
         found |= {info.entry.good_snapshot for info in await store.entries(tenant=tenant)}
     for tenant, lineage in lineages:
         for line in await store.trace(tenant=tenant, lineage=lineage):
             found.update(_DIGEST.findall(json.dumps(line)))
     return frozenset(found)
-
-
-async def _tenants(client: Client) -> list[str]:
-    before, after = index_key("*").split("%2A")
-    tenants = set()
-    with translated(client):
-        async for key in client.scan_iter(match=f"{before}*{after}", count=_SCANNED_AT_ONCE):
-            name = key.decode() if isinstance(key, bytes) else key
-            tenant = name.removeprefix(before).removesuffix(after)
-            if "/" not in tenant:  # else it is a key of a tenant's lineage
-                tenants.add(unquote(tenant))
-    return sorted(tenants)

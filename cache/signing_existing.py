@@ -8,20 +8,18 @@ import json
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from cache import signed_entries, signed_skills
-from cache.connection import Client, translated
+from cache.connection import Client
 from cache.keys import entry_key, overrides_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import signed_rule
-from cache.replies import WrongType, pipelined, send, text_of
+from cache.replies import WrongType, names_in, send, text_of
 from cache.scripts import FIND, FIND_SKILL, SIGN_ENTRY, SIGN_LINE, SIGN_SKILL, RedisCommand
 from replaywright.domain.secrets.signing import Fault, Signed, Signer
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatus
 from replaywright.domain.trace.trace import content_digest, line_fault, line_signature
 
-_SCANNED_AT_ONCE = 1_000
 _STATUSES = frozenset(status.value for status in SkillStatus)
 
 
@@ -88,15 +86,15 @@ class Existing:
 
     async def _found(self, survey: Survey) -> AsyncIterator[tuple[str, RedisCommand]]:
         """Yield name and command of each record to sign."""
-        async for content_key in self._names(entry_key(self._tenant, "*")):
+        for content_key in await names_in(self._client, entry_key(self._tenant, "*")):
             for found in await self._entry(survey, content_key):
                 yield found
-        async for name in self._names(skill_key(self._tenant, "*")):
+        for name in await names_in(self._client, skill_key(self._tenant, "*")):
             for found in await self._skill(survey, name):
                 yield found
         for found in await self._overrides(survey):
             yield found
-        async for lineage in self._names(trace_key(self._tenant, "*")):
+        for lineage in await names_in(self._client, trace_key(self._tenant, "*")):
             for found in await self._trace(survey, lineage):
                 yield found
 
@@ -194,23 +192,5 @@ class Existing:
             worst = Fault.ALTERED  # written by someone with a key, and made active by someone without one
         return worst, all(self._signer.is_current(text) for _, text in given)
 
-    async def _names(self, pattern: str) -> AsyncIterator[str]:
-        """Yield the names at the star in matching keys."""
-        before, after = pattern.split("%2A")
-        names = set()
-        with translated(self._client):
-            async for key in self._client.scan_iter(
-                match=f"{_literal(before)}*{_literal(after)}", count=_SCANNED_AT_ONCE
-            ):
-                name = text_of(key).removeprefix(before).removesuffix(after)
-                if "/" not in name and ":" not in name and "}" not in name:
-                    names.add(unquote(name))
-        for name in sorted(names):
-            yield name
-
     async def _send(self, commands: Sequence[RedisCommand]) -> list[Any]:
-        return await send(self._client, commands, lambda short: pipelined(self._client, short))
-
-
-def _literal(text: str) -> str:
-    return "".join(f"\\{letter}" if letter in "*?[]\\" else letter for letter in text)
+        return await send(self._client, commands)

@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from cache import signed_skills
-from cache.alerts import Alerts
 from cache.connection import Client
 from cache.keys import (
     claim_key,
@@ -26,7 +25,7 @@ from cache.keys import (
     skill_statuses_key,
     skills_key,
 )
-from cache.replies import DamageReports, WrongType, pipelined, send, text_of
+from cache.replies import SignedRecords, WrongType, text_of
 from cache.scripts import (
     CLAIM,
     DELETE_SKILL,
@@ -86,18 +85,11 @@ class Change:
     given: tuple[Argument, ...] = ()
 
 
-class RedisSkills:
+class RedisSkills(SignedRecords):
     """The `Skills` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
 
     def __init__(self, client: Client, *, signer: Signer = UNSIGNED) -> None:
-        """Keep everything in the server of `client`, which may be shared.
-
-        `signer` signs what is written, and decides what is used of what is read.
-        """
-        self._client = client
-        self._signer = signer
-        self._alerts = Alerts(client)
-        self._reports = DamageReports()
+        super().__init__(client, signer=signer)
         self._memory = SkillMemory()
 
     # ---------------------------------------------------------------------------------------- changing
@@ -317,12 +309,6 @@ class RedisSkills:
                 self._reports.report(key, f"a line cannot be read ({first_fault(exc)})")
         return tuple(lines)
 
-    def _is_damaged(self, key: str, reply: object) -> bool:
-        """Return True for a key of another type, which is reported."""
-        if isinstance(reply, WrongType):
-            self._reports.report(key, "of another type")
-        return isinstance(reply, WrongType)
-
     # --------------------------------------------------------------------------------------- sending
 
     async def _change_status(self, change: Change, following: Callable[[Statuses], Statuses | None]) -> Any:
@@ -358,9 +344,6 @@ class RedisSkills:
                 "wrote it, delete it, and import the skills again"
             )
         return reply
-
-    async def _send(self, *commands: RedisCommand) -> list[Any]:
-        return await send(self._client, commands, lambda short: pipelined(self._client, short))
 
 
 def _finding(tenant: str, name: str, version: int | None = None) -> RedisCommand:

@@ -9,19 +9,15 @@ Status, run and statistics of an entry's version stand beside its JSON and take 
 import json
 import re
 import secrets
-import time
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from cache import signed_entries
-from cache.alerts import Alerts
 from cache.connection import Client
 from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
-from cache.replies import DamageReports, WrongType, pipelined, send, text_of
+from cache.replies import SignedRecords, WrongType, text_of
 from cache.scripts import (
     APPEND,
     COUNT,
@@ -35,6 +31,8 @@ from cache.scripts import (
     RETIRE,
     SETTLE,
     WITNESS,
+    Argument,
+    LuaScript,
     RedisCommand,
 )
 from cache.signed_traces import SignedTraces
@@ -74,28 +72,7 @@ _REFUSALS = {
 }
 
 
-@dataclass
-class RoundTrips:
-    """Number and duration of round trips to Redis."""
-
-    count: int = 0
-    ms: float = 0.0
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """Common parts of the copies of a store."""
-
-    client: Client
-    dispatch_within_s: float
-    signer: Signer
-    alerts: Alerts
-    traces: SignedTraces
-    watch: StoreWatch | None = None
-    reports: DamageReports = field(default_factory=DamageReports)
-
-
-class RedisStepStore:
+class RedisStepStore(SignedRecords):
     """The `StepStore` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
 
     def __init__(
@@ -114,17 +91,10 @@ class RedisStepStore:
             dispatch_within_s: maximum age of an intent when the first bytes of the input are released.
             watch: knows if intents are safe with this server; without it they are assumed to be.
         """
-        alerts = Alerts(client)
-        traces = SignedTraces(signer, alerts)
-        self._shared = _Shared(client, dispatch_within_s, signer, alerts, traces, watch)
-        self.round_trips = RoundTrips()
-        """Of all users of this object; see `counting`."""
-
-    def counting(self) -> "RedisStepStore":
-        """Return the same store with counters of its own, for one activity."""
-        other = copy(self)
-        other.round_trips = RoundTrips()
-        return other
+        super().__init__(client, signer=signer)
+        self._traces = SignedTraces(signer, self._alerts)
+        self._dispatch_within_s = dispatch_within_s
+        self._watch = watch
 
     # ---------------------------------------------------------------------------------------- ledger
 
@@ -135,16 +105,16 @@ class RedisStepStore:
         """
         commands = _looking_up(tenant, lineage, run_id, fingerprint, content_key)
         known = self._looked_up(await self._send(*commands), tenant, lineage, fingerprint, content_key)
-        await self._shared.alerts.flush()
+        await self._alerts.flush()
         return known
 
     async def intend(self, intent: Intent) -> Known:
         """Write the intent to dispatch a commit step; see the port. Refused by a server that may drop it."""
-        if self._shared.watch is not None and self._shared.watch.refusal:
-            raise StoreUnavailable(self._shared.watch.refusal)
+        if self._watch is not None and self._watch.refusal:
+            raise StoreUnavailable(self._watch.refusal)
         key = ledger_key(intent.tenant, intent.lineage, intent.fingerprint)
         held = "" if intent.held is None else json.dumps(intent.held)
-        arguments: tuple[str | int, ...] = (intent.epoch, intent.attempt, str(self._shared.dispatch_within_s), held)
+        arguments: tuple[str | int, ...] = (intent.epoch, intent.attempt, str(self._dispatch_within_s), held)
         command = RedisCommand(INTEND, key, arguments)
         if intent.act:
             claim = (intent.act, intent.fingerprint, intent.over)
@@ -165,7 +135,7 @@ class RedisStepStore:
         """Return the owner step of each action of the lineage."""
         key = acts_key(tenant, lineage)
         [reply] = await self._send(RedisCommand("HGETALL", key))
-        if self._report_other_type(key, reply):
+        if self._is_damaged(key, reply):
             raise StoreUnavailable(
                 f"the actions of {lineage} are damaged: find out what was done, then delete the key {key!r}"
             )
@@ -177,17 +147,13 @@ class RedisStepStore:
         Raises:
             Fenced: the intent is not this attempt's any more, or too old.
         """
-        key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(RedisCommand(DISPATCH, key, (epoch, attempt)))
-        verdict, known = self._answer(key, reply)
-        if verdict != "granted":
-            raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
+        await self._change(DISPATCH, (tenant, lineage, fingerprint), (epoch, attempt), wanted=("granted",))
 
     async def record(self, recording: Recording) -> Known:
         """Write outcome, entry, statistics and trace, and look the next step up; see the port."""
         outcome, tenant, lineage = recording.outcome, recording.tenant, recording.lineage
         key = ledger_key(tenant, lineage, outcome.fingerprint)
-        commands = _writing(recording, key, self._shared)
+        commands = _writing(recording, key, self._signer, self._traces)
         if recording.witnessed:
             commands.append(RedisCommand(WITNESS, trace_key(tenant, lineage), ("",)))
         written = len(commands)
@@ -198,10 +164,9 @@ class RedisStepStore:
         replies = await self._send(*commands)
         for command, reply in zip(commands[:written], replies, strict=False):
             if command.what is APPEND:
-                self._report_other_type(command.key, reply[0])
-                self._shared.traces.appended(command.key, reply)
+                self._appended(command.key, reply)
             elif command.what in ("ZADD", "HSET"):
-                self._report_other_type(command.key, reply)
+                self._is_damaged(command.key, reply)
             elif command.what is RECORD:
                 verdict, known = self._answer(key, reply)
                 if verdict != "recorded":
@@ -211,12 +176,12 @@ class RedisStepStore:
         known = self._looked_up(
             replies[written:], tenant, lineage, recording.next_fingerprint, recording.next_content_key
         )
-        await self._shared.alerts.flush()
+        await self._alerts.flush()
         return known.model_copy(update={"witness": witness}) if witness else known
 
     async def keep(self, *, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
         """Add a version to an entry, a candidate of this run."""
-        await self._send(*_keeping(tenant, run_id, entry, self._shared.signer))
+        await self._send(*_keeping(tenant, run_id, entry, self._signer))
 
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
         """Return True if no write acknowledged since the `witness` can be lost; see the port."""
@@ -225,12 +190,8 @@ class RedisStepStore:
 
     async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
         """Raise the epoch and set RESOLVING; see the port."""
-        key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(RedisCommand(FENCE, key, (epoch,)))
-        verdict, known = self._answer(key, reply)
-        if verdict == "fenced":
-            raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
-        return known
+        wanted = ("granted", "done", "damaged")
+        return await self._change(FENCE, (tenant, lineage, fingerprint), (epoch,), wanted=wanted)
 
     async def settle(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, state: str, who: str) -> None:
         """End a resolution; see the port."""
@@ -238,19 +199,36 @@ class RedisStepStore:
             raise ValueError(f"a resolution ends in one of {', '.join(SETTLED)}, not {state!r}")
         if not who:
             raise ValueError("a resolution needs a name: the person, or the evidence, that decided")
-        key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(RedisCommand(SETTLE, key, (epoch, state, who)))
+        place = (tenant, lineage, fingerprint)
+        await self._change(SETTLE, place, (epoch, state, who), wanted=("settled",), target=state)
+
+    async def _change(
+        self,
+        script: LuaScript,
+        place: tuple[str, str, str],
+        arguments: tuple[Argument, ...],
+        *,
+        wanted: Sequence[str],
+        target: str = "",
+    ) -> Known:
+        """Change the record of the step at `place` (tenant, lineage, fingerprint); return it as it was found.
+
+        Raises:
+            Fenced: the verdict is none of those `wanted`.
+        """
+        key = ledger_key(*place)
+        [reply] = await self._send(RedisCommand(script, key, arguments))
         verdict, known = self._answer(key, reply)
-        if verdict != "settled":
-            raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch, target=state)
+        if verdict not in wanted:
+            raise _refused(verdict, known, key=key, fingerprint=place[2], mine=int(arguments[0]), target=target)
+        return known
 
     # ----------------------------------------------------------------------------------------- trace
 
     async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
         """Add one line, with `at` (the server's clock), `chain` and `id` in front."""
-        [reply] = await self._send(self._shared.traces.appending(tenant, lineage, line))
-        self._report_other_type(trace_key(tenant, lineage), reply[0])
-        self._shared.traces.appended(trace_key(tenant, lineage), reply)
+        [reply] = await self._send(self._traces.appending(tenant, lineage, line))
+        self._appended(trace_key(tenant, lineage), reply)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """Return the lines, oldest first, made `flat`; damaged ones and those with a wrong signature are left out."""
@@ -262,17 +240,17 @@ class RedisStepStore:
             except ValueError:
                 line = None
             if not isinstance(line, dict):
-                self._report(key, "a line is not a JSON object")
-            elif self._shared.traces.may_be_used(tenant, lineage, line, seen):
+                self._reports.report(key, "a line is not a JSON object")
+            elif self._traces.may_be_used(tenant, lineage, line, seen):
                 lines.append(flat(line))
-        await self._shared.alerts.flush()
+        await self._alerts.flush()
         return lines
 
     async def stored_trace(self, *, tenant: str, lineage: str) -> list[bytes]:
         """Return all lines as stored, including damaged ones."""
         key = trace_key(tenant, lineage)
         [reply] = await self._send(RedisCommand("LRANGE", key, (0, -1)))
-        return [] if self._report_other_type(key, reply) else list(reply)
+        return [] if self._is_damaged(key, reply) else list(reply)
 
     # ---------------------------------------------------------------------------------- action cache
 
@@ -289,15 +267,15 @@ class RedisStepStore:
 
     async def _to_promote(self, tenant: str, run_id: str, keys: Sequence[str]) -> list[tuple[str, str]]:
         """Return number and seal of the run's candidate to promote, for each entry."""
-        signer = self._shared.signer
+        signer = self._signer
         if signer.is_unsigned:
             return [("", "")] * len(keys)
         found = []
         replies = await self._send(*(_finding(tenant, key, "own", run_id) for key in keys))
         for key, (_, _, *rows) in zip(keys, replies, strict=True):
-            self._versions(tenant, key, (b"hash", 1, *rows))  # reports those that are refused
+            self._read(tenant, key, (b"hash", 1, *rows))  # reports those that are refused
             found.append(signed_entries.to_promote(signer, tenant, key, rows))
-        await self._shared.alerts.flush()
+        await self._alerts.flush()
         return found
 
     async def entries(self, *, tenant: str) -> list[EntryInfo]:
@@ -308,10 +286,10 @@ class RedisStepStore:
             some = content_keys[start : start + LISTED_AT_ONCE]
             replies = await self._send(*(_finding(tenant, key, "current") for key in some))
             for content_key, reply in zip(some, replies, strict=True):
-                entry = next(iter(self._versions(tenant, content_key, reply)), None)
+                entry = next(iter(self._read(tenant, content_key, reply)[0]), None)
                 if entry is not None:
                     found.append(EntryInfo(content_key=content_key, entry=entry, versions=reply[1]))
-        await self._shared.alerts.flush()
+        await self._alerts.flush()
         return found
 
     async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
@@ -329,8 +307,8 @@ class RedisStepStore:
                 f"{len(content_keys)} entries begin with {content_key!r} ({some}, …): give more of the key"
             )
         [reply] = await self._send(_finding(tenant, content_keys[0], "all"))
-        found = self._versions(tenant, content_keys[0], reply)
-        await self._shared.alerts.flush()
+        found = self._read(tenant, content_keys[0], reply)[0]
+        await self._alerts.flush()
         return found
 
     async def invalidate(self, *, tenant: str, content_key: str, reason: str) -> int:
@@ -352,7 +330,7 @@ class RedisStepStore:
         key = index_key(tenant)
         start = prefix.encode()
         [reply] = await self._send(RedisCommand("ZRANGEBYLEX", key, (b"[" + start, b"[" + start + b"\xff")))
-        return [] if self._report_other_type(key, reply) else [text_of(member) for member in reply]
+        return [] if self._is_damaged(key, reply) else [text_of(member) for member in reply]
 
     # ------------------------------------------------------------------------------- reading replies
 
@@ -370,12 +348,14 @@ class RedisStepStore:
 
     def _ledger(self, key: str, reply: Mapping[bytes, bytes] | WrongType) -> Known:
         """Parse a whole record."""
-        if self._report_other_type(key, reply) or isinstance(reply, WrongType):
+        if self._is_damaged(key, reply) or isinstance(reply, WrongType):
             return Known(state=DAMAGED)
         if not reply:
             return Known()
         if reply.get(b"v") != LEDGER_VERSION:
-            self._report(key, f"layout version {text_of(reply.get(b'v', b''))!r} is not {text_of(LEDGER_VERSION)!r}")
+            self._reports.report(
+                key, f"layout version {text_of(reply.get(b'v', b''))!r} is not {text_of(LEDGER_VERSION)!r}"
+            )
             return Known(state=DAMAGED)
         return self._known(key, [reply.get(name, b"") for name in (b"state", b"epoch", b"outcome", b"late", b"held")])
 
@@ -383,7 +363,7 @@ class RedisStepStore:
         """Parse a ledger script's verdict and the record that it found."""
         verdict = text_of(reply[0])
         if verdict == "damaged":
-            self._report(key, "not a ledger record of this version")
+            self._reports.report(key, "not a ledger record of this version")
             return verdict, Known(state=DAMAGED)
         if not reply[1]:
             return verdict, Known()
@@ -394,7 +374,7 @@ class RedisStepStore:
         state, epoch, outcome, late, held = fields
         name = text_of(state)
         if name not in STATES or not epoch.isdigit():
-            self._report(key, f"state {name!r}, epoch {text_of(epoch)!r}")
+            self._reports.report(key, f"state {name!r}, epoch {text_of(epoch)!r}")
             return Known(state=DAMAGED)
         found = self._outcome(key, outcome) if name == "COMMITTED" and outcome else None
         if name == "COMMITTED" and outcome and found is None:
@@ -406,24 +386,20 @@ class RedisStepStore:
         try:
             return StepOutcome.model_validate_json(text)
         except ValidationError as exc:
-            self._report(key, f"its outcome cannot be read ({first_fault(exc)})")
+            self._reports.report(key, f"its outcome cannot be read ({first_fault(exc)})")
             return None
-
-    def _versions(self, tenant: str, content_key: str, reply: Sequence[Any]) -> list[ActionCacheEntry]:
-        """Return the usable versions in a reply of FIND."""
-        return self._read(tenant, content_key, reply)[0]
 
     def _read(self, tenant: str, content_key: str, reply: Sequence[Any]) -> tuple[list[ActionCacheEntry], str]:
         """Return the readable, unaltered versions, and the sentence about refused ones."""
         key = entry_key(tenant, content_key)
         kind, number, *rows = reply
         if number == 0 and kind != b"none":
-            self._report(key, f"its type is {text_of(kind)}" if kind != b"hash" else "it has no versions")
+            self._reports.report(key, f"its type is {text_of(kind)}" if kind != b"hash" else "it has no versions")
         entries, refused = [], ""
         for row in rows:
-            fault = signed_entries.fault_of(self._shared.signer, tenant, content_key, row)
+            fault = signed_entries.fault_of(self._signer, tenant, content_key, row)
             if fault is not None:
-                refused = self._shared.alerts.report(tenant, "entry", f"{key} version {text_of(row[0])}", fault)
+                refused = self._alerts.report(tenant, "entry", f"{key} version {text_of(row[0])}", fault)
             elif (entry := self._version(key, content_key, row)) is not None:
                 entries.append(entry)
         return entries, refused
@@ -448,39 +424,15 @@ class RedisStepStore:
                 "recent": text_of(recent) if re.fullmatch(rb"[01]{0,20}", recent) else "",
             }
         except ValueError as exc:
-            self._report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
+            self._reports.report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
             return None
         return entry.model_copy(update=beside)
 
-    def _report_other_type(self, key: str, reply: object) -> bool:
-        """Return True for a key of another type, which is reported."""
-        match reply:
-            case WrongType():
-                self._report(key, "of another type")
-            case bytes() if reply not in {b"none", b"list"}:
-                self._report(key, f"its type is {text_of(reply)}")
-            case _:
-                return False
-        return True
-
-    def _report(self, key: str, why: str) -> None:
-        self._shared.reports.report(key, why)
-
-    # --------------------------------------------------------------------------------------- sending
-
-    async def _send(self, *commands: RedisCommand) -> list[Any]:
-        """Return the replies of one round trip, in order; one more if the server has lost the scripts."""
-        return await send(self._shared.client, commands, self._round_trip)
-
-    async def _round_trip(self, commands: Sequence[tuple[str | bytes | int, ...]]) -> list[Any]:
-        if not commands:
-            return []
-        start = time.perf_counter()
-        try:
-            return await pipelined(self._shared.client, commands)
-        finally:
-            self.round_trips.count += 1
-            self.round_trips.ms += (time.perf_counter() - start) * 1000
+    def _appended(self, key: str, reply: Sequence[Any]) -> None:
+        """Remember the line of the trace that was added, or report a key of another type."""
+        if reply[0] not in {b"none", b"list"}:
+            self._reports.report(key, f"its type is {text_of(reply[0])}")
+        self._traces.appended(key, reply)
 
 
 # ------------------------------------------------------------------------------------ building commands
@@ -499,7 +451,7 @@ def _looking_up(tenant: str, lineage: str, run_id: str, fingerprint: str, conten
     return commands
 
 
-def _writing(recording: Recording, key: str, shared: _Shared) -> list[RedisCommand]:
+def _writing(recording: Recording, key: str, signer: Signer, traces: SignedTraces) -> list[RedisCommand]:
     """Build the commands of a recording; the ledger comes first, in case the connection breaks."""
     outcome, entry = recording.outcome, recording.entry
     outcome_json = outcome.model_dump_json(by_alias=True, exclude_defaults=True)
@@ -519,8 +471,8 @@ def _writing(recording: Recording, key: str, shared: _Shared) -> list[RedisComma
         arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded, performance)
         commands.append(RedisCommand(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
     if entry is not None:
-        commands += _keeping(recording.tenant, recording.candidates_of, entry, shared.signer)
-    commands.append(shared.traces.appending(recording.tenant, recording.lineage, recording.line, recording.line_id))
+        commands += _keeping(recording.tenant, recording.candidates_of, entry, signer)
+    commands.append(traces.appending(recording.tenant, recording.lineage, recording.line, recording.line_id))
     return commands
 
 

@@ -1,6 +1,7 @@
 """Queues, time-outs and retries, in one place. Figures from docs/internals/adr/0001."""
 
 from datetime import timedelta
+from typing import Any
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
@@ -68,59 +69,42 @@ _BEFORE_DISPATCH = frozenset({"InputInvalid", "SecretMissing", "PolicyBlocked"})
 _LOST_WITH_WORKER = ["TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"]
 _HOPELESS = ["InputInvalid", "SecretMissing", "PolicyBlocked", "ActionFailed", "ArtifactMissing", "ValueTooLarge"]
 
-REPEATABLE = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
-    maximum_interval=timedelta(seconds=5),
-    maximum_attempts=60,
-    non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, *_HOPELESS],
-)
+
+def _retry(*never: str, longest_s: float = 5, **more: Any) -> RetryPolicy:
+    """Return the usual policy: again at once, then after pauses that grow, but `never` after these errors."""
+    first, longest = timedelta(milliseconds=250), timedelta(seconds=longest_s)
+    given = {"initial_interval": first, "maximum_interval": longest, "non_retryable_error_types": never or None}
+    return RetryPolicy(**{**given, **more})
+
+
+REPEATABLE = _retry(*_LOST, *_LOST_WITH_WORKER, *_HOPELESS, maximum_attempts=60)
 """For steps that may be repeated: passing errors (the store is away) retry in the same browser for about five
 minutes; the loss of the worker or the browser goes to the workflow at once."""
 ONCE = RetryPolicy(maximum_attempts=1)
 """For commit steps: the look-up is repeated by the workflow, the dispatch never."""
-READING = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
-    maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, "InputInvalid"],
-)
+READING = _retry(*_LOST, *_LOST_WITH_WORKER, "InputInvalid")
 """For reading a session's page: repeated without limit, but the loss of the session goes to the workflow."""
-RESTORING = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
-    maximum_interval=timedelta(seconds=5),
-    maximum_attempts=6,
-    non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, "InputInvalid"],
-)
+RESTORING = _retry(*_LOST, *_LOST_WITH_WORKER, "InputInvalid", maximum_attempts=6)
 """For restoring a checkpoint: one whose store cannot be reached is given up after a while, for an older one."""
-OPENING = RetryPolicy(initial_interval=timedelta(milliseconds=250), maximum_interval=timedelta(seconds=5))
+OPENING = _retry()
 """For getting a browser: repeated without limit, also when the worker dies while it opens one."""
-FIRST_OPENING = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
-    maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=[_NO_PLACE],
-)
+FIRST_OPENING = _retry(_NO_PLACE)
 """Like `OPENING`, but that every place is taken goes to the workflow, which says so before it waits."""
-ASKING = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
-    maximum_interval=timedelta(seconds=5),
-    non_retryable_error_types=["InputInvalid"],
-)
+ASKING = _retry("InputInvalid")
 """For asking the ledger, the policy or the knowledge base, which any worker can do: repeated without limit, also when
 the worker that was asked is lost. Only what was asked wrongly is not asked again."""
-WAITING = RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_interval=timedelta(seconds=10))
+WAITING = _retry(longest_s=10, initial_interval=timedelta(milliseconds=500))
 """For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
 nothing to the history."""
-ROWS = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
-    maximum_interval=timedelta(seconds=10),
-    non_retryable_error_types=["ArtifactMissing"],
-)
+ROWS = _retry("ArtifactMissing", longest_s=10)
 """For the activities of a batch: repeated without limit, but rows that are not there do not come back."""
-MODEL = RetryPolicy(
-    initial_interval=timedelta(milliseconds=250),
+MODEL = _retry(
+    "ModelMisconfigured",
+    "ModelRefused",
+    "ArtifactMissing",
+    longest_s=30,
     backoff_coefficient=3,
-    maximum_interval=timedelta(seconds=30),
     maximum_attempts=6,
-    non_retryable_error_types=["ModelMisconfigured", "ModelRefused", "ArtifactMissing"],
 )
 """A question whose worker was lost is asked again at once; a provider that has failed is given half a minute in all."""
 

@@ -10,14 +10,13 @@ from workflows.admission import refused
 from workflows.parts import Parts
 from workflows.repair.order import StepRunner
 from workflows.repair.page import override
-from workflows.run.context import RunContext, plan_of
+from workflows.run.context import RunContext
 from workflows.run.ending import RunEnding
+from workflows.run.handlers import Handlers
 from workflows.run.resuming import resume
-from workflows.run.skill_runs import Passed, note_run
+from workflows.run.skill_runs import note_run
 from workflows.run.starting import begun_with, check_policy, lineage_of, newest
 from workflows.run.telling import step_told
-from workflows.run.updates import SteeringUpdates
-from workflows.run.views import Views
 from workflows.step.failures import TaskFailed
 from workflows.step.rulings import MESSAGE_LIMIT
 
@@ -28,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
 
 
 @workflow.defn(name="BrowserTask")
-class BrowserTask(SteeringUpdates, Views):
+class BrowserTask(Handlers):
     """Runs one task in one browser; every step is an activity, the history is the checkpoint."""
 
     @workflow.init
@@ -165,12 +164,7 @@ class BrowserTask(SteeringUpdates, Views):
         await browser.close(is_over=True)
         result = result.model_copy(update={"refused_hosts": browser.refused})
         if context.run.skill is not None:
-            place_of = context.course.place_of
-            at = None if result.failed_step is None else place_of(result.failed_step)
-            changed = (*context.state.revised_from, *context.state.steering.edited)
-            passed = Passed(place_of(context.position), plan_of(context.run), tuple(map(place_of, changed)))
-            counted = result.model_copy(update={"failed_step": at})
-            await note_run(context.run, context.run.skill, counted, passed)
+            await note_run(context, context.run.skill, result)
         return result
 
     def _report(self, result: RunResult) -> RunResult:

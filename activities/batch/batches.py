@@ -28,7 +28,8 @@ from replaywright.domain.batch.batches import (
     is_to_be_done,
     row_end,
 )
-from replaywright.domain.run.runs import End, RunResult
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.standing import End
 from replaywright.domain.task.questions import WAITS
 from replaywright.errors import ArtifactMissing
 from replaywright.ports import Artifacts, RowEnds, Starts
@@ -136,20 +137,20 @@ async def _standing(begun: BegunRow) -> RowEnd | int | None:
     """Return how the row ended; its number, where its run waits for a person; None where it goes on."""
     handle = activity.client().get_workflow_handle(begun.run_id, result_type=RunResult)
     try:
-        told = await handle.describe()
-        if told.status is WorkflowExecutionStatus.RUNNING:
-            return begun.number if await _waits(told) else None
+        description = await handle.describe()
+        if description.status is WorkflowExecutionStatus.RUNNING:
+            return begun.number if await _waits(description) else None
         ended = await end_of(handle)
     except RPCError as exc:
         if exc.status is not RPCStatusCode.NOT_FOUND:
             raise
         return row_end(begun, *_gone(begun.run_id), at=time.time())
-    met = begun.model_copy(update={"began": min(begun.began, told.start_time.timestamp())})
-    return row_end(met, *ended, at=(told.close_time or datetime.now(UTC)).timestamp())
+    met = begun.model_copy(update={"began": min(begun.began, description.start_time.timestamp())})
+    return row_end(met, *ended, at=(description.close_time or datetime.now(UTC)).timestamp())
 
 
-async def _waits(told: WorkflowExecutionDescription) -> bool:
-    return bool(await told.memo_value(WAITS, default=""))
+async def _waits(description: WorkflowExecutionDescription) -> bool:
+    return bool(await description.memo_value(WAITS, default=""))
 
 
 def _gone(run_id: str) -> Ended:

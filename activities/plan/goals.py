@@ -2,49 +2,39 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import passing_on, traced
-from activities.plan.pictures import picture_line, picture_of
+from activities.plan.model import passing_on
+from activities.plan.plans import prepared
 from activities.policing import Policing
+from activities.traces import traced
 from replaywright.domain.common.templates import fill
 from replaywright.domain.common.token_count import count_tokens
-from replaywright.domain.page.snapshot_text import snapshot_text
-from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
 from replaywright.domain.plan.goal_runs import LabelRequest, Labels, PlanRequest
-from replaywright.domain.plan.plans import PlanRules
 from replaywright.domain.recall.labels import checked_labels
 from replaywright.domain.run.runs import Revision
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
-from replaywright.ports import Artifacts, Labelled, Labeller, Planner, PlanQuestion, Secrets, StepStore
+from replaywright.ports import Artifacts, Labelled, Labeller, Planner, Secrets, StepStore
 
 
+@dataclass(frozen=True, eq=False)
 class GoalActivities:
     """Activities `model.label` and `model.plan`."""
 
-    def __init__(
-        self,
-        labeller: Labeller,
-        planner: Planner,
-        artifacts: Artifacts,
-        secrets: Secrets,
-        store: StepStore | None = None,
-        *,
-        policing: Policing | None = None,
-        languages: Sequence[str] = ("en",),
-    ) -> None:
-        """Without a `store` nothing is traced. The labeller writes phrases in the `languages` and that of the goal."""
-        self._languages = tuple(languages)
-        self._policing = policing or Policing()
-        self._labeller = labeller
-        self._planner = planner
-        self._artifacts = artifacts
-        self._secrets = secrets
-        self._store = store
+    labeller: Labeller
+    planner: Planner
+    artifacts: Artifacts
+    secrets: Secrets
+    store: StepStore | None = None
+    """None: nothing is traced."""
+    policing: Policing = field(default_factory=Policing)
+    languages: Sequence[str] = ("en",)
+    """Languages in which the labeller writes phrases, beside that of the goal."""
 
     @activity.defn(name="model.label")
     async def label_goal(self, request: LabelRequest) -> Labelled:
@@ -53,16 +43,16 @@ class GoalActivities:
         Raises:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
-        goal = self._secrets.redact(request.goal)
+        goal = self.secrets.redact(request.goal)
 
         def is_secret(text: str) -> bool:
-            return self._secrets.redact(text) != text
+            return self.secrets.redact(text) != text
 
         def check(answer: Mapping[str, Any]) -> Labels:
             return checked_labels(answer, goal, secrets=request.secrets, is_secret=is_secret)
 
         async with heartbeats("asking the labeller"), passing_on():
-            labelled = await self._labeller.label(goal, check, languages=self._languages)
+            labelled = await self.labeller.label(goal, check, languages=self.languages)
         line = {
             "kind": "label",
             "sequence": 0,
@@ -74,7 +64,7 @@ class GoalActivities:
             "standIn": labelled.usage.is_stand_in,
             "usage": labelled.usage.model_dump(mode="json", by_alias=True),
         }
-        await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+        await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
         return labelled
 
     @activity.defn(name="model.plan")
@@ -88,24 +78,23 @@ class GoalActivities:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the planner"):
-            snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
-            goal = self._secrets.redact(fill(request.task.goal, request.values))
-            failing = request.plan[request.position].title if request.position < len(request.plan) else ""
-            page = snapshot_text(snapshot, about=f"{goal} {failing}")
-            picture, lost = await picture_of(self._artifacts, request.picture)
-            question = PlanQuestion.of(request, request.position, goal=goal, page=page, picture=picture)
-            rules = PlanRules.of(request, request.position, url=snapshot.url, page=page)
+            goal = self.secrets.redact(fill(request.task.goal, request.values))
+            failing = "".join(step.title for step in request.plan[request.position : request.position + 1])
+            about = f"{goal} {failing}"
+            question, rules, pictured = await prepared(self.artifacts, request, request.position, goal, about)
 
             def check(
                 items: Sequence[Mapping[str, Any]], complete: bool, verify: Sequence[Mapping[str, Any]], last: bool
             ) -> GoalPlan:
                 plan = checked_goal_plan(items, rules, complete=complete, verify=verify, last=last)
-                self._policing.pass_plan(request.task.policy, plan.steps)
+                self.policing.pass_plan(request.task.policy, plan.steps)
                 return plan
 
-            before, after = await asyncio.gather(self._raw_tokens(request.dom), asyncio.to_thread(count_tokens, page))
+            before, after = await asyncio.gather(
+                self._raw_tokens(request.dom), asyncio.to_thread(count_tokens, question.page)
+            )
             async with passing_on():
-                plan = await self._planner.plan(question, check)
+                plan = await self.planner.plan(question, check)
             line = {
                 "kind": "plan",
                 "sequence": request.position,
@@ -117,9 +106,9 @@ class GoalActivities:
                 "tokensAfter": after,
                 "standIn": plan.usage.is_stand_in,
                 "usage": plan.usage.model_dump(mode="json", by_alias=True),
-                **picture_line(request.picture, request.picture_missing or lost),
+                **pictured,
             }
-            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+            await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
             return plan
 
     async def _raw_tokens(self, dom: str) -> int | None:
@@ -127,7 +116,7 @@ class GoalActivities:
         if not dom:
             return None
         try:
-            html = await self._artifacts.get(dom)
+            html = await self.artifacts.get(dom)
         except (ArtifactMissing, ArtifactsUnavailable):
             return None
         return await asyncio.to_thread(count_tokens, html.decode(errors="replace"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from temporalio import activity
 
@@ -20,17 +21,15 @@ CAPTURE_S = 5.0
 """For the document as it is, of which only the size is told: how much the snapshot saves."""
 
 
+@dataclass(frozen=True, eq=False)
 class LookActivities:
     """Activity `session.look`."""
 
-    def __init__(
-        self, attachments: Attachments, artifacts: Artifacts, secrets: Secrets, *, pictures: bool = False
-    ) -> None:
-        """With `pictures` the planner is to see the page as well."""
-        self._attachments = attachments
-        self._artifacts = artifacts
-        self._secrets = secrets
-        self._pictures = pictures
+    attachments: Attachments
+    artifacts: Artifacts
+    secrets: Secrets
+    pictures: bool = False
+    """Whether the planner is to see the page as well."""
 
     @activity.defn(name="session.look")
     async def look(self, request: LookRequest) -> Looked:
@@ -41,29 +40,29 @@ class LookActivities:
             SessionLost: the browser is gone.
         """
         async with heartbeats("reading the page"):
-            held = await self._attachments.hold(request.session, request.epoch)
+            held = await self.attachments.hold(request.session, request.epoch)
             seen = await self._seen(held.browser, request.about)
             shown = seen.snapshot
-            snapshot = await self._artifacts.put(shown.model_dump_json(by_alias=True).encode())
+            snapshot = await self.artifacts.put(shown.model_dump_json(by_alias=True).encode())
             return Looked(
                 snapshot=snapshot,
                 dom=await self._document(held.browser),
-                place=self._secrets.redact(place_of(shown.url)),
+                place=self.secrets.redact(place_of(shown.url)),
                 signed_in=signed_in_of(shown),
                 picture=seen.picture,
                 picture_missing=seen.missing,
             )
 
     async def _seen(self, browser: BrowserSession, about: str) -> Pictured:
-        if self._pictures:
-            return await pictured(browser, self._artifacts, self._secrets, self._secrets.redact(about))
-        return Pictured(redacted_snapshot(await browser.snapshot(), self._secrets))
+        if self.pictures:
+            return await pictured(browser, self.artifacts, self.secrets, self.secrets.redact(about))
+        return Pictured(redacted_snapshot(await browser.snapshot(), self.secrets))
 
     async def _document(self, browser: BrowserSession) -> str:
         try:
             async with asyncio.timeout(CAPTURE_S):
-                seen = await browser.capture(self._secrets.redact)
-            return "" if seen.dom is None else await self._artifacts.put(seen.dom.encode(errors="replace"))
+                seen = await browser.capture(self.secrets.redact)
+            return "" if seen.dom is None else await self.artifacts.put(seen.dom.encode(errors="replace"))
         except (ActionFailed, ArtifactsUnavailable, TimeoutError) as exc:
             _log.warning("the document that is planned from is not kept: %s", exc)
             return ""

@@ -2,43 +2,36 @@
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
+from activities.traces import traced
 from replaywright.domain.locating.preferences import Overruling, overruled
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.model_limits import refuses
 from replaywright.domain.run.runs import Proposal, ProposeRequest
 from replaywright.domain.step.overrides import host_of
-from replaywright.errors import ModelRateLimited, StoreUnavailable, ValueTooLarge
+from replaywright.errors import ModelRateLimited
 from replaywright.killpoints import hit
 from replaywright.ports import Artifacts, Overrides, StepStore, TargetProposer
 
-_log = logging.getLogger("replaywright.model")
 
-
+@dataclass(frozen=True, eq=False)
 class ModelActivities:
     """Activity `model.propose_target`."""
 
-    def __init__(
-        self,
-        proposer: TargetProposer,
-        artifacts: Artifacts,
-        overrides: Overrides | None = None,
-        store: StepStore | None = None,
-    ) -> None:
-        """Without `overrides` the model's pick is never overruled; without a `store` nothing is traced."""
-        self._overrides = overrides
-        self._store = store
-        self._proposer = proposer
-        self._artifacts = artifacts
+    proposer: TargetProposer
+    artifacts: Artifacts
+    overrides: Overrides | None = None
+    """None: the model's pick is never overruled."""
+    store: StepStore | None = None
+    """None: nothing is traced."""
 
     @activity.defn(name="model.propose_target")
     async def propose_target(self, request: ProposeRequest) -> Proposal:
@@ -51,10 +44,10 @@ class ModelActivities:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the model"):
-            snapshot, page = await as_read(await self._artifacts.get(request.snapshot), request.instruction)
+            snapshot, page = await as_read(await self.artifacts.get(request.snapshot), request.instruction)
             ids = frozenset(element.id for element in snapshot.elements if element.actionable)
             async with passing_on():
-                choice = await self._proposer.propose(
+                choice = await self.proposer.propose(
                     instruction=request.instruction, action=request.action, page=page, ids=ids
                 )
             hit("proposing", request.sequence)
@@ -75,7 +68,7 @@ class ModelActivities:
                 "standIn": choice.usage.is_stand_in,
                 "usage": choice.usage.model_dump(mode="json", by_alias=True),
             }
-            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+            await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
             return Proposal(
                 target=None if chosen is None else chosen.target,
                 element_id=(choice.element_id or "") if changed is None else changed.element.id,
@@ -84,9 +77,9 @@ class ModelActivities:
             )
 
     async def _overruled(self, tenant: str, snapshot: Snapshot, picked_id: str) -> Overruling | None:
-        if self._overrides is None:
+        if self.overrides is None:
             return None
-        return overruled(await self._overrides.rules(tenant, host_of(snapshot.url)), snapshot, picked_id)
+        return overruled(await self.overrides.rules(tenant, host_of(snapshot.url)), snapshot, picked_id)
 
 
 async def as_read(data: bytes, about: str) -> tuple[Snapshot, str]:
@@ -107,13 +100,3 @@ async def passing_on() -> AsyncIterator[None]:
     except ModelRateLimited as exc:
         wait = None if exc.retry_after_s is None else timedelta(seconds=exc.retry_after_s)
         raise ApplicationError(str(exc), type="ModelRateLimited", next_retry_delay=wait) from exc
-
-
-async def traced(store: StepStore | None, *, tenant: str, lineage: str, line: Mapping[str, Any]) -> None:
-    """Add a line to the trace; an answer that was paid for is not lost because the store does not take its line."""
-    if store is None:
-        return
-    try:
-        await store.append_trace(tenant=tenant, lineage=lineage, line=dict(line))
-    except (StoreUnavailable, ValueTooLarge) as exc:
-        _log.warning("the model's answer on step %s of %s is not in the trace: %s", line["sequence"], lineage, exc)

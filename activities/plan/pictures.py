@@ -21,6 +21,15 @@ class Pictured:
     missing: str = ""
 
 
+async def keep_snapshot(artifacts: Artifacts, secrets: Secrets, snapshot: Snapshot) -> str:
+    """Store a snapshot, secrets removed; return its digest.
+
+    Raises:
+        ArtifactsUnavailable: there is no place for it.
+    """
+    return await artifacts.put(redacted_snapshot(snapshot, secrets).model_dump_json(by_alias=True).encode())
+
+
 async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str | None) -> Pictured:
     """What the current tab shows, and a picture with a mark on what its text lists for `about`; None: without marks.
 

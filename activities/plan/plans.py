@@ -1,32 +1,47 @@
 """Asking the planner model for a revised rest of the plan, as an activity with a retry policy of its own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import as_read, passing_on, traced
+from activities.plan.model import as_read, passing_on
 from activities.plan.pictures import picture_line, picture_of
 from activities.policing import Policing
+from activities.traces import traced
 from replaywright.domain.common.templates import fill
+from replaywright.domain.plan.goal_runs import PlannerRequest
 from replaywright.domain.plan.plans import PlanRules, checked_plan
 from replaywright.domain.run.runs import ReviseRequest, Revision
 from replaywright.domain.task.steps import Step
 from replaywright.ports import Artifacts, Planner, PlanQuestion, StepStore
 
 
+async def prepared(
+    artifacts: Artifacts, request: PlannerRequest, position: int, goal: str, about: str
+) -> tuple[PlanQuestion, PlanRules, dict[str, str]]:
+    """Return the question to the planner, the rules for its answer, and the picture's fields in the trace line.
+
+    The page is read for what it says `about` the step at `position`, the first that is not done.
+    """
+    snapshot, page = await as_read(await artifacts.get(request.snapshot), about)
+    picture, lost = await picture_of(artifacts, request.picture)
+    question = PlanQuestion.of(request, position, goal=goal, page=page, picture=picture)
+    rules = PlanRules.of(request, position, url=snapshot.url, page=page)
+    return question, rules, picture_line(request.picture, request.picture_missing or lost)
+
+
+@dataclass(frozen=True, eq=False)
 class PlanActivities:
     """Activity `model.revise_plan`."""
 
-    def __init__(
-        self, planner: Planner, artifacts: Artifacts, store: StepStore | None = None, policing: Policing | None = None
-    ) -> None:
-        """Without a `store` nothing is traced."""
-        self._policing = policing or Policing()
-        self._planner = planner
-        self._artifacts = artifacts
-        self._store = store
+    planner: Planner
+    artifacts: Artifacts
+    store: StepStore | None = None
+    """None: nothing is traced."""
+    policing: Policing = field(default_factory=Policing)
 
     @activity.defn(name="model.revise_plan")
     async def revise_plan(self, request: ReviseRequest) -> Revision:
@@ -39,22 +54,17 @@ class PlanActivities:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the planner"):
-            failing = request.plan[request.sequence]
-            snapshot, page = await as_read(
-                await self._artifacts.get(request.snapshot), f"{request.task.goal} {failing.instruction}"
-            )
-            picture, lost = await picture_of(self._artifacts, request.picture)
             goal = fill(request.task.goal, request.values)
-            question = PlanQuestion.of(request, request.sequence, goal=goal, page=page, picture=picture)
-            rules = PlanRules.of(request, request.sequence, url=snapshot.url, page=page)
+            about = f"{request.task.goal} {request.plan[request.sequence].instruction}"
+            question, rules, pictured = await prepared(self.artifacts, request, request.sequence, goal, about)
 
             def check(items: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
                 steps = checked_plan(items, rules)
-                self._policing.pass_plan(request.task.policy, steps)
+                self.policing.pass_plan(request.task.policy, steps)
                 return steps
 
             async with passing_on():
-                revision = await self._planner.revise(question, check)
+                revision = await self.planner.revise(question, check)
             line = {
                 "kind": "revise",
                 "sequence": request.sequence if request.position is None else request.position,
@@ -63,7 +73,7 @@ class PlanActivities:
                 "gaveUp": revision.gave_up or revision.question,
                 "standIn": revision.usage.is_stand_in,
                 "usage": revision.usage.model_dump(mode="json", by_alias=True),
-                **picture_line(request.picture, request.picture_missing or lost),
+                **pictured,
             }
-            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+            await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
             return revision

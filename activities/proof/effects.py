@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from temporalio import activity
 
@@ -11,7 +11,7 @@ from activities.policing import Policing
 from activities.proof.reconciling import ask_site, go_there, settle
 from activities.session.attachments import Attachment, Attachments
 from activities.session.gate import acted_in, held_before, operation_of
-from activities.step.records import from_ledger, recording_of, settled_outcome
+from activities.step.records import from_ledger, has_lost_nothing, recording_of, settled_outcome
 from replaywright.domain.common.durations import clock_of
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
@@ -31,6 +31,7 @@ from replaywright.domain.run.runs import (
     StepContext,
 )
 from replaywright.domain.session.commit_gate import GateSeen
+from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.step.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
@@ -63,16 +64,14 @@ class Flight:
         return f"it left at {clock_of(self.left_at)} (UTC) and was not answered"
 
 
+@dataclass(frozen=True, eq=False)
 class EffectActivities:
     """Activities `effect.verify` and `effect.settle`."""
 
-    def __init__(
-        self, attachments: Attachments, store: StepStore, secrets: Secrets, policing: Policing | None = None
-    ) -> None:
-        self._policing = policing or Policing()
-        self._attachments = attachments
-        self._store = store
-        self._secrets = secrets
+    attachments: Attachments
+    store: StepStore
+    secrets: Secrets
+    policing: Policing = field(default_factory=Policing)
 
     @activity.defn(name="effect.verify")
     async def resolve_step(self, request: ResolveRequest) -> Resolution:
@@ -85,21 +84,21 @@ class EffectActivities:
         """
         asked = request.action
         async with heartbeats(f"verifying step {asked.sequence}"):
-            before = await self._store.fence(**asked.record, epoch=asked.run.epoch)
+            before = await self.store.fence(**asked.record, epoch=asked.run.epoch)
             hit("resolving", asked.sequence)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             if (recorded := await self._by_ledger(asked, before)) is not None:
                 where = self._where_it_shows(asked)
                 if not request.adopted and where is not None:  # a rebuilt page is that of before
-                    held = await self._attachments.hold(asked.run.session, asked.run.epoch)
+                    held = await self.attachments.hold(asked.run.session, asked.run.epoch)
                     await go_there(held.browser, where, asked)
                 return recorded
             if before.state in _OPEN and not _attempts(request, before):
                 return await self._not_done(asked, NO_INTENT, "what the ledger tells of was settled before")
             if (untouched := await self._by_black_box(request, before)) is not None:
                 return untouched
-            held = await self._attachments.hold(asked.run.session, asked.run.epoch)  # from here on nobody else writes
+            held = await self.attachments.hold(asked.run.session, asked.run.epoch)  # from here on nobody else writes
             since = time.monotonic()
             if (closed := await held.gate.pending()) is not None:  # the site could not be asked
                 await held.stop_loading()
@@ -114,7 +113,7 @@ class EffectActivities:
     def _where_it_shows(self, asked: StepContext) -> Reconcile | None:
         """Return where the task says that the site shows the step, if the policy lets it be opened."""
         where = asked.step.reconcile
-        return None if where is None or self._policing.on_steps(asked.run.policy, where.steps) is not None else where
+        return None if where is None or self.policing.on_steps(asked.run.policy, where.steps) is not None else where
 
     async def _by_ledger(self, asked: StepContext, before: Known) -> Resolution | None:
         """Return the verdict if the record as it was before the fence gives one.
@@ -128,7 +127,7 @@ class EffectActivities:
                 verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked.fingerprint))
             )
         if before.late is not None:
-            await self._store.settle(
+            await self.store.settle(
                 **asked.record, epoch=asked.run.epoch, state="COMMITTED", who="a late report of success"
             )
             return Resolution(verdict="done", reason="late", outcome=from_ledger(before.late))
@@ -147,7 +146,7 @@ class EffectActivities:
             return None
         if not request.adopted:
             return await self._by_what_it_left(request, before)
-        held = await self._attachments.hold(asked.run.session, asked.run.epoch)
+        held = await self.attachments.hold(asked.run.session, asked.run.epoch)
         reason = NO_INTENT
         for epoch in attempts:
             seen = await held.gate.recall(operation_of(asked), epoch)
@@ -158,8 +157,8 @@ class EffectActivities:
             reason = NOTHING_LEFT
         if reason == NO_INTENT and before.state not in _NO_ATTEMPT:
             return None
-        told = "nothing left the browser" if reason == NOTHING_LEFT else "it was never armed"
-        return await self._not_done(asked, reason, f"black box: {told} in epoch {max(attempts)}")
+        finding = "nothing left the browser" if reason == NOTHING_LEFT else "it was never armed"
+        return await self._not_done(asked, reason, f"black box: {finding} in epoch {max(attempts)}")
 
     async def _by_what_it_left(self, request: ResolveRequest, before: Known) -> Resolution | None:
         """Return the verdict if the keeper has ended, and had written that nothing of the attempt left the browser.
@@ -168,7 +167,7 @@ class EffectActivities:
         has no intent: any other came to the gate of another one.
         """
         for epoch in _attempts(request, before):
-            left = await self._attachments.left_behind(request.doubted_session, operation_of(request.action), epoch)
+            left = await self.attachments.left_behind(request.doubted_session, operation_of(request.action), epoch)
             is_own = request.lost and epoch == request.doubted and not _is_intent_of(before, epoch)
             if not left.nothing_left or (left.seen is None and not is_own):
                 return None
@@ -190,7 +189,7 @@ class EffectActivities:
                 return Flight(max((sent.sent_at for sent in seen.sent if sent.is_in_flight), default=0.0))
         if is_known:
             return None
-        if before.state == "INTENT" and await self._has_lost_nothing(request):
+        if before.state == "INTENT" and await has_lost_nothing(self.store, request.action, request.witness):
             return None
         return Flight(0.0)
 
@@ -199,7 +198,7 @@ class EffectActivities:
         op_id = operation_of(request.action)
         if request.adopted:
             return await held.gate.recall(op_id, epoch)
-        return (await self._attachments.left_behind(request.doubted_session, op_id, epoch)).seen
+        return (await self.attachments.left_behind(request.doubted_session, op_id, epoch)).seen
 
     async def _is_known_to_be_repeatable(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
         """Tell if the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
@@ -209,13 +208,16 @@ class EffectActivities:
         asked = request.action
         if request.adopted or not request.lost or before.state not in _NO_ATTEMPT or asked.run.mode is Mode.LEARN:
             return False
-        key = content_key(asked.run.tenant, held.browser.url, asked.step)
-        known = await self._store.look_up(
-            tenant=asked.run.tenant, lineage=asked.run.lineage, run_id=asked.run.run_id, fingerprint="", content_key=key
+        entry = await self._recorded(asked, asked.run.run_id, held.browser.url)
+        return entry is not None and effect_of(action_of(asked.step), asked.step.effect, entry.effect).repeatable
+
+    async def _recorded(self, asked: StepContext, run_id: str, url: str) -> ActionCacheEntry | None:
+        """Return the recording of the step for the page at `url`."""
+        key = content_key(asked.run.tenant, url, asked.step)
+        known = await self.store.look_up(
+            tenant=asked.run.tenant, lineage=asked.run.lineage, run_id=run_id, fingerprint="", content_key=key
         )
-        if known.entry is None:
-            return False
-        return effect_of(action_of(asked.step), asked.step.effect, known.entry.effect).repeatable
+        return known.entry
 
     async def _was_never_intended(self, request: ResolveRequest, before: Known) -> bool:
         """Tell if the ledger has lost nothing since the step before, and knows of no intent: then no input was given.
@@ -225,14 +227,7 @@ class EffectActivities:
         """
         if request.adopted or not request.lost or before.state not in _NO_ATTEMPT:
             return False
-        return await self._has_lost_nothing(request)
-
-    async def _has_lost_nothing(self, request: ResolveRequest) -> bool:
-        """Tell if the ledger certainly has all that was written to it since the step before."""
-        asked = request.action
-        if not request.witness:
-            return False
-        return await self._store.is_whole(tenant=asked.run.tenant, lineage=asked.run.lineage, witness=request.witness)
+        return await has_lost_nothing(self.store, request.action, request.witness)
 
     async def _by_page(self, request: ResolveRequest, before: Known, held: Attachment) -> Resolution | str:
         """The verdict of the live page, or why it gives none: it can show that the step took effect, never that not.
@@ -260,8 +255,8 @@ class EffectActivities:
         if asked.step.needs_witness and not await self._is_witnessed(request, before, held):
             return UNWITNESSED
         warnings = await self._sent_twice(request, before, held)
-        told = "the live page shows the expected state"
-        return await self._done(asked, results, held.browser.url, told, reason=SEEN, warnings=warnings)
+        proof = "the live page shows the expected state"
+        return await self._done(asked, results, held.browser.url, proof, reason=SEEN, warnings=warnings)
 
     async def _is_witnessed(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
         """Tell if the site confirms what the page shows: it answered, or has sent the document."""
@@ -289,23 +284,23 @@ class EffectActivities:
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
             return await self._unknown(request, flight if request.adopted else None, reason)  # its page may show it yet
-        if (refusal := self._policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
+        if (refusal := self.policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
             return await self._undecidable(asked, f"{reason}, and the site may not be asked: {refusal.message}")
         await settle(request.settle_ms, request.settled_ms, since)
         finding = await ask_site(held.browser, reconcile, asked)
-        said = f"the site was asked {finding.asked} times: {finding.reason}"
+        answer = f"the site was asked {finding.asked} times: {finding.reason}"
         if finding.answer == "yes":
             if not request.adopted:
                 await go_there(held.browser, reconcile, asked)
-            warnings, told = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
-            return await self._done(asked, finding.results, finding.url, told, reason="on_site", warnings=warnings)
+            warnings, proof = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
+            return await self._done(asked, finding.results, finding.url, proof, reason="on_site", warnings=warnings)
         if finding.answer == "unknown" or flight is not None:
-            return await self._unknown(request, flight, f"{reason}, and {said}")
+            return await self._unknown(request, flight, f"{reason}, and {answer}")
         if asked.step.effect is Effect.IRREVERSIBLE:
-            return await self._undecidable(asked, f"{said}, but what cannot be undone is not done again on that")
+            return await self._undecidable(asked, f"{answer}, but what cannot be undone is not done again on that")
         if proposed is not None and not proposed.asks_by_name:
-            return await self._undecidable(asked, f"{said}, but that probe was proposed, and may look too briefly")
-        return await self._not_done(asked, NOT_ON_SITE, said)
+            return await self._undecidable(asked, f"{answer}, but that probe was proposed, and may look too briefly")
+        return await self._not_done(asked, NOT_ON_SITE, answer)
 
     async def _unknown(self, request: ResolveRequest, flight: Flight | None, reason: str) -> Resolution:
         """End without a verdict: ask again as long as something in flight may be waited for."""
@@ -318,15 +313,8 @@ class EffectActivities:
         asked = request.action
         if asked.run.mode is Mode.LEARN:
             return None
-        key = content_key(asked.run.tenant, request.began_at or held.browser.url, asked.step)
-        known = await self._store.look_up(
-            tenant=asked.run.tenant,
-            lineage=asked.run.lineage,
-            run_id=asked.run.lineage,
-            fingerprint="",
-            content_key=key,
-        )
-        return None if known.entry is None else known.entry.probe
+        entry = await self._recorded(asked, asked.run.lineage, request.began_at or held.browser.url)
+        return None if entry is None else entry.probe
 
     async def _sent_twice(self, request: ResolveRequest, before: Known, held: Attachment) -> tuple[str, ...]:
         """Warn of what the keeper saw leave twice to the same address."""
@@ -347,7 +335,7 @@ class EffectActivities:
         asked: StepContext,
         results: tuple[PredicateResult, ...],
         url: str,
-        told: str,
+        proof: str,
         *,
         reason: str,
         warnings: tuple[str, ...],
@@ -361,18 +349,18 @@ class EffectActivities:
             url=url,
             warnings=warnings,
         )
-        outcome = redacted_outcome(outcome, self._secrets)
-        await self._store.record(recording_of(asked, outcome, trace={"resolved": told}))
+        outcome = redacted_outcome(outcome, self.secrets)
+        await self.store.record(recording_of(asked, outcome, trace={"resolved": proof}))
         hit("recorded", asked.sequence)
         return Resolution(verdict="done", reason=reason, outcome=outcome)
 
     async def _not_done(self, asked: StepContext, reason: str, who: str) -> Resolution:
-        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="NOT_DONE", who=who)
+        await self.store.settle(**asked.record, epoch=asked.run.epoch, state="NOT_DONE", who=who)
         return Resolution(verdict="not_done", reason=reason)
 
     async def _ledger_is_whole(self, asked: StepContext) -> bool:
         """Tell if the record of the step before is still there: an emptied store says nothing about this one."""
-        lines = await self._store.trace(tenant=asked.run.tenant, lineage=asked.run.lineage)
+        lines = await self.store.trace(tenant=asked.run.tenant, lineage=asked.run.lineage)
         return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
 
     @activity.defn(name="effect.settle")
@@ -384,9 +372,9 @@ class EffectActivities:
                 await self._settle(request)
             except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
                 _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
-            told = verdict.model_dump(by_alias=True, exclude={"question", "value", "sealed"})
-            line = {"kind": "person", "fingerprint": asked.fingerprint, **told, "failed": request.failed}
-            await self._store.append_trace(tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
+            fields = verdict.model_dump(by_alias=True, exclude={"question", "value", "sealed"})
+            line = {"kind": "person", "fingerprint": asked.fingerprint, **fields, "failed": request.failed}
+            await self.store.append_trace(tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
 
     async def _settle(self, request: SettleRequest) -> None:
         """The ledger's part: of a step that failed, only that it is done; of one in doubt, whatever was decided."""
@@ -397,17 +385,17 @@ class EffectActivities:
         if state is None or (request.failed and state != "COMMITTED"):
             return
         if request.failed:
-            await self._store.fence(**asked.record, epoch=asked.run.epoch)
+            await self.store.fence(**asked.record, epoch=asked.run.epoch)
         who = verdict.who or "a person"
         if verdict.verdict == "retry":
             who += ", who has it performed again whether it took effect or not"
-        await self._store.settle(
+        await self.store.settle(
             **asked.record, epoch=asked.run.epoch, state=state, who=f"{who}: {verdict.why}"[:WHO_LIMIT]
         )
 
     async def _undecidable(self, asked: StepContext, reason: str) -> Resolution:
         who = f"undecidable: {reason}"
-        await self._store.settle(**asked.record, epoch=asked.run.epoch, state="ESCALATED", who=who)
+        await self.store.settle(**asked.record, epoch=asked.run.epoch, state="ESCALATED", who=who)
         return Resolution(verdict="undecidable", reason=reason)
 
 

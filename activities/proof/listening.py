@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from temporalio import activity
 
@@ -17,15 +18,15 @@ from replaywright.domain.task.actions import Effect
 from replaywright.ports import Pressed, Secrets, StepStore
 
 
+@dataclass(frozen=True, eq=False)
 class ListenActivities:
     """Activity `effect.listen`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets, *, limit_ms: int) -> None:
-        """No run is listened to for longer than `limit_ms`, whatever its task says."""
-        self._attachments = attachments
-        self._store = store
-        self._secrets = secrets
-        self._limit_ms = limit_ms
+    attachments: Attachments
+    store: StepStore
+    secrets: Secrets
+    limit_ms: int
+    """Limit for listening to one run, whatever its task says."""
 
     @activity.defn(name="effect.listen")
     async def listen(self, request: ListenRequest) -> Listened:
@@ -40,9 +41,9 @@ class ListenActivities:
             StoreUnavailable: the recordings cannot be kept.
         """
         async with heartbeats("listening"):
-            browser = (await self._attachments.hold(request.session, request.epoch)).browser
+            browser = (await self.attachments.hold(request.session, request.epoch)).browser
             learned = {press.fingerprint: press for press in request.presses}
-            left_s = _left_s(browser.pressed(), learned, min(request.late_ms, self._limit_ms) / 1000)
+            left_s = _left_s(browser.pressed(), learned, min(request.late_ms, self.limit_ms) / 1000)
             if left_s > 0:
                 await browser.idle(left_s)
             late: list[LateRequest] = []
@@ -55,7 +56,7 @@ class ListenActivities:
         self, request: ListenRequest, press: LearnedPress, pressed: Pressed, url: str
     ) -> tuple[LateRequest, ...]:
         """Keep what the press has sent since it was recorded; what that is."""
-        known = await self._store.look_up(
+        known = await self.store.look_up(
             tenant=request.tenant,
             lineage=request.lineage,
             run_id=request.lineage,
@@ -69,10 +70,10 @@ class ListenActivities:
         if not late:
             return ()
         evidence = pressed.evidence.model_copy(update={"requests": late})
-        sends = (*known.entry.sends, *sendings(evidence, pressed.given_at, redact=self._secrets.redact))
+        sends = (*known.entry.sends, *sendings(evidence, pressed.given_at, redact=self.secrets.redact))
         learned = {"effect": Effect.COMMIT, "sends": sends[:SENDINGS_KEPT]}
         entry = known.entry.model_copy(update=learned)
-        await self._store.keep(tenant=request.tenant, run_id=request.lineage, entry=entry)
+        await self.store.keep(tenant=request.tenant, run_id=request.lineage, entry=entry)
         return tuple(self._told(press, each, pressed.given_at) for each in late)
 
     def _unrecorded(self, entry: ActionCacheEntry, pressed: Pressed, url: str) -> Iterable[UnsafeRequest]:
@@ -80,13 +81,13 @@ class ListenActivities:
         recorded = {sending.kind for sending in entry.sends}
         for each in pressed.evidence.requests:
             is_own = is_telling(each) and is_same_site(each.url, url)
-            if is_own and kind_of(each.method, self._secrets.redact(each.url)) not in recorded:
+            if is_own and kind_of(each.method, self.secrets.redact(each.url)) not in recorded:
                 yield each
 
     def _told(self, press: LearnedPress, request: UnsafeRequest, given_at: float) -> LateRequest:
-        said = self._secrets.redact(f"{request.method} {request.url}")
+        sent = self.secrets.redact(f"{request.method} {request.url}")
         delay_ms = max(0, int((request.sent_at - given_at) * 1000))
-        return LateRequest(sequence=press.sequence, request=said, sent_at=request.sent_at, delay_ms=delay_ms)
+        return LateRequest(sequence=press.sequence, request=sent, sent_at=request.sent_at, delay_ms=delay_ms)
 
 
 def _left_s(pressed: Mapping[str, Pressed], learned: Mapping[str, LearnedPress], late_s: float) -> float:

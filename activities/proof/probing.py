@@ -2,15 +2,17 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import passing_on, traced
+from activities.plan.model import passing_on
 from activities.policing import Policing
 from activities.proof.reconciling import answer_once
 from activities.session.attachments import Attachments
+from activities.traces import traced
 from replaywright.domain.common.templates import fill
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
@@ -26,14 +28,14 @@ LINKS_TOLD = 60
 """Links of the page that the model is told at most."""
 
 
+@dataclass(frozen=True, eq=False)
 class ProbeProposals:
     """Activity `model.propose_probe`."""
 
-    def __init__(self, prober: Prober, artifacts: Artifacts, store: StepStore | None = None) -> None:
-        """Without a `store` nothing is traced."""
-        self._prober = prober
-        self._artifacts = artifacts
-        self._store = store
+    prober: Prober
+    artifacts: Artifacts
+    store: StepStore | None = None
+    """None: nothing is traced."""
 
     @activity.defn(name="model.propose_probe")
     async def propose_probe(self, request: ProposeProbeRequest) -> ProposedProbe:
@@ -43,7 +45,7 @@ class ProbeProposals:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the planner for a probe"):
-            snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
+            snapshot = Snapshot.model_validate_json(await self.artifacts.get(request.snapshot))
             links = _links_of(snapshot)
             question = ProbeQuestion(
                 goal=fill(request.goal, request.values),
@@ -58,7 +60,7 @@ class ProbeProposals:
                 return checked_probe(url, shows, values=request.values, page=snapshot.url, seen=links)
 
             async with passing_on():
-                probe, refused, usage = await self._prober.propose(question, check)
+                probe, refused, usage = await self.prober.propose(question, check)
             line = {
                 "kind": "probe",
                 "sequence": request.sequence,
@@ -66,17 +68,17 @@ class ProbeProposals:
                 "refused": refused,
                 "usage": usage.model_dump(mode="json", by_alias=True),
             }
-            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+            await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
             return ProposedProbe(probe=probe, refused=refused, usage=usage)
 
 
+@dataclass(frozen=True, eq=False)
 class ProbeTrials:
     """Activity `effect.try_probe`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore, policing: Policing | None = None) -> None:
-        self._policing = policing or Policing()
-        self._attachments = attachments
-        self._store = store
+    attachments: Attachments
+    store: StepStore
+    policing: Policing = field(default_factory=Policing)
 
     @activity.defn(name="effect.try_probe")
     async def try_probe(self, request: TryProbeRequest) -> TriedProbe:
@@ -86,9 +88,9 @@ class ProbeTrials:
         """
         asked, probe = request.action, request.probe
         async with heartbeats(f"trying the probe of step {asked.sequence}"):
-            held = await self._attachments.hold(asked.run.session, asked.run.epoch)
+            held = await self.attachments.hold(asked.run.session, asked.run.epoch)
             reconcile = probe.as_reconcile()
-            if (refusal := self._policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
+            if (refusal := self.policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
                 return await self._told(request, refusal.message)
             done = await answer_once(held.browser, reconcile, asked)
             if done.answer != "yes":
@@ -97,18 +99,18 @@ class ProbeTrials:
             nobody = await answer_once(held.browser, reconcile, other)
             if nobody.answer != "no":
                 return await self._told(request, f"it shows what nobody did as well: {nobody.reason}")
-            versions = await self._store.versions(tenant=asked.run.tenant, content_key=request.content_key)
+            versions = await self.store.versions(tenant=asked.run.tenant, content_key=request.content_key)
             own = [one for one in versions if one.run_id == asked.run.lineage and one.status is EntryStatus.CANDIDATE]
             if not own:
                 return await self._told(request, "the run has no recording of the step")
             kept = own[-1].model_copy(update={"probe": probe})
-            await self._store.keep(tenant=asked.run.tenant, run_id=asked.run.lineage, entry=kept)
+            await self.store.keep(tenant=asked.run.tenant, run_id=asked.run.lineage, entry=kept)
             return await self._told(request, "")
 
     async def _told(self, request: TryProbeRequest, reason: str) -> TriedProbe:
         asked = request.action
         line = {"kind": "probe_tried", "sequence": asked.sequence, "kept": not reason, "reason": reason}
-        await traced(self._store, tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
+        await traced(self.store, tenant=asked.run.tenant, lineage=asked.run.lineage, line=line)
         if reason:
             _log.info("the probe of step %d is not kept: %s", asked.sequence, reason)
         return TriedProbe(kept=not reason, reason=reason)

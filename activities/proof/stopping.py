@@ -7,7 +7,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.session.attachments import Attachments
 from activities.session.gate import operation_of
-from activities.step.records import standing_of
+from activities.step.records import has_lost_nothing, standing_of
 from replaywright.domain.run.commit_lines import left_at
 from replaywright.domain.run.runs import Stopped, StopRequest
 from replaywright.domain.session.commit_gate import GateSeen
@@ -76,15 +76,9 @@ class StopActivities:
         if is_known:
             has_not_left = seen is None or seen.nothing_left
         else:
-            has_not_left = not standing_of(before) and await self._has_lost_nothing(request)
+            # A ledger as it was when the step before was done, without an intent: the step was not begun.
+            has_not_left = not standing_of(before) and await has_lost_nothing(self._store, asked, request.witness)
         if not has_not_left:
             return Stopped(state="in_doubt", left_at=left)
         await self._store.settle(**asked.record, epoch=asked.run.epoch, state="NOT_DONE", who=STOPPED)
         return Stopped(state="not_done", is_armed=seen is not None)
-
-    async def _has_lost_nothing(self, request: StopRequest) -> bool:
-        """Say if the ledger is as it was when the step before was done: then a step without an intent was not begun."""
-        asked = request.action
-        if not request.witness:
-            return False
-        return await self._store.is_whole(tenant=asked.run.tenant, lineage=asked.run.lineage, witness=request.witness)

@@ -9,7 +9,8 @@ from temporalio.exceptions import ApplicationError, CancelledError, FailureError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 
 from replaywright.domain.run.commit_lines import COMMITS, CommitLine, commits_said
-from replaywright.domain.run.runs import End, RunResult
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.standing import End
 
 Ended: TypeAlias = tuple[End, RunResult]
 _COMMITS: Final[TypeAdapter[tuple[CommitLine, ...]]] = TypeAdapter(tuple[CommitLine, ...])

@@ -1,5 +1,7 @@
 """Final verification of a run, and promotion of what it learned."""
 
+from dataclasses import dataclass, field
+
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
@@ -17,22 +19,15 @@ VERIFY_MS = 5_000
 """Time that the final predicates have to become true."""
 
 
+@dataclass(frozen=True, eq=False)
 class KnowledgeActivities:
     """Activity `run.finish`."""
 
-    def __init__(
-        self,
-        attachments: Attachments,
-        store: StepStore,
-        secrets: Secrets,
-        failures: FailureEvidence,
-        policing: Policing | None = None,
-    ) -> None:
-        self._policing = policing or Policing()
-        self._failures = failures
-        self._attachments = attachments
-        self._store = store
-        self._secrets = secrets
+    attachments: Attachments
+    store: StepStore
+    secrets: Secrets
+    failures: FailureEvidence
+    policing: Policing = field(default_factory=Policing)
 
     @activity.defn(name="run.finish")
     async def finish_run(self, request: FinishRequest) -> Finished:
@@ -42,7 +37,7 @@ class KnowledgeActivities:
             ApplicationError: of type `PolicyBlocked`: the run is over what it may do, and nothing is made active.
         """
         async with heartbeats("final verification"):
-            over = self._policing.of(request.policy).over(request.used)
+            over = self.policing.of(request.policy).over(request.used)
             if over is not None:
                 raise as_failure(blocked_by(over, "at the end"))
             results: tuple[PredicateResult, ...] = ()
@@ -50,10 +45,10 @@ class KnowledgeActivities:
             if request.seen is not None:
                 results = request.seen
             elif request.verify:
-                held = await self._attachments.hold(request.session, request.epoch)
-                results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self._secrets)
+                held = await self.attachments.hold(request.session, request.epoch)
+                results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self.secrets)
                 if failing(results) is not None:
-                    artifacts = await self._failures.of_end(held.browser, request.verify, results)
+                    artifacts = await self.failures.of_end(held.browser, request.verify, results)
             verified = failing(results) is None
             promoted = held_back = 0
             note = ""
@@ -63,7 +58,7 @@ class KnowledgeActivities:
                 note = "the final verification failed: nothing learned is promoted"
             else:
                 hit_run("promoting")
-                promoted, held_back = await self._store.promote(
+                promoted, held_back = await self.store.promote(
                     tenant=request.tenant, run_id=request.lineage, content_keys=request.content_keys
                 )
             line = {
@@ -75,7 +70,7 @@ class KnowledgeActivities:
                 "note": note,
             }
             if not verified:
-                told = [result.model_dump(mode="json", by_alias=True) for result in results]
-                line |= {"predicates": told, "artifacts": artifacts}
-            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+                verdicts = [result.model_dump(mode="json", by_alias=True) for result in results]
+                line |= {"predicates": verdicts, "artifacts": artifacts}
+            await self.store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
             return Finished(predicates=results, promoted=promoted, held=held_back, note=note, artifacts=artifacts)

@@ -1,6 +1,7 @@
 """Questions to people: the view of the page that they need, keys for codes, and notices."""
 
 import logging
+from dataclasses import dataclass
 
 from temporalio import activity
 
@@ -20,23 +21,16 @@ _LOUD = ("alertdialog", "dialog", "alert", "heading")
 """Roles of elements that say what a page is about, the most telling first."""
 
 
+@dataclass(frozen=True, eq=False)
 class PersonActivities:
     """Activities `person.look`, `person.key` and `person.notify`."""
 
-    def __init__(
-        self,
-        attachments: Attachments,
-        artifacts: Artifacts,
-        secrets: Secrets,
-        codes: Codes,
-        notices: Notices | None = None,
-    ) -> None:
-        """Without `notices` nobody is told but those who look."""
-        self._codes = codes
-        self._attachments = attachments
-        self._artifacts = artifacts
-        self._secrets = secrets
-        self._notices = notices
+    attachments: Attachments
+    artifacts: Artifacts
+    secrets: Secrets
+    codes: Codes
+    notices: Notices | None = None
+    """None: nobody is told but those who look."""
 
     @activity.defn(name="person.look")
     async def look(self, request: LookForPerson) -> SeenByPerson:
@@ -46,12 +40,12 @@ class PersonActivities:
             SessionLost: the browser is gone.
         """
         async with heartbeats("showing the page to a person"):
-            held = await self._attachments.hold(request.session, request.epoch)
-            url = self._secrets.redact(held.browser.url)
+            held = await self.attachments.hold(request.session, request.epoch)
+            url = self.secrets.redact(held.browser.url)
             try:
-                seen = await pictured(held.browser, self._artifacts, self._secrets, None)
+                seen = await pictured(held.browser, self.artifacts, self.secrets, None)
             except ActionFailed as exc:
-                return SeenByPerson(url=url, picture_missing=self._secrets.redact(str(exc))[:200])
+                return SeenByPerson(url=url, picture_missing=self.secrets.redact(str(exc))[:200])
             return SeenByPerson(
                 url=url, site_says=words_of(seen.snapshot), picture=seen.picture, picture_missing=seen.missing
             )
@@ -64,7 +58,7 @@ class PersonActivities:
             StoreUnavailable: its private part cannot be kept.
         """
         asked = {"tenant": request.tenant, "run_id": request.run_id, "question": request.question}
-        return await self._codes.offer(**asked, ttl_s=request.ttl_s)
+        return await self.codes.offer(**asked, ttl_s=request.ttl_s)
 
     @activity.defn(name="person.notify")
     async def notify(self, request: Notice) -> None:
@@ -75,8 +69,8 @@ class PersonActivities:
         """
         question = request.question
         _log.info("run %s: %s: question %s: %s", request.run_id, request.event, question.id, question.text)
-        if self._notices is not None:
-            await self._notices.tell(request.model_dump_json(by_alias=True))
+        if self.notices is not None:
+            await self.notices.tell(request.model_dump_json(by_alias=True))
 
 
 def words_of(snapshot: Snapshot) -> tuple[str, ...]:
@@ -85,5 +79,5 @@ def words_of(snapshot: Snapshot) -> tuple[str, ...]:
         (element for element in snapshot.elements if element.visible and element.target.role in _LOUD),
         key=lambda element: _LOUD.index(element.target.role),
     )
-    said = dict.fromkeys(quoted(snapshot.title, *(element.target.name or element.target.text for element in loud)))
-    return tuple(said)[: SAID_KEPT + 1]
+    words = dict.fromkeys(quoted(snapshot.title, *(element.target.name or element.target.text for element in loud)))
+    return tuple(words)[: SAID_KEPT + 1]

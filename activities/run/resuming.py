@@ -199,11 +199,11 @@ class ResumeActivities:
     async def _tell(self, request: ResumeRequest, found: Standing) -> None:
         scope = {"tenant": request.tenant, "lineage": request.lineage}
         lines = await self._store.trace(**scope)
-        told = {line.get("sequence") for line in lines if line.get("runId") == request.run_id}
+        traced = {line.get("sequence") for line in lines if line.get("runId") == request.run_id}
         previous = ""
         for sequence, outcome in enumerate(found.answered):
             step = found.course.plan[sequence]
-            if sequence not in told:
+            if sequence not in traced:
                 line = step_line(
                     from_ledger(outcome).model_copy(update={"costs": Costs()}),
                     sequence=sequence,

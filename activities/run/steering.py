@@ -1,13 +1,14 @@
 """Writing down what people ask of a run, lending them its browser, and what they did with it."""
 
 import logging
+from dataclasses import dataclass
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import traced
+from activities.plan.pictures import keep_snapshot
 from activities.session.attachments import Attachments
-from replaywright.domain.run.redacted import redacted_snapshot
+from activities.traces import traced
 from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, NoteSteering, TakeBack
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, StepStore
@@ -27,22 +28,20 @@ class SteerActivities:
     @activity.defn(name="run.steered")
     async def note(self, request: NoteSteering) -> None:
         """Add a line to the trace."""
-        told = request.model_dump(mode="json", by_alias=True, exclude={"lineage", "tenant", "said"}, exclude_none=True)
-        line = {"kind": "steered", **told, "who": request.said.who, "why": request.said.why}
+        data = request.model_dump(mode="json", by_alias=True, exclude={"lineage", "tenant", "said"}, exclude_none=True)
+        line = {"kind": "steered", **data, "who": request.said.who, "why": request.said.why}
         await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
 
 
+@dataclass(frozen=True, eq=False)
 class LendActivities:
     """Activities `session.lend` and `session.take_back`."""
 
-    def __init__(
-        self, keepers: Keepers, attachments: Attachments, store: StepStore, artifacts: Artifacts, secrets: Secrets
-    ) -> None:
-        self._keepers = keepers
-        self._attachments = attachments
-        self._store = store
-        self._artifacts = artifacts
-        self._secrets = secrets
+    keepers: Keepers
+    attachments: Attachments
+    store: StepStore
+    artifacts: Artifacts
+    secrets: Secrets
 
     @activity.defn(name="session.lend")
     async def lend(self, request: LendSession) -> LentBrowser:
@@ -52,9 +51,9 @@ class LendActivities:
             SessionLost: the browser is gone, or a newer attempt owns it.
         """
         async with heartbeats("lending the browser"):
-            held = await self._attachments.hold(request.session, request.epoch)
-            lent = await self._keepers.lend(held.ref, request.epoch, request.lending, request.lasts_s)
-            await self._attachments.drop(request.session.session_id, request.epoch)
+            held = await self.attachments.hold(request.session, request.epoch)
+            lent = await self.keepers.lend(held.ref, request.epoch, request.lending, request.lasts_s)
+            await self.attachments.drop(request.session.session_id, request.epoch)
             return lent
 
     @activity.defn(name="session.take_back")
@@ -66,27 +65,26 @@ class LendActivities:
         """
         async with heartbeats("taking the browser back"):
             session = request.session.model_copy(update={"epoch": request.epoch})
-            told = await self._keepers.take_back(session, request.epoch, request.lending)
-            held = await self._attachments.hold(request.session, request.epoch)
-            back = told.model_copy(
+            found = await self.keepers.take_back(session, request.epoch, request.lending)
+            held = await self.attachments.hold(request.session, request.epoch)
+            back = found.model_copy(
                 update={
-                    "requests": tuple(map(self._secrets.redact, told.requests[-REQUESTS_TOLD:])),
-                    "is_complete": told.is_complete and len(told.requests) <= REQUESTS_TOLD,
-                    "url": self._secrets.redact(held.browser.url),
+                    "requests": tuple(map(self.secrets.redact, found.requests[-REQUESTS_TOLD:])),
+                    "is_complete": found.is_complete and len(found.requests) <= REQUESTS_TOLD,
+                    "url": self.secrets.redact(held.browser.url),
                     "snapshot": await self._looked(held.browser),
                 }
             )
             line = {"kind": "take_over", "sequence": request.sequence, "runId": request.run_id}
-            said = {"who": request.said.who, "why": request.said.why}
+            person = {"who": request.said.who, "why": request.said.why}
             shown = back.model_dump(mode="json", by_alias=True)
-            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line={**line, **said, **shown})
+            await traced(self.store, tenant=request.tenant, lineage=request.lineage, line={**line, **person, **shown})
             return back
 
     async def _looked(self, browser: BrowserSession) -> str:
         """Digest of how the page looks now; empty when it cannot be had."""
         try:
-            snapshot = redacted_snapshot(await browser.snapshot(), self._secrets)
-            return await self._artifacts.put(snapshot.model_dump_json(by_alias=True).encode())
+            return await keep_snapshot(self.artifacts, self.secrets, await browser.snapshot())
         except (ActionFailed, ArtifactsUnavailable) as exc:
             _log.warning("the page that a person handed back is not kept: %s", exc)
             return ""

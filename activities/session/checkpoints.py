@@ -118,8 +118,8 @@ class Checkpoints:
 
         async def stored() -> Checkpoint | None:
             try:
-                if (told := await reading) is not None:
-                    return await self._stored(held, *told, position=position, expect=expect, begun=begun)
+                if (page := await reading) is not None:
+                    return await self._stored(held, *page, position=position, expect=expect, begun=begun)
             except (*_UNREADABLE, ArtifactsUnavailable, InputInvalid) as exc:
                 _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
             held.kept_at = float("-inf")
@@ -174,10 +174,10 @@ class Checkpoints:
             SecretMissing: it holds one that this worker does not know.
         """
         try:
-            told = await asyncio.to_thread(json.loads, await self._artifacts.get(digest))
-            names = sorted({name for text in texts_of(told) for name in secrets_in(text)})
+            data = await asyncio.to_thread(json.loads, await self._artifacts.get(digest))
+            names = sorted({name for text in texts_of(data) for name in secrets_in(text)})
             values = {name: await self._vault.value(name) for name in names}
-            return await asyncio.to_thread(_read, told, values)
+            return await asyncio.to_thread(_read, data, values)
         except (ValidationError, json.JSONDecodeError) as exc:
             raise ArtifactMissing(f"artifact {digest} is no checkpoint of this version") from exc
 
@@ -266,11 +266,11 @@ class CheckpointActivities:
         return self._secrets.redact(str(what))[:300]
 
 
-def _read(told: Any, values: Mapping[str, str]) -> PageState:
+def _read(data: Any, values: Mapping[str, str]) -> PageState:
     """State of a page with the values of the secrets that it names."""
-    if isinstance(told, dict) and isinstance(told.get("url"), str):
-        told["url"] = with_secrets(told["url"], lambda name: quote(values[name], safe=""))
-    return PageState.model_validate(with_secrets(told, values.__getitem__))
+    if isinstance(data, dict) and isinstance(data.get("url"), str):
+        data["url"] = with_secrets(data["url"], lambda name: quote(values[name], safe=""))
+    return PageState.model_validate(with_secrets(data, values.__getitem__))
 
 
 def with_checkpoint(outcome: StepOutcome, taken: Checkpoint | None) -> StepOutcome:

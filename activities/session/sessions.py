@@ -6,14 +6,15 @@ import logging
 import socket
 import time
 import uuid
+from dataclasses import dataclass, field
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.heartbeats import heartbeats
-from activities.plan.model import traced
 from activities.policing import Policing, as_failure
 from activities.session.attachments import BLANK, Attachments
+from activities.traces import traced
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
 from replaywright.domain.session.sessions import (
     CloseSession,
@@ -33,27 +34,18 @@ FULL_EVERY_S = 60.0
 """Interval at which a full host is logged again."""
 
 
+@dataclass(eq=False)
 class SessionActivities:
     """Activities `session.open`, `session.recover` and `session.close`."""
 
-    def __init__(
-        self,
-        keepers: Keepers,
-        attachments: Attachments,
-        store: StepStore | None = None,
-        *,
-        queue: str,
-        host_queue: str,
-        policing: Policing | None = None,
-    ) -> None:
-        """Without a `store` nothing is traced."""
-        self._policing = policing or Policing()
-        self._store = store
-        self._keepers = keepers
-        self._attachments = attachments
-        self._queue = queue
-        self._host_queue = host_queue
-        self._told_full_at = float("-inf")
+    keepers: Keepers
+    attachments: Attachments
+    store: StepStore | None = None
+    """None: nothing is traced."""
+    queue: str = field(kw_only=True)
+    host_queue: str = field(kw_only=True)
+    policing: Policing = field(default_factory=Policing, kw_only=True)
+    _told_full_at: float = field(default=float("-inf"), init=False)
 
     @activity.defn(name="session.open")
     async def open_session(self, request: OpenSession) -> SessionOpened:
@@ -82,12 +74,12 @@ class SessionActivities:
             ApplicationError: of type `NoPlace`: as in `open_session`. What could not be adopted is ended all the same.
         """
         async with heartbeats("recovering"):
-            if self._keepers.is_local(request.lost):
+            if self.keepers.is_local(request.lost):
                 try:
-                    held = await self._attachments.hold(request.lost, request.epoch)
+                    held = await self.attachments.hold(request.lost, request.epoch)
                 except SessionLost as exc:
                     _log.warning("session %s could not be adopted: %s", request.lost.session_id, exc)
-                    await self._keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
+                    await self.keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
                 else:
                     url = held.browser.url
                     if url not in BLANK or await held.gate.pending() is None:
@@ -105,19 +97,19 @@ class SessionActivities:
         async with heartbeats("closing"):
             refused = await self._refused_in(request.session)
             if request.is_over:
-                await self._attachments.leave(request.session.session_id)
+                await self.attachments.leave(request.session.session_id)
             await self._give_back(request.session, is_over=request.is_over)
-        if (told := request.recycling) is not None:
-            line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}
-            await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
+        if (recycling := request.recycling) is not None:
+            line = {"kind": "browser", "sequence": recycling.sequence, "why": recycling.why, "kept": recycling.kept}
+            await traced(self.store, tenant=recycling.tenant, lineage=recycling.lineage, line=line)
         return SessionClosed(refused=refused)
 
     async def _refused_in(self, ref: SessionRef) -> tuple[RefusedHost, ...]:
         """The hosts that were asked for most and refused; nothing of a session that is gone."""
-        if not self._keepers.is_local(ref):
+        if not self.keepers.is_local(ref):
             return ()
         try:
-            seen = await self._keepers.network(ref)
+            seen = await self.keepers.network(ref)
         except SessionLost:
             return ()
         return most_refused(seen.refused)
@@ -125,7 +117,7 @@ class SessionActivities:
     async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
         try:
-            policy = self._policing.network(network)
+            policy = self.policing.network(network)
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
         opening = asyncio.create_task(self._opened(epoch, instead_of, policy))
@@ -144,26 +136,26 @@ class SessionActivities:
             raise
 
     async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
-        launched = await self._keepers.launch(uuid.uuid4().hex[:12], network, instead_of)
+        launched = await self.keepers.launch(uuid.uuid4().hex[:12], network, instead_of)
         ref = self._mine(launched, epoch)
         try:
-            held = await self._attachments.hold(ref, epoch)
+            held = await self.attachments.hold(ref, epoch)
         except SessionLost:
-            await self._keepers.close(ref)
+            await self.keepers.close(ref)
             raise
         held.kept_at = time.monotonic()
         return SessionOpened(session=ref, url=held.browser.url)
 
     async def _give_back(self, ref: SessionRef, *, is_over: bool = False) -> None:
-        await self._attachments.drop(ref.session_id)
-        if self._keepers.is_local(ref):
-            await self._keepers.close(ref, is_over=is_over)
+        await self.attachments.drop(ref.session_id)
+        if self.keepers.is_local(ref):
+            await self.keepers.close(ref, is_over=is_over)
 
     def _mine(self, ref: SessionRef, epoch: int) -> SessionRef:
         return ref.model_copy(
             update={
-                "queue": self._queue,
-                "host_queue": self._host_queue,
+                "queue": self.queue,
+                "host_queue": self.host_queue,
                 "host": ref.host or socket.gethostname(),
                 "epoch": epoch,
             }

@@ -9,11 +9,12 @@ import logging
 from typing import Any
 
 from activities.session.attachments import BLANK, Attachment
+from activities.traces import traced
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.run.runs import CommandOnStep, Mode, Reapply, Recheck, StepContext
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.steps import names_element
-from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable, ValueTooLarge
+from replaywright.errors import ArtifactsUnavailable, SessionLost
 from replaywright.ports import Artifacts, Secrets, Shown, StepStore
 
 _log = logging.getLogger("replaywright.pictures")
@@ -75,12 +76,7 @@ class StepPictures:
             _log.warning(
                 "there is no picture after step %d of %s: %s", sequence + 1, context.run.run_id, line["missing"]
             )
-        try:
-            await self._store.append_trace(tenant=context.run.tenant, lineage=context.run.lineage, line=line)
-        except (StoreUnavailable, ValueTooLarge) as exc:
-            _log.warning(
-                "the picture after step %d of %s is not in the trace: %s", sequence + 1, context.run.run_id, exc
-            )
+        await traced(self._store, tenant=context.run.tenant, lineage=context.run.lineage, line=line)
 
 
 def is_wanted(command: CommandOnStep, outcome: StepOutcome) -> bool:

@@ -3,10 +3,10 @@
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
+from activities.plan.pictures import keep_snapshot
 from activities.session.attachments import Attachments
 from replaywright.domain.common.text import shorten
 from replaywright.domain.predicate.evaluation import failing
-from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.domain.skill.fitting import (
     FIT_MS,
     OTHER_CONTEXT,
@@ -59,16 +59,15 @@ class FitActivities:
         is_other = None not in (request.signed_in, now) and request.signed_in != now
         if lacking is None and not is_other:
             return Fit(signed_in=now)
-        snapshot = redacted_snapshot(shown, self._secrets).model_dump_json(by_alias=True).encode()
-        kept = await self._artifacts.put(snapshot)
+        kept = await keep_snapshot(self._artifacts, self._secrets, shown)
         if is_other:
-            said = f"the skill was learned signed {_in_or_out(request.signed_in)}, and is signed {_in_or_out(now)} here"
-            return Fit(reason=OTHER_CONTEXT, message=said, signed_in=now, snapshot=kept)
+            why = f"the skill was learned signed {_in_or_out(request.signed_in)}, and is signed {_in_or_out(now)} here"
+            return Fit(reason=OTHER_CONTEXT, message=why, signed_in=now, snapshot=kept)
         assert lacking is not None
-        said = f"the start page does not show what the skill begins with: {lacking.reason} {lacking.details}"
+        message = f"the start page does not show what the skill begins with: {lacking.reason} {lacking.details}"
         return Fit(
             reason=PRECONDITION,
-            message=shorten(self._secrets.redact(said), MESSAGE_LIMIT),
+            message=shorten(self._secrets.redact(message), MESSAGE_LIMIT),
             own_page=bool(request.start) and place_of(browser.url) == place_of(request.start),
             signed_in=now,
             snapshot=kept,

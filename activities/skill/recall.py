@@ -4,6 +4,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from temporalio import activity
 
@@ -27,31 +28,21 @@ PHRASES_SHOWN = 5
 """Sentences of a skill that a model is shown, and as many near misses."""
 
 
+@dataclass(frozen=True, eq=False)
 class RecallActivities:
     """Activity `skill.recall`."""
 
-    def __init__(
-        self,
-        skills: Skills,
-        recalls: Recalls,
-        store: StepStore | None = None,
-        chooser: SkillChooser | None = None,
-        *,
-        redact: Callable[[str], str] = str,
-        context: SkillContext | None = None,
-    ) -> None:
-        """Without a `store` nothing is traced; without a `chooser` only patterns recall.
-
-        `redact` masks secrets in what a model is asked. `context` is how browsers are opened here; a request adds
-        whether the run is signed in.
-        """
-        self._context = context
-        self._skills = skills
-        self._recalls = recalls
-        self._store = store
-        self._chooser = chooser
-        self._redact = redact
-        self._recallers: OrderedDict[tuple[str, str], Recaller] = OrderedDict()
+    skills: Skills
+    recalls: Recalls
+    store: StepStore | None = None
+    """None: nothing is traced."""
+    chooser: SkillChooser | None = None
+    """None: only patterns recall."""
+    redact: Callable[[str], str] = str
+    """Masks secrets in what a model is asked."""
+    context: SkillContext | None = None
+    """How browsers are opened here; a request adds whether the run is signed in."""
+    _recallers: OrderedDict[tuple[str, str], Recaller] = field(default_factory=OrderedDict)
 
     @activity.defn(name="skill.recall")
     async def recall(self, request: RecallRequest) -> Recalled:
@@ -64,8 +55,8 @@ class RecallActivities:
             StoreUnavailable: the knowledge base cannot be read.
             ModelRateLimited: the provider asks to wait; carries its wait to Temporal's retry.
         """
-        if self._context is not None:
-            context = self._context.model_copy(update={"signed_in": request.context.signed_in})
+        if self.context is not None:
+            context = self.context.model_copy(update={"signed_in": request.context.signed_in})
             request = request.model_copy(update={"context": context})
         async with heartbeats("recalling"):
             recalled, candidates = await self._recalled(request)
@@ -75,9 +66,9 @@ class RecallActivities:
 
     async def explain(self, request: RecallRequest) -> Recalled:
         """Recall by patterns alone, skills of other sites considered as well. Nothing is recorded."""
-        skills = tuple(await self._skills.all(request.tenant))
+        skills = tuple(await self.skills.all(request.tenant))
         recaller = Recaller(SkillIndex(skills))
-        records = await self._recalls.recent(request.tenant)
+        records = await self.recalls.recent(request.tenant)
         candidates = recaller.consider(request, records=records, explain=True)
         return _answer(decided(candidates, has_skills=bool(skills)))
 
@@ -85,7 +76,7 @@ class RecallActivities:
         """The same, if the skill is still active in the store: a list from memory is as good as its stamps."""
         if recalled.skill is None:
             return recalled
-        now = await self._skills.get(tenant, recalled.skill.name, recalled.skill.version)
+        now = await self.skills.get(tenant, recalled.skill.name, recalled.skill.version)
         if now is not None and now.status is SkillStatus.ACTIVE:
             return recalled
         return Recalled(
@@ -101,9 +92,9 @@ class RecallActivities:
         recall = decided(candidates, has_skills=bool(recaller.index.skills))
         offers = offered(candidates)
         is_open = recall.decision == "abstain" and recall.reason != SEVERAL
-        if not is_open or not offers or self._chooser is None or not request.may_ask:
+        if not is_open or not offers or self.chooser is None or not request.may_ask:
             return _answer(recall), candidates
-        chosen = await self._chosen(self._chooser, request, offers)
+        chosen = await self._chosen(self.chooser, request, offers)
         if chosen is None:
             return _answer(recall), candidates
         return _answer(decided_by_choice(request, candidates, chosen), chosen.usage), candidates
@@ -111,7 +102,7 @@ class RecallActivities:
     async def _recaller(self, request: RecallRequest) -> Recaller:
         """Return one for the skills of the site and those of none."""
         site = site_of(request.url)
-        skills = (*await self._skills.all(request.tenant, site), *await self._skills.all(request.tenant, ""))
+        skills = (*await self.skills.all(request.tenant, site), *await self.skills.all(request.tenant, ""))
         key = request.tenant, site
         kept = self._recallers.get(key)
         if kept is None or kept.index.skills != skills:
@@ -127,14 +118,14 @@ class RecallActivities:
     ) -> ChosenSkill | None:
         try:
             async with passing_on():
-                return await chooser.choose(goal=self._redact(request.goal), offers=tuple(map(offer_of, offers)))
+                return await chooser.choose(goal=self.redact(request.goal), offers=tuple(map(offer_of, offers)))
         except ModelFailed as exc:
             _log.warning("no skill was chosen: %s", exc)
             return None
 
     async def _records(self, tenant: str) -> Sequence[RecallRecord]:
         try:
-            return await self._recalls.recent(tenant)
+            return await self.recalls.recent(tenant)
         except StoreUnavailable as exc:
             _log.warning("what became of earlier recalls is not known: %s", exc)
             return ()
@@ -167,9 +158,9 @@ class RecallActivities:
             "usage": recalled.usage.model_dump(mode="json", by_alias=True),
         }
         try:
-            await self._recalls.note(request.tenant, record)
-            if self._store is not None and request.lineage:
-                await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+            await self.recalls.note(request.tenant, record)
+            if self.store is not None and request.lineage:
+                await self.store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
         except (StoreUnavailable, ValueTooLarge) as exc:
             _log.warning("what was recalled for run %s is not recorded: %s", request.run_id, exc)
 

@@ -37,20 +37,11 @@ class SkillRunActivities:
         Promise on a retry: the same run counts once.
         """
         async with heartbeats("counting a run of a skill"):
-            await self._noted(request)
-
-    async def _noted(self, request: NoteSkillRun) -> None:
-        run = request.run
-        await self._skills.note_run(request.tenant, request.name, run)
-        if not (run.succeeded and request.verified):
-            return
-        skill = await self._skills.get(request.tenant, request.name, run.version)
-        if skill is not None and skill.status is SkillStatus.CANDIDATE:
-            await self._skills.set_status(
-                request.tenant,
-                request.name,
-                run.version,
-                SkillStatus.ACTIVE,
-                who=run.run_id,
-                reason="a run has verified it",
-            )
+            tenant, name, run = request.tenant, request.name, request.run
+            await self._skills.note_run(tenant, name, run)
+            if not (run.succeeded and request.verified):
+                return
+            skill = await self._skills.get(tenant, name, run.version)
+            if skill is not None and skill.status is SkillStatus.CANDIDATE:
+                changed = {"who": run.run_id, "reason": "a run has verified it"}
+                await self._skills.set_status(tenant, name, run.version, SkillStatus.ACTIVE, **changed)

@@ -1,5 +1,7 @@
 """Learning skills: claims on goals, and what a run has learned."""
 
+from dataclasses import dataclass, field
+
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
@@ -18,21 +20,16 @@ from replaywright.ports import Recalls, Secrets, Skills
 _NAMES_TRIED = 100
 
 
+@dataclass(frozen=True, eq=False)
 class SkillActivities:
     """Activities `skill.claim`, `skill.release`, `skill.judge` and `skill.learn`."""
 
-    def __init__(
-        self,
-        skills: Skills,
-        secrets: Secrets,
-        recalls: Recalls | None = None,
-        context: SkillContext | None = None,
-    ) -> None:
-        """Without `recalls` it is not kept what became of them. `context` is how browsers are opened here."""
-        self._context = context or SkillContext()
-        self._recalls = recalls
-        self._skills = skills
-        self._secrets = secrets
+    skills: Skills
+    secrets: Secrets
+    recalls: Recalls | None = None
+    """None: it is not kept what became of recalls."""
+    context: SkillContext = field(default_factory=SkillContext)
+    """How browsers are opened here."""
 
     @activity.defn(name="skill.claim")
     async def claim_goal(self, request: ClaimRequest) -> str:
@@ -41,13 +38,13 @@ class SkillActivities:
         Promise on a retry: the same answer, unless the other run has ended meanwhile.
         """
         async with heartbeats("claiming a goal"):
-            return await self._skills.claim(request.tenant, request.key, request.run_id, CLAIM_S)
+            return await self.skills.claim(request.tenant, request.key, request.run_id, CLAIM_S)
 
     @activity.defn(name="skill.release")
     async def release_goal(self, request: ClaimRequest) -> None:
         """This run does not learn that any more."""
         async with heartbeats("giving up a goal"):
-            await self._skills.release(request.tenant, request.key, request.run_id)
+            await self.skills.release(request.tenant, request.key, request.run_id)
 
     @activity.defn(name="skill.judge")
     async def judge_recall(self, request: JudgeRequest) -> None:
@@ -55,16 +52,16 @@ class SkillActivities:
 
         One that was not begun says nothing of that; its record gets the reason.
         """
-        if self._recalls is None:
+        if self.recalls is None:
             return
         async with heartbeats("judging a recall"):
             if request.outcome != "refused":
-                await self._recalls.note_outcome(request.tenant, request.run_id, request.outcome)
+                await self.recalls.note_outcome(request.tenant, request.run_id, request.outcome)
                 return
-            of_run = [one for one in await self._recalls.recent(request.tenant) if one.run_id == request.run_id]
+            of_run = [one for one in await self.recalls.recent(request.tenant) if one.run_id == request.run_id]
             for record in of_run:
                 refused = {"decision": "abstain", "reason": request.reason}
-                await self._recalls.note(request.tenant, record.model_copy(update=refused))
+                await self.recalls.note(request.tenant, record.model_copy(update=refused))
 
     @activity.defn(name="skill.learn")
     async def learn_skill(self, request: LearnRequest) -> Learned:
@@ -81,19 +78,19 @@ class SkillActivities:
             return Learned(refused=why)
         old = None
         if request.replaces is not None:
-            old = await self._skills.get(request.tenant, request.replaces.name, request.replaces.version)
+            old = await self.skills.get(request.tenant, request.replaces.name, request.replaces.version)
         if old is not None and old.status is SkillStatus.RETIRED:
-            newest = await self._skills.get(request.tenant, old.name)
+            newest = await self.skills.get(request.tenant, old.name)
             if newest is None or newest.run_id != request.run_id:
                 return Learned(refused=f"version {old.version} of {old.name} is retired: another took its place")
-        context = self._context.model_copy(
+        context = self.context.model_copy(
             update={
                 "signed_in": request.context.signed_in,
                 "start": generalise(request.context.start, request.values, task.parameters),
             }
         )
         name = old.name if old is not None else await self._free_name(request, task, context)
-        known = await self._skills.get(request.tenant, name) if old is None else old
+        known = await self.skills.get(request.tenant, name) if old is None else old
         labels = request.labels
         gone = {each: value for each, value in request.values.items() if each not in task.parameters}
         patterns = (
@@ -118,13 +115,13 @@ class SkillActivities:
             context=context if old is None else old.context,
             origin="learned" if old is None else "relearned",
             run_id=request.run_id,
-            note=self._secrets.redact(request.reason),
+            note=self.secrets.redact(request.reason),
         )
         written = skill.model_dump(mode="json")
-        if self._secrets.redact_data(written) != written:
+        if self.secrets.redact_data(written) != written:
             return Learned(refused="what was done holds the value of a secret")
-        saved = await self._skills.save(request.tenant, skill, who=request.run_id, reason=skill.note)
-        await self._skills.set_status(
+        saved = await self.skills.save(request.tenant, skill, who=request.run_id, reason=skill.note)
+        await self.skills.set_status(
             request.tenant,
             saved.name,
             saved.version,
@@ -140,7 +137,7 @@ class SkillActivities:
         wanted = request.labels.name
         for number in range(1, _NAMES_TRIED):
             name = wanted if number == 1 else f"{wanted}-{number}"
-            other = await self._skills.get(request.tenant, name)
+            other = await self.skills.get(request.tenant, name)
             if other is None or other.run_id == request.run_id:
                 return name
             is_same = other.site == site_of(fill(task.url, request.values)) and task.goal in other.patterns

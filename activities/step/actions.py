@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 from temporalio import activity
@@ -24,16 +25,14 @@ ANSWER_S = 5.0
 """Time that a step whose request has left is given to end when its run is cancelled."""
 
 
+@dataclass(frozen=True, eq=False)
 class Actions:
     """Activities `browser.<action>` and `effect.await`."""
 
-    def __init__(
-        self, attachments: Attachments, tools: StepTools, checkpoints: Checkpoints, pictures: StepPictures
-    ) -> None:
-        self._attachments = attachments
-        self._tools = tools
-        self._checkpoints = checkpoints
-        self._pictures = pictures
+    attachments: Attachments
+    tools: StepTools
+    checkpoints: Checkpoints
+    pictures: StepPictures
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
@@ -73,10 +72,10 @@ class Actions:
         async with heartbeats(f"step {context.sequence}"):
             performance = None
             try:
-                held = await self._attachments.hold(session, epoch)
+                held = await self.attachments.hold(session, epoch)
                 async with held.busy:
                     held.document = held.document or held.browser.document
-                    await self._pictures.before(command, held)
+                    await self.pictures.before(command, held)
                     waiting, held.waiting = held.waiting, None
                     match command:
                         case Await():
@@ -84,30 +83,30 @@ class Actions:
                         case Recheck():
                             outcome = await self._rechecked(command, held)
                         case Perform() | Reapply():
-                            performance = Performance(self._tools, command, held)
+                            performance = Performance(self.tools, command, held)
                             outcome = await _to_its_end(performance)
                         case _:
                             raise TypeError(type(command).__name__)
-                    outcome = with_checkpoint(outcome, await self._checkpoints.taken(held))
+                    outcome = with_checkpoint(outcome, await self.checkpoints.taken(held))
                     is_reapplied = isinstance(command, Reapply)
-                    outcome = await self._checkpoints.after(context, held, outcome, is_reapplied=is_reapplied)
-                    self._pictures.after(command, held, outcome)
+                    outcome = await self.checkpoints.after(context, held, outcome, is_reapplied=is_reapplied)
+                    self.pictures.after(command, held, outcome)
                 hit("returned", context.sequence)
                 return outcome
             except SessionLost as exc:
                 # A fence may have come because of what an earlier attempt did: that is looked into.
                 begun = performance is not None and not performance.is_untouched
                 exc.untouched = not (begun or isinstance(exc, Fenced))
-                await self._attachments.drop(session.session_id, epoch)
+                await self.attachments.drop(session.session_id, epoch)
                 raise
 
     async def _awaited(self, command: Await, waiting: Acted | None) -> StepOutcome:
         """Wait for the request of the step; it is in doubt if another process performed it."""
         if waiting is not None:
             return await waiting.awaited(command)
-        known = await self._tools.ledger.known_of(command.context)
+        known = await self.tools.ledger.known_of(command.context)
         if known.outcome is not None:
-            return await self._tools.ledger.answered(command.context, known.outcome)
+            return await self.tools.ledger.answered(command.context, known.outcome)
         return command.ended.model_copy(update={"reason": UNWITNESSED})
 
     async def _rechecked(self, command: Recheck, held: Attachment) -> StepOutcome:
@@ -116,10 +115,10 @@ class Actions:
         if unmet is not None and unmet.fingerprint == command.context.fingerprint:
             return await unmet.looked_again(command)
         # The process that performed the step is gone, or this is a second try after the first ended.
-        known = await self._tools.ledger.known_of(command.context)
+        known = await self.tools.ledger.known_of(command.context)
         if known.outcome is None:
             return command.unmet
-        return await self._tools.ledger.answered(command.context, known.outcome)
+        return await self.tools.ledger.answered(command.context, known.outcome)
 
 
 async def _to_its_end(performance: Performance) -> StepOutcome:

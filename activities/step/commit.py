@@ -90,8 +90,8 @@ class Commit:
             SessionLost: the keeper does not answer, or refuses; nothing was dispatched.
         """
         declared = self._context.step.effect is not None and self._consenting is None
-        told = {"document": self._held.browser.document, **({} if before is None else {"before": before})}
-        note = json.dumps(told) if self.has_intent else WATCHED
+        facts = {"document": self._held.browser.document, **({} if before is None else {"before": before})}
+        note = json.dumps(facts) if self.has_intent else WATCHED
         once = self._context.step.effect is Effect.IRREVERSIBLE
         within_ms = window_ms(self._command)
         await self._gate.arm(self._op_id, within_ms=within_ms, hold_safe=declared, note=note, once=once)

@@ -88,7 +88,7 @@ class Consenting:
             if time.monotonic() - begun >= patience:
                 break
             await asyncio.sleep(_LOOK_EVERY_S)
-        told = [(request.method, request.url, request.fields) for request in sent]
-        told += [(method, url, ()) for method, url in sorted(missing)]
+        requests = [(request.method, request.url, request.fields) for request in sent]
+        requests += [(method, url, ()) for method, url in sorted(missing)]
         redact = self._secrets.redact
-        return [kind_of(method, redact(url), map(redact, fields)) for method, url, fields in told]
+        return [kind_of(method, redact(url), map(redact, fields)) for method, url, fields in requests]

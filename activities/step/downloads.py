@@ -30,7 +30,7 @@ async def keep_downloads(report: Report, browser: BrowserSession, artifacts: Art
     One that the store does not take stays there and is tried again with the next step; for the step that began it
     that is a failed verdict, see `not_kept`.
     """
-    told: list[DownloadedFile] = []
+    files: list[DownloadedFile] = []
     settled: list[Download] = []
     for download in report.downloads:
         file = download.file
@@ -44,10 +44,10 @@ async def keep_downloads(report: Report, browser: BrowserSession, artifacts: Art
                 file = file.model_copy(update={"state": "not_kept"})
         if file.state not in ("not_kept", "unfinished"):
             settled.append(download)
-        told.append(file)
+        files.append(file)
     if settled:
         await browser.release(settled)
-    return told if len(told) <= FILES_TOLD else [*told[:FILES_TOLD], await _listed(told, artifacts)]
+    return files if len(files) <= FILES_TOLD else [*files[:FILES_TOLD], await _listed(files, artifacts)]
 
 
 async def _listed(files: list[DownloadedFile], artifacts: Artifacts) -> DownloadedFile:

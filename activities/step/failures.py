@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from activities.plan.pictures import pictured
+from activities.plan.pictures import keep_snapshot, pictured
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshot_diff import diff
 from replaywright.domain.page.snapshots import Snapshot
@@ -83,24 +83,22 @@ class FailureEvidence:
         seen = await self._keep_snapshot(kept, outcome, browser if answers else None, good)
         if self._pictures and answers and context.run.mode is not Mode.REPLAY:
             await self._keep_picture(kept, context, browser)
-        expectations = expectations_json(expect, outcome.predicates)
-        await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
+        await self._keep_data(kept, "expectations", expectations_json(expect, outcome.predicates))
         if proposal is not None and proposal.target is not None:
             chosen = {"target": proposal.target.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
             chosen["usage"] = proposal.usage.model_dump(mode="json", by_alias=True)
-            await kept.put("model", json.dumps(self._secrets.redact_data(chosen), indent=1))
-        told: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
+            await self._keep_data(kept, "model", chosen)
+        changes: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
         if seen is not None and _met_sign_in(context, outcome, *seen):
-            told |= {"reason": SIGNED_OUT, "message": signed_out_message(place_of(seen[0].url))}
-        return outcome.model_copy(update=told)
+            changes |= {"reason": SIGNED_OUT, "message": signed_out_message(place_of(seen[0].url))}
+        return outcome.model_copy(update=changes)
 
     async def keep_snapshot(self, snapshot: Snapshot | None) -> str:
         """Store a snapshot, secrets removed; return its digest, or "" when there is none or no place for it."""
         if snapshot is None:
             return ""
-        text = redacted_snapshot(snapshot, self._secrets).model_dump_json(by_alias=True)
         try:
-            return await self._artifacts.put(text.encode())
+            return await keep_snapshot(self._artifacts, self._secrets, snapshot)
         except ArtifactsUnavailable as exc:
             _log.warning("the snapshot of %r is not kept: %s", snapshot.url, exc)
             return ""
@@ -112,9 +110,11 @@ class FailureEvidence:
         kept = _Kept(self._artifacts)
         if await self._keep_page(kept, browser):
             await self._snapshot(kept, "", browser)
-        expectations = expectations_json(expect, results)
-        await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
+        await self._keep_data(kept, "expectations", expectations_json(expect, results))
         return kept.digests
+
+    async def _keep_data(self, kept: "_Kept", kind: str, data: object) -> None:
+        await kept.put(kind, json.dumps(self._secrets.redact_data(data), indent=1))
 
     async def _keep_page(self, kept: "_Kept", browser: BrowserSession) -> bool:
         """Keep picture, documents, console and network; whether the page answers at all."""

@@ -39,8 +39,8 @@ class Judge:
             return unmet.reason, f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
         contradiction = self._contradiction(report)
         if contradiction is not None and not isinstance(self.step, _QUIET):
-            reason, said = contradiction
-            return reason, f"{said}, whatever the page shows; if that is as it should be, expect response_status"
+            reason, message = contradiction
+            return reason, f"{message}, whatever the page shows; if that is as it should be, expect response_status"
         differs = failing([result.model_copy(update={"required": True}) for result in self.on_derived(report)])
         if _is_unproven(report) and differs is not None and not self.step.expect:
             return differs.reason, f"last time it led to something else: {differs.details}"
@@ -67,18 +67,18 @@ class Judge:
 
     def warnings(self, report: Report) -> tuple[str, ...]:
         """Return the warnings on a step that was done."""
-        said = [UNPROVEN] if _is_unproven(report) else []
+        warnings = [UNPROVEN] if _is_unproven(report) else []
         declared, derived = len(self.step.expect), self.on_derived(report)
-        told = (*report.after[:declared], *(result for result in derived if result.decided))  # others: of renamed ones
-        told = (*told, *report.after[declared + len(derived) :])
-        optional = (result for result in told if not (result.passed or result.required))
-        said += [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
-        said += [f"{SENT_TWICE}: {_sendings(request)}" for request in self._sent_twice(report)[:1]]
+        decided = (result for result in derived if result.decided)  # others: of renamed ones
+        results = (*report.after[:declared], *decided, *report.after[declared + len(derived) :])
+        optional = (result for result in results if not (result.passed or result.required))
+        warnings += [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
+        warnings += [f"{SENT_TWICE}: {_sendings(request)}" for request in self._sent_twice(report)[:1]]
         if self._hears_servers(report):
             failed = failed_requests(report.evidence, report.url)
-            said += [f"{SERVER_ERROR}: {_answer_to(request)}" for request in failed]
-            said += [f"{UNANSWERED}: {r.method} {r.url}" for r in unanswered(report.evidence, report.url)]
-        return tuple(said[:WARNINGS_KEPT])
+            warnings += [f"{SERVER_ERROR}: {_answer_to(request)}" for request in failed]
+            warnings += [f"{UNANSWERED}: {r.method} {r.url}" for r in unanswered(report.evidence, report.url)]
+        return tuple(warnings[:WARNINGS_KEPT])
 
     def _sent_twice(self, report: Report) -> list[UnsafeRequest]:
         """Return requests of a step with consequences that its page had sent before."""

@@ -9,9 +9,9 @@ from activities.policing import blocked_by
 from activities.session.attachments import Attachment
 from activities.step.acting import Acting, Ungranted
 from activities.step.awaiting import Waiting
-from activities.step.conditions import unmet
 from activities.step.downloads import with_downloads
 from activities.step.endings import NOTHING_SEEN, WARNING_LIMIT, Endings
+from activities.step.skipping import unmet
 from activities.step.step_gate import AlreadyCommitted, StepGate
 from activities.step.underway import StepTools, StepUnderway
 from replaywright.domain.common.text import shorten
@@ -111,8 +111,10 @@ class Performance:
         at.refused = known.refused
         at.effect = at.declared_effect(None if at.entry is None else at.entry.effect)
         if known.state == "DAMAGED":
-            said = "the ledger's record of this step cannot be read: find out if it took effect, then delete the record"
-            return self._endings.outcome(Status.REFUSED, "ledger_damaged", said)
+            fault = (
+                "the ledger's record of this step cannot be read: find out if it took effect, then delete the record"
+            )
+            return self._endings.outcome(Status.REFUSED, "ledger_damaged", fault)
         if known.state not in ("", "NOT_DONE") and not self._is_own_intent(known):
             # Whatever this attempt takes the step for: an earlier one took it for a commit.
             reason = f"ledger_{known.state.lower()}"
@@ -183,10 +185,10 @@ class Performance:
         earlier = signal.fingerprint
         known = await self._at.tools.ledger.known_of(self._at.context, earlier)
         reason = DONE_BEFORE if known.state == "COMMITTED" else DOUBT_BEFORE
-        said = (
+        message = (
             "the same was done under another chain of steps" if reason == DONE_BEFORE else f"it is {known.state} there"
         )
-        outcome = self._endings.outcome(Status.REFUSED, reason, f"step {earlier[:12]} of this lineage: {said}")
+        outcome = self._endings.outcome(Status.REFUSED, reason, f"step {earlier[:12]} of this lineage: {message}")
         await self._endings.write(outcome)
         return outcome.model_copy(update={"earlier": earlier})
 
@@ -332,19 +334,19 @@ class Performance:
         """
         seconds = f"{self._at.command.late_ms / 1000:g} s"
         if unanswered(report.evidence, report.url):
-            said = f"the site has not answered what the step sent, within {seconds} and the step's own time"
+            message = f"the site has not answered what the step sent, within {seconds} and the step's own time"
             await self._gate.note_departure()
-            return await self._endings.failed(self._endings.outcome(Status.IN_DOUBT, UNANSWERED, said, report))
+            return await self._endings.failed(self._endings.outcome(Status.IN_DOUBT, UNANSWERED, message, report))
         departure = await self._gate.shut("")
         if departure.bytes_up:
-            said = (
+            message = (
                 f"nothing that changes anything left the page within {seconds}, and only the page says that it is done"
             )
-            outcome = self._endings.outcome(Status.IN_DOUBT, UNWITNESSED, f"{said}: {_REMEDY}", report)
+            outcome = self._endings.outcome(Status.IN_DOUBT, UNWITNESSED, f"{message}: {_REMEDY}", report)
         else:
             await self._at.tools.ledger.release(self._at.context, NOTHING_SENT)
-            said = f"the page sent nothing within {seconds} after the input, nor when it was left, whatever it says"
-            outcome = self._endings.outcome(Status.UNMET, NOTHING_SENT, f"{said}: {_REMEDY}", report)
+            message = f"the page sent nothing within {seconds} after the input, nor when it was left, whatever it says"
+            outcome = self._endings.outcome(Status.UNMET, NOTHING_SENT, f"{message}: {_REMEDY}", report)
         return await self._endings.failed(outcome.model_copy(update={"left": bool(report.left_at)}))
 
     async def _ungranted(self, report: Report | None) -> StepOutcome:
@@ -374,9 +376,9 @@ class Performance:
         late = replace(report, after=after, proof=Proof.BECAME_TRUE, url=at.browser.url)
         lacking = failing(results)
         if lacking is not None or self._is_unwitnessed(late):
-            said = UNWITNESSED if lacking is None else f"{lacking.reason}: {lacking.details}"
-            said = shorten(at.tools.secrets.redact(said), WARNING_LIMIT)
-            line = {"kind": "recheck", "sequence": at.context.sequence, "why": at.context.why, "said": said}
+            message = UNWITNESSED if lacking is None else f"{lacking.reason}: {lacking.details}"
+            message = shorten(at.tools.secrets.redact(message), WARNING_LIMIT)
+            line = {"kind": "recheck", "sequence": at.context.sequence, "why": at.context.why, "said": message}
             await at.tools.ledger.trace(at.context, line)
             return before
         if not before.effect.repeatable:

@@ -6,7 +6,7 @@ from replaywright.domain.run.runs import StepContext, Usage
 from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.trace.trace import input_of, step_line
-from replaywright.ports import Known, Recording
+from replaywright.ports import Known, Recording, StepStore
 
 
 def from_ledger(outcome: StepOutcome) -> StepOutcome:
@@ -39,6 +39,12 @@ def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
             return "" if known.outcome is not None and known.outcome.effect.repeatable else "done"
         case _:
             return "doubtful"
+
+
+async def has_lost_nothing(store: StepStore, context: StepContext, witness: str) -> bool:
+    """Tell if the ledger certainly has all that was written to it since the step before, which left the `witness`."""
+    run = context.run
+    return bool(witness) and await store.is_whole(tenant=run.tenant, lineage=run.lineage, witness=witness)
 
 
 def settled_outcome(fingerprint: str) -> StepOutcome:

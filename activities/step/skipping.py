@@ -4,21 +4,37 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.session.attachments import Attachments
-from activities.step.conditions import unmet
 from activities.step.ledger import StepLedger
 from activities.step.records import recording_of
 from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_outcome
 from replaywright.domain.run.runs import Decision, LeaveOutRequest, StepContext
 from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.step.outcomes import WHEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Step
 from replaywright.errors import SessionLost
-from replaywright.ports import Secrets
+from replaywright.ports import BrowserSession, Secrets
 
 MESSAGE_LIMIT = 300
 """Characters of why a step was left out."""
+
+
+async def unmet(browser: BrowserSession, step: Step) -> PredicateResult | None:
+    """Return the first part of the step's `when` that does not hold once the page is at rest; None when all does.
+
+    `step` has its parameters' values. Only what names a time of its own (`within_ms`) is given time to come true; a
+    page that is loading is waited for as long as the step may take.
+
+    Raises:
+        SessionLost: the browser is gone.
+    """
+    asked = [one if one.within_ms is not None else one.model_copy(update={"within_ms": 0}) for one in step.when]
+    longest = max((one.within_ms or 0 for one in asked), default=0)
+    return failing(await browser.check(asked, longest + step.timeout_ms))
 
 
 class Skipping:
@@ -54,8 +70,8 @@ class Skipping:
                 raise
             if lacking is None:
                 return Decision(performs=True)
-            said = f"when does not hold: {lacking.reason}: {lacking.details}"
-            outcome = await self._left_out(context, WHEN, said, url=held.browser.url)
+            message = f"when does not hold: {lacking.reason}: {lacking.details}"
+            outcome = await self._left_out(context, WHEN, message, url=held.browser.url)
             return Decision(performs=False, outcome=outcome)
 
     @activity.defn(name="step.leave_out")

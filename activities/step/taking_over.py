@@ -66,7 +66,7 @@ class TakeOverActivities:
             if lacking is not None:
                 outcome = await self._tools.failures.added(outcome, asked, held.browser, expect=step.expect)
             site = self._tools.secrets.redact(site_scope(held.browser.url))
-            told = {"site": site, "item": asked.item, "who": who, "why": request.said.why}
-            trace = {name: value for name, value in told.items() if value}
+            fields = {"site": site, "item": asked.item, "who": who, "why": request.said.why}
+            trace = {name: value for name, value in fields.items() if value}
             await self._tools.ledger.write(recording_of(asked, outcome, trace=trace))
             return await self._checkpoints.after(asked, held, outcome)

@@ -133,10 +133,10 @@ class StepUnderway:
         recorded = None if self.entry is None else self.entry.effect
         return self.declared_effect(stronger(effect_seen(self.step, report.evidence), recorded or Effect.READ))
 
-    def spend(self, begun: float, trips: int = 1) -> None:
-        """Count round trips to the store that began at this time."""
+    def spend(self, begun: float) -> None:
+        """Count a round trip to the store that began at this time."""
         self.redis_s += time.perf_counter() - begun
-        self.trips += trips
+        self.trips += 1
 
 
 def ms_since(begun: float) -> float:

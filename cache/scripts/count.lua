@@ -5,18 +5,9 @@ if damaged or redis.call('HEXISTS', key, version .. ':json') == 0 then
   return 0
 end
 
-local seen = {}
-for earlier in string.gmatch(text('seen'), '%S+') do
-  if earlier == id then
-    return 0
-  end
-  seen[#seen + 1] = earlier
+if is_counted(key, id, 16) then
+  return 0
 end
-seen[#seen + 1] = id
-while #seen > 16 do
-  table.remove(seen, 1)
-end
-redis.call('HSET', key, 'seen', table.concat(seen, ' '))
 
 local recent = text('recent')
 if text('recent_of') == performance then

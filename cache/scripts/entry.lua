@@ -1,6 +1,4 @@
--- Prepended to every script on the action cache. KEYS[1] is one entry, a hash:
---   versions        numbers of the versions kept, oldest first, separated by blanks
---   last            the highest number ever given
+-- Prepended, after versions.lua, to every script on the action cache. KEYS[1] is one entry; beside its versions:
 --   recent          of the last 20 performances of the step, oldest first, 1 for done and 0 for not; all versions'
 --   recent_of       which performance its last bit is of
 --   seen            ids of the last counts, so that a repeated one is not counted twice
@@ -10,26 +8,3 @@
 
 local KEPT = 10
 local FIELDS = { 'json', 'status', 'run', 'hold', 'hits', 'misses', 'heals', 'success', 'reason', 'sig', 'seal' }
-
-local key = KEYS[1]
-local kind = redis.call('TYPE', key).ok
-local damaged = kind ~= 'none' and kind ~= 'hash'
-
-local function text(name)
-  return redis.call('HGET', key, name) or ''
-end
-
-local function get(version, name)
-  return text(version .. ':' .. name)
-end
-
-local function put(version, name, value)
-  redis.call('HSET', key, version .. ':' .. name, value)
-end
-
-local versions = {}
-if not damaged then
-  for version in string.gmatch(text('versions'), '%d+') do
-    versions[#versions + 1] = version
-  end
-end

@@ -16,22 +16,9 @@ for i = #versions, 1, -1 do
   end
 end
 
-local highest = math.max(tonumber(text('last')) or 0, tonumber(versions[#versions] or '0'))
-local new = string.format('%d', highest + 1)
+local new = next_version()
 versions[#versions + 1] = new
 redis.call('HSET', key, 'last', new, new .. ':json', json, new .. ':status', 'candidate', new .. ':run', run,
   new .. ':hold', hold, new .. ':sig', sig)
-
-local oldest = 1
-while #versions > KEPT and oldest < #versions do
-  if get(versions[oldest], 'status') == 'active' then
-    oldest = oldest + 1
-  else
-    local dropped = table.remove(versions, oldest)
-    for _, name in ipairs(FIELDS) do
-      redis.call('HDEL', key, dropped .. ':' .. name)
-    end
-  end
-end
-redis.call('HSET', key, 'versions', table.concat(versions, ' '))
+keep_versions(KEPT, FIELDS)
 return new

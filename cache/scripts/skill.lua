@@ -1,6 +1,5 @@
--- Prepended to every script on the knowledge base. KEYS[1] is one skill, a hash:
---   versions        numbers of the versions kept, oldest first, separated by blanks
---   last            the highest number ever given; it outlives the skill
+-- Prepended, after versions.lua, to every script on the knowledge base. KEYS[1] is one skill, whose `last` outlives it;
+-- beside its versions:
 --   listed, shown   its member in the index, and which version stands there with which status
 --   <n>:json <n>:status <n>:run <n>:id <n>:site <n>:at <n>:sig
 --   statuses        the last signed statuses of all versions; they outlive the skill and have a key of their own, too
@@ -8,25 +7,6 @@
 -- cache/signed_skills.py.
 
 local FIELDS = { 'json', 'status', 'run', 'id', 'site', 'at', 'sig' }
-
-local key = KEYS[1]
-local kind = redis.call('TYPE', key).ok
-local damaged = kind ~= 'none' and kind ~= 'hash'
-
-local function text(name)
-  return redis.call('HGET', key, name) or ''
-end
-
-local function get(version, name)
-  return text(version .. ':' .. name)
-end
-
-local versions = {}
-if not damaged then
-  for version in string.gmatch(text('versions'), '%d+') do
-    versions[#versions + 1] = version
-  end
-end
 
 -- The newest active version, else the newest; nil if there is none.
 local function chosen()

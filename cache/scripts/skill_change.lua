@@ -42,10 +42,6 @@ end
 local time = redis.call('TIME')
 local now = string.format('%s.%06d', time[1], time[2])
 
-local function put(version, field, value)
-  redis.call('HSET', key, version .. ':' .. field, value)
-end
-
 -- The signed statuses take precedence over the fields.
 if is_signed and after ~= '' and not damaged then
   if ARGV[5] == '' or ARGV[5] ~= ARGV[6] then

@@ -12,19 +12,9 @@ if damaged or #versions == 0 then
   return 0
 end
 
-local digest = redis.sha1hex(run)
-local seen = {}
-for earlier in string.gmatch(redis.call('HGET', statistics, 'seen') or '', '%x+') do
-  if earlier == digest then
-    return 0
-  end
-  seen[#seen + 1] = earlier
+if is_counted(statistics, redis.sha1hex(run), SEEN) then
+  return 0
 end
-seen[#seen + 1] = digest
-while #seen > SEEN do
-  table.remove(seen, 1)
-end
-redis.call('HSET', statistics, 'seen', table.concat(seen, ' '))
 
 local function count(field, went_well)
   local good, bad, recent = string.match(redis.call('HGET', statistics, field) or '', '^(%d+) (%d+) ([01]*)$')

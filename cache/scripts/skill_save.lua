@@ -12,8 +12,7 @@ for _, version in ipairs(versions) do
   end
 end
 
-local last = math.max(tonumber(text('last')) or 0, tonumber(versions[#versions] or '0'))
-local new = string.format('%d', last + 1)
+local new = next_version()
 if new ~= given[8] then
   return { '', new }
 end
@@ -28,22 +27,12 @@ if status == 'active' then
   replace_with(new)
 end
 
-local oldest = 1
-while #versions > KEPT and oldest < #versions do
-  if get(versions[oldest], 'status') == 'active' then
-    oldest = oldest + 1
-  else
-    local dropped = table.remove(versions, oldest)
-    for _, field in ipairs(FIELDS) do
-      redis.call('HDEL', key, dropped .. ':' .. field)
-    end
-    for _, field in ipairs(redis.call('HKEYS', statistics)) do
-      if string.find(field, 'step:' .. dropped .. ':', 1, true) == 1 then
-        redis.call('HDEL', statistics, field)
-      end
+for _, dropped in ipairs(keep_versions(KEPT, FIELDS)) do
+  for _, field in ipairs(redis.call('HKEYS', statistics)) do
+    if string.find(field, 'step:' .. dropped .. ':', 1, true) == 1 then
+      redis.call('HDEL', statistics, field)
     end
   end
 end
-redis.call('HSET', key, 'versions', table.concat(versions, ' '))
 list()
 return { new, status, now }

@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from replaywright.dashboard.rendering import rendered
 from replaywright.dashboard.sorting import Column, ordered
-from replaywright.dashboard.views import FILTERS, DashboardSource, run_filter
+from replaywright.dashboard.views import DashboardSource, run_filter
+from replaywright.domain.run.standing import FILTERS
 from replaywright.domain.skill.cache_statistics import SiteCounts
 from replaywright.domain.skill.skills import Skill, SkillStatistics
 from replaywright.domain.skill.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW

@@ -14,22 +14,10 @@ from markupsafe import Markup
 from replaywright import __version__
 from replaywright.dashboard.health import health_of
 from replaywright.domain.common.text import still_lines
-from replaywright.domain.run.standing import STATUS_WORDS
+from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.trace.saying import count, duration, how_found, model_name
 
 HERE = Path(__file__).parent
-_SIGNS = {
-    "running": "▶",
-    "waiting": "?",
-    "paused": "‖",
-    "silent": "…",
-    "done": "✓",
-    "failed": "✗",
-    "blocked": "⊘",
-    "cancelled": "–",
-    "terminated": "✗",
-    "timed_out": "✗",
-}
 
 
 def visible(value: object) -> object:
@@ -92,9 +80,7 @@ def _environment() -> Environment:
         "health": health_of,
     }
     environment.filters.update(filters)
-    environment.globals.update(
-        address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS, how_found=how_found
-    )
+    environment.globals.update(address=address, version=__version__, statuses=STATUSES, how_found=how_found)
     return environment
 
 

@@ -3,18 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, get_args
+from typing import Protocol
 
 from replaywright.domain.run.runs import StepLine, Totals
-from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.run.standing import FILTERS, RunStatus
 from replaywright.domain.skill.cache_statistics import CacheStatistics
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
 from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.run_view import StepView
 from replaywright.errors import InputInvalid
 
-FILTERS: tuple[RunStatus, ...] = tuple(status for status in get_args(RunStatus) if status != "silent")
-"""Statuses that runs can be looked for by: whether a worker answers is only known by asking."""
 _TEXT_LIMIT = 300
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from replaywright.domain.common.text import shorten, still_lines
 from replaywright.domain.run.runs import Usage
 from replaywright.domain.run.spending import money_said
+from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.step.outcomes import LEFT_OUT, Status
 from replaywright.domain.trace.run_view import AttemptView, Expected, RunView, StepView
 from replaywright.domain.trace.saying import count, duration, is_stand_in, model_name
@@ -27,17 +28,6 @@ _STATUS: Final[Mapping[Status, tuple[str, str]]] = {
     Status.REFUSED: ("bad", "Not performed"),
     Status.BLOCKED: ("blocked", "Blocked"),
     Status.IN_DOUBT: ("doubt", "In doubt"),
-}
-_RUN: Final[Mapping[str, tuple[str, str]]] = {
-    "done": ("ok", "Done"),
-    "failed": ("bad", "Failed"),
-    "blocked": ("blocked", "Blocked by policy"),
-    "running": ("going", "Running"),
-    "waiting": ("doubt", "Waits for a person"),
-    "paused": ("doubt", "Paused"),
-    "cancelled": ("skip", "Cancelled"),
-    "terminated": ("bad", "Terminated"),
-    "timed_out": ("bad", "Timed out"),
 }
 _SIGNS: Final[Mapping[str, str]] = {
     "ok": "✓",
@@ -188,10 +178,10 @@ def coded(text: str) -> Markup:
 
 def run_text(view: RunView) -> tuple[str, str]:
     """Tone and words for how the run stands."""
-    tone, said = _RUN[view.facts.status]
+    facts = STATUSES[view.facts.status]
     if view.facts.status == "done" and view.totals.heals:
         return "warn", f"Done, {count(view.totals.heals, 'heal')}"
-    return tone, said
+    return facts.tone, facts.report
 
 
 def predicate_text(expected: Expected) -> str:

@@ -7,8 +7,10 @@ a person says can make a new time series. No label holds the id of a run, an add
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import get_args
 
 from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.standing import ENDS, OwnStatus
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.task.actions import Action
 
@@ -127,7 +129,7 @@ ROLES = ("executor", "planner", "labeller", "chooser", "prober")
 ROLE = Label("role", "What the model was asked for.", ROLES)
 MODEL = Label("model", "As it is configured, `provider:name`.")
 MODE = Label("mode", "What the run may use.", tuple(mode.value for mode in Mode))
-RUN_STATUS = Label("status", "How the run ended.", ("done", "failed", "blocked", "cancelled"))
+RUN_STATUS = Label("status", "How the run ended.", tuple(status for status in ENDS if status in get_args(OwnStatus)))
 RETRY = Label(
     "kind",
     "Why the step was tried another time; `activity`: Temporal repeated it.",

@@ -5,11 +5,14 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser
 
 from bench.chromium import launched
+from cache.connection import Client
+from cache.replies import pipelined
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from tests.adapters import browser_site
@@ -23,6 +26,19 @@ def site() -> Iterator[Site]:
     """A site for each module: what its pages store belongs to an origin of their own."""
     with browser_site.serving() as served:
         yield served
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The pipelines that stores have sent so far."""
+    pipelines: list[object] = []
+
+    async def counted(client: Client, commands: list[Any]) -> list[Any]:
+        pipelines.extend([commands] if commands else [])
+        return await pipelined(client, commands)
+
+    monkeypatch.setattr("cache.replies.pipelined", counted)
+    return pipelines
 
 
 @pytest.fixture

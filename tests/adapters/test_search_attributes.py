@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown, start_attributes
+from replaywright.cli.runs.searchable import Filter, refuse_unknown, start_attributes
 from replaywright.cli.servers.connect import Backend, connect
 from replaywright.domain.run.runs import Totals
 from replaywright.domain.trace.search_attributes import kinds
@@ -41,7 +41,7 @@ async def test_runs_go_without_those_that_a_server_does_not_know_and_a_filter_fo
     started_with = await start_attributes(bare, task="t", site="", skill="", mode="auto", totals=Totals())
     with pytest.raises(InputInvalid, match=r"--healed: .*BrowserHeals.*temporal operator search-attribute create"):
         await refuse_unknown(bare, Filter(healed=True))
-    await refuse_unknown(bare, Filter(status=StatusFilter.FAILED, since="7d"))
+    await refuse_unknown(bare, Filter(status="failed", since="7d"))
 
     assert (before.health, before.found) == (PartHealth.WARNING, "0 of 8 known to 'default'")
     assert list(started_with) == []

@@ -33,6 +33,7 @@ _LIES = "tests/adapters/test_lies.py::"
 _STEERING = "tests/workflows/test_steering.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
+_DOUBTS = "tests/workflows/test_doubts.py::"
 _FINISHING = "tests/workflows/test_finishing.py::"
 _KNOWLEDGE = "tests/unit/test_activities_knowledge.py::"
 _LISTENING = "tests/unit/test_activities_listening.py::"
@@ -607,8 +608,8 @@ RESOLVING = (
         "no fence in the ledger",
         "the attempt in doubt is fenced before anything is decided",
         "EffectActivities.resolve_step",
-        "            before = await self._store.fence(**asked.record, epoch=asked.run.epoch)\n",
-        '            before = await self._store.look_up(**asked.record, run_id="", content_key="")\n',
+        "            before = await self.store.fence(**asked.record, epoch=asked.run.epoch)\n",
+        '            before = await self.store.look_up(**asked.record, run_id="", content_key="")\n',
         (_EFFECTS + "test_the_attempt_in_doubt_is_fenced_before_anything_is_decided",),
     ),
     Mutant(
@@ -694,9 +695,9 @@ RESOLVING = (
     Mutant(
         "ledger believed whatever it may have lost",
         "no intent says something only in a ledger that has lost nothing since the step before",
-        "EffectActivities._has_lost_nothing",
-        "await self._store.is_whole(tenant=asked.run.tenant, lineage=asked.run.lineage, witness=request.witness)",
-        "bool(request.witness)",
+        "has_lost_nothing",
+        "await store.is_whole(tenant=run.tenant, lineage=run.lineage, witness=witness)",
+        "bool(witness)",
         (_EFFECTS + "test_without_a_keeper_a_ledger_that_may_have_lost_something_says_nothing",),
     ),
     Mutant(
@@ -859,9 +860,9 @@ LEDGER = (
     Mutant(
         "one ledger for all runs",
         "what one run has done is not taken for done in another",
-        "ledger_key",
-        '    return _key((tenant, lineage), "ledger", _escaped(fingerprint))',
-        '    return _key((tenant, ""), "ledger", _escaped(fingerprint))',
+        "KeyKind.__call__",
+        "quote(str(given[name[1]]),",
+        'quote("" if name[1] == "lineage" else str(given[name[1]]),',
         ("tests/unit/test_port_contracts.py::test_tenants_lineages_and_steps_are_apart",),
     ),
     Mutant(

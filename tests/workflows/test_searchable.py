@@ -9,7 +9,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.options import OnFailure
-from replaywright.cli.runs.searchable import Filter, StatusFilter
+from replaywright.cli.runs.searchable import Filter
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.runs.starting import start as start_order
 from replaywright.cli.servers.connect import Backend
@@ -88,7 +88,7 @@ async def test_all_runs_of_last_week_that_healed_are_one_query(client: Client) -
 
     tenants = f'BrowserTenant IN ("{healed}", "{plain}")'
     assert await found(client, Filter(healed=True, since="7d", query=tenants)) == {f"test/{healed}"}
-    done = Filter(status=StatusFilter.DONE, query=f"{tenants} AND BrowserHeals = 0")
+    done = Filter(status="done", query=f"{tenants} AND BrowserHeals = 0")
     assert await found(client, done) == {f"test/{plain}"}
     assert await told(handle) == {
         "Site": "shop.example",
@@ -112,9 +112,7 @@ async def test_runs_that_wait_are_found_and_model_calls_are_counted(client: Clie
     async with scripted(client, script) as queue:
         handle = await started(client, queue, run_of(GOTO, FILL, on_failure="ask", mode="learn"))
         question = await waiting(handle)
-        waits = await found(
-            client, Filter(status=StatusFilter.WAITING, site="shop.example", query=f'BrowserTenant = "{queue}"')
-        )
+        waits = await found(client, Filter(status="waiting", site="shop.example", query=f'BrowserTenant = "{queue}"'))
         while_waiting = await told(handle)
         await handle.execute_update("resolve_step", PersonVerdict(sequence=question.sequence, verdict="retry"))
         await handle.result()

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from temporalio import workflow
-from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.exceptions import (
     ActivityError,
     CancelledError,
@@ -25,6 +25,8 @@ from temporalio.exceptions import (
 from temporalio.workflow import ChildWorkflowHandle, ParentClosePolicy
 
 from workflows import policies
+from workflows.calls import Terms, ask
+from workflows.run.searchable import key_of
 
 with workflow.unsafe.imports_passed_through():
     from activities.run.endings import ended_badly, ended_well
@@ -353,25 +355,10 @@ class BrowserBatch:
         self._is_drained = True
 
     async def _asked(self, name: str, request: Record, answer: type[_Answer], summary: str) -> _Answer:
-        given: _Answer = await workflow.execute_activity(
-            name,
-            request,
-            result_type=answer,
-            summary=summary,
-            task_queue=self._queue,
-            start_to_close_timeout=policies.ROWS_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.ROWS,
-        )
-        return given
+        terms = Terms(policies.ROWS, policies.ROWS_LIMIT)
+        return await ask(name, request, answer, terms, activity_id=None, summary=summary, queue=self._queue)
 
 
-def _attributes(told: dict[str, str | int], site: str) -> TypedSearchAttributes:
-    values = {**told, SITE.name: site} if site and SITE.name in told else told
-    return TypedSearchAttributes([_pair(name, value) for name, value in values.items()])
-
-
-def _pair(name: str, value: str | int) -> SearchAttributePair[str] | SearchAttributePair[int]:
-    if isinstance(value, int):
-        return SearchAttributePair(SearchAttributeKey.for_int(name), value)
-    return SearchAttributePair(SearchAttributeKey.for_keyword(name), value)
+def _attributes(given: dict[str, str | int], site: str) -> TypedSearchAttributes:
+    values = {**given, SITE.name: site} if site and SITE.name in given else given
+    return TypedSearchAttributes([SearchAttributePair(key_of(name, value), value) for name, value in values.items()])

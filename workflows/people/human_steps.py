@@ -15,7 +15,7 @@ from workflows.step.lists import Lists
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill
     from replaywright.domain.run.approvals import approval_of, approved_act, shown
-    from replaywright.domain.run.runs import PersonVerdict, Revision, SettleRequest
+    from replaywright.domain.run.runs import PersonVerdict, Revision
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.actions import Effect
     from replaywright.domain.task.questions import (
@@ -65,23 +65,19 @@ class HumanSteps:
 
     async def _approval(self, attempt: Attempt, step: Approve) -> StepOutcome:
         coming = self._context.course
-        said = fill(step.instruction, attempt.values) if step.instruction else "may the run go on?"
-        verdict = await self._asked_leave(
-            attempt,
-            Ask(
-                kind=QuestionKind.APPROVE,
-                text=f"step {attempt.sequence + 1} asks for an approval: {said}",
-                sequence=attempt.sequence,
-                title=attempt.title,
-                answers=("approve", "refuse"),
-                shows=shown(coming, attempt.sequence + 1),
-                within_s=step.within_s or self._context.run.asking.approve_within_s,
-                remind_every_s=step.remind_every_s,
-            ),
+        wanted = fill(step.instruction, attempt.values) if step.instruction else "may the run go on?"
+        question = attempt.question(
+            QuestionKind.APPROVE,
+            f"step {attempt.sequence + 1} asks for an approval: {wanted}",
+            ("approve", "refuse"),
+            shows=shown(coming, attempt.sequence + 1),
+            within_s=step.within_s or self._context.run.asking.approve_within_s,
+            remind_every_s=step.remind_every_s,
         )
+        verdict = await self._asked_leave(attempt, question)
         self._context.change(approved=approved_act(coming, attempt.sequence + 1))
-        who = verdict.who or "a person"
-        return await self._lists.leave_out(attempt, APPROVED, f"{who} approved: {verdict.why}".removesuffix(": "))
+        message = f"{verdict.by} approved: {verdict.why}".removesuffix(": ")
+        return await self._lists.leave_out(attempt, APPROVED, message)
 
     async def _allowed(self, attempt: Attempt) -> None:
         """See that a person allows what can never be undone, before it is dispatched for the first time.
@@ -97,10 +93,9 @@ class HumanSteps:
         await self._asked_leave(attempt, ask.model_copy(update={"within_s": self._context.run.asking.approve_within_s}))
 
     async def _asked_leave(self, attempt: Attempt, ask: Ask) -> PersonVerdict:
-        verdict = await self._person.asked(ask)
-        await self._person.settled(attempt, SettleRequest(action=attempt.step_context(), verdict=verdict, failed=True))
+        verdict = await self._person.answered(attempt, ask)
         if verdict.verdict != "approve":
-            raise TaskFailed(NOT_APPROVED, f"{verdict.who or 'a person'} did not approve: {verdict.why}")
+            raise TaskFailed(NOT_APPROVED, f"{verdict.by} did not approve: {verdict.why}")
         return verdict
 
     # ------------------------------------------------------------------------------ a planner's questions
@@ -114,16 +109,16 @@ class HumanSteps:
         revision = await plan()
         usage = revision.usage
         while revision.question:
-            told = self._context.state.answers
-            if len(told) >= PLANNER_QUESTIONS:
-                said = f"it has asked {len(told)} times, and asks again: {revision.question}"
-                return Revision(gave_up=said, complete=False, usage=usage)
+            answers = self._context.state.answers
+            if len(answers) >= PLANNER_QUESTIONS:
+                reason = f"it has asked {len(answers)} times, and asks again: {revision.question}"
+                return Revision(gave_up=reason, complete=False, usage=usage)
             verdict = await self._person.asked(_ask_of_planner(self._context.position, revision.question))
             if verdict.verdict != "answer":
-                who = verdict.who or "a person"
-                raise TaskFailed("abandoned", f"{who} abandoned the run at a question of the planner: {verdict.why}")
+                message = f"{verdict.by} abandoned the run at a question of the planner: {verdict.why}"
+                raise TaskFailed("abandoned", message)
             answer = UserAnswer(question=revision.question, answer=verdict.value)
-            self._context.change(answers=(*told, answer))
+            self._context.change(answers=(*answers, answer))
             revision = await plan()
             usage = usage.plus(revision.usage)
         return revision.model_copy(update={"usage": usage})

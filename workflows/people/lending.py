@@ -53,8 +53,8 @@ class Lending:
             self._wanted, self._refused = asked, ""
             await workflow.wait_condition(lambda: self._wanted is not asked or not self._waits)
         if self.lent is None:
-            said = f"take over: {self._refused or 'the run has gone on meanwhile'}"
-            raise ApplicationError(said, type="NotLent", non_retryable=True)
+            message = f"take over: {self._refused or 'the run has gone on meanwhile'}"
+            raise ApplicationError(message, type="NotLent", non_retryable=True)
         return self.lent
 
     # --------------------------------------------------------------------------------------- what is done

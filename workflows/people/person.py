@@ -13,6 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
+from workflows.calls import KEEPING, NOTING, Terms, ask
 from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.step.attempts import Attempt
@@ -135,21 +136,29 @@ class Person:
             raise ValueError(f"the time for question {question.id} is over")
         if verdict.who == DEADLINE:
             raise ValueError(f"{DEADLINE!r} is nobody's name: say who answers")
-        if said := objection(question, verdict=verdict.verdict, value=verdict.value, sealed=verdict.sealed):
-            raise ValueError(said)
+        if fault := objection(question, verdict=verdict.verdict, value=verdict.value, sealed=verdict.sealed):
+            raise ValueError(fault)
+
+    async def answered(self, attempt: Attempt, ask: Ask) -> PersonVerdict:
+        """Ask about a step that is not in doubt, and write the answer down; see `asked`."""
+        verdict = await self.asked(ask)
+        await self.wrote_down(attempt, verdict)
+        return verdict
+
+    async def wrote_down(self, attempt: Attempt, verdict: PersonVerdict) -> None:
+        """Write an answer about a step that is not in doubt to ledger and trace."""
+        await self.settled(attempt, SettleRequest(action=attempt.step_context(), verdict=verdict, failed=True))
 
     async def settled(self, attempt: Attempt, request: SettleRequest) -> None:
         """Write an answer to ledger and trace."""
         verdict = request.verdict
-        await workflow.execute_activity(
+        await ask(
             "effect.settle",
             request,
+            type(None),
+            KEEPING,
             activity_id=attempt.activity_id(f"settle-e{request.action.run.epoch}"),
-            summary=summary(attempt.sequence, f"{verdict.who or 'a person'} says: {verdict.verdict}"),
-            task_queue=policies.browser_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.READ_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.OPENING,
+            summary=summary(attempt.sequence, f"{verdict.by} says: {verdict.verdict}"),
         )
 
     # ---------------------------------------------------------------------------------------- the clock
@@ -191,7 +200,7 @@ class Person:
         """Tell whoever wants to know. That nobody can be told is no reason to fail."""
         info = workflow.info()
         try:
-            await workflow.execute_activity(
+            await ask(
                 "person.notify",
                 Notice(
                     event=event,
@@ -200,12 +209,10 @@ class Person:
                     tenant=self._run.tenant,
                     question=question,
                 ),
+                type(None),
+                NOTING,
                 activity_id=f"notify-{question.id}-{event}{question.reminders or ''}",
                 summary=event_summary(f"{event.replace('_', ' ')}: {question.text}"),
-                task_queue=policies.browser_queue(info.task_queue),
-                start_to_close_timeout=policies.NOTICE_LIMIT,
-                schedule_to_close_timeout=policies.NOTICE_TOTAL,
-                retry_policy=policies.OPENING,
             )
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
@@ -221,17 +228,14 @@ class Person:
         """
         lifetime = KEY_LIFETIME_S if question.within_s is None else question.within_s + KEY_MARGIN_S
         info = workflow.info()
-        key: str = await workflow.execute_activity(
+        return await ask(
             "person.key",
             KeyRequest(tenant=self._run.tenant, run_id=info.workflow_id, question=question.id, ttl_s=lifetime),
-            result_type=str,
+            str,
+            Terms(policies.OPENING, heartbeat=None),
             activity_id=f"key-{question.id}",
             summary=f"a key for the code of question {question.id}",
-            task_queue=policies.browser_queue(info.task_queue),
-            start_to_close_timeout=policies.READ_LIMIT,
-            retry_policy=policies.OPENING,
         )
-        return key
 
     async def _looked(self) -> SeenByPerson:
         """Return what the browser shows; without a browser, the reason."""
@@ -244,7 +248,6 @@ class Person:
                 SeenByPerson,
                 activity_id=f"look-q{self.asked_so_far}-e{self._browser.epoch}",
                 summary="picture of the page for the question",
-                limit=policies.READ_LIMIT,
                 retry_policy=policies.ONCE,
             )
         except ActivityError as error:

@@ -11,6 +11,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
+from workflows.calls import NOTING, ask
 from workflows.people.lending import Lending
 from workflows.run.context import RunContext
 
@@ -87,8 +88,8 @@ class Steered:
         first = position if self._at == position else position + 1
         if asked.sequence < first or asked.sequence >= len(plan):
             how = "has begun" if asked.sequence < first else f"is not in the plan, which has {len(plan)}"
-            told = f"steps {first + 1} to {len(plan)}" if first < len(plan) else "none"
-            raise ValueError(f"skip: step {number} {how}; what can be left out: {told}")
+            possible = f"steps {first + 1} to {len(plan)}" if first < len(plan) else "none"
+            raise ValueError(f"skip: step {number} {how}; what can be left out: {possible}")
         if _commits(plan[asked.sequence]) and not asked.consequences:
             raise ValueError(
                 f"skip: step {number} ({plan[asked.sequence].title}) has consequences, which would be missing: "
@@ -215,15 +216,13 @@ class Steered:
         self._noted += 1
         given = {"sequence": position, "event": event, "said": said, **more}
         try:
-            await workflow.execute_activity(
+            await ask(
                 "run.steered",
                 NoteSteering.model_validate({**self._context.scope, **given}),
+                type(None),
+                NOTING,
                 activity_id=f"steered-{self._noted}-{event}",
                 summary=event_summary(f"{event} by {said}"),
-                task_queue=policies.browser_queue(workflow.info().task_queue),
-                start_to_close_timeout=policies.READ_LIMIT,
-                schedule_to_close_timeout=policies.NOTICE_TOTAL,
-                retry_policy=policies.OPENING,
             )
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):

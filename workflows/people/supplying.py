@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import SealedCode
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.task.actions import Effect
-    from replaywright.domain.task.questions import DEADLINE, UNANSWERED, Ask, QuestionKind
+    from replaywright.domain.task.questions import DEADLINE, UNANSWERED, Ask, QuestionKind, Verdict
     from replaywright.domain.task.steps import SolveCaptcha, VerificationCode
 
 SOLVED = "solved"
@@ -29,7 +29,6 @@ async def supplied(person: Person, attempt: Attempt, *, stays_awake: bool = Fals
     step = attempt.step
     assert isinstance(step, VerificationCode | SolveCaptcha)
     verdict = await person.asked(_ask_for(attempt, step), stays_awake=stays_awake)
-    who = verdict.who or "a person"
     done = StepOutcome(status=Status.DONE, fingerprint=attempt.fingerprint, effect=Effect.READ)
     match verdict.verdict:
         case "answer":
@@ -37,35 +36,32 @@ async def supplied(person: Person, attempt: Attempt, *, stays_awake: bool = Fals
             return None
         case "solved":
             attempt.code = None
-            said = f"{who} solved it: {verdict.why}".removesuffix(": ")
-            return None if step.expect else done.model_copy(update={"reason": SOLVED, "message": said})
-        case "skip" if who == DEADLINE:
+            done_by = f"{verdict.by} solved it: {verdict.why}".removesuffix(": ")
+            return None if step.expect else done.model_copy(update={"reason": SOLVED, "message": done_by})
+        case "skip" if verdict.who == DEADLINE:
             return done.model_copy(update={"reason": UNANSWERED, "message": verdict.why})
         case _:
-            raise TaskFailed("abandoned", f"{who} abandoned the run at step {attempt.sequence + 1}: {verdict.why}")
+            message = f"{verdict.by} abandoned the run at step {attempt.sequence + 1}: {verdict.why}"
+            raise TaskFailed("abandoned", message)
 
 
 def _ask_for(attempt: Attempt, step: VerificationCode | SolveCaptcha) -> Ask:
-    said = fill(step.instruction, attempt.values)
+    wording = fill(step.instruction, attempt.values)
     again = f"; before, it came to this: {attempt.tried[-1]}" if attempt.tried else ""
     if isinstance(step, VerificationCode):
-        kind, wanted = QuestionKind.VERIFICATION_CODE, f"wants a verification code for {said}"
-    elif said:
-        kind, wanted = QuestionKind.SOLVE_CAPTCHA, f"wants a captcha solved: what it says goes into {said}"
+        kind, wanted = QuestionKind.VERIFICATION_CODE, f"wants a verification code for {wording}"
+    elif wording:
+        kind, wanted = QuestionKind.SOLVE_CAPTCHA, f"wants a captcha solved: what it says goes into {wording}"
     else:
         kind, wanted = QuestionKind.SOLVE_CAPTCHA, "wants a captcha solved in the browser"
-    in_browser = ("solved",) if isinstance(step, SolveCaptcha) else ()
-    with_text = ("answer",) if said else ()
-    return Ask.model_validate(
-        {
-            "kind": kind,
-            "text": f"step {attempt.sequence + 1} {wanted}{again}",
-            "sequence": attempt.sequence,
-            "title": attempt.title,
-            "answers": (*with_text, *in_browser, "abandon"),
-            "wants": "code" if said else "",
-            "within_s": step.within_s,
-            "remind_every_s": step.remind_every_s,
-            "on_timeout": step.on_timeout,
-        }
+    in_browser: tuple[Verdict, ...] = ("solved",) if isinstance(step, SolveCaptcha) else ()
+    with_text: tuple[Verdict, ...] = ("answer",) if wording else ()
+    return attempt.question(
+        kind,
+        f"step {attempt.sequence + 1} {wanted}{again}",
+        (*with_text, *in_browser, "abandon"),
+        wants="code" if wording else "",
+        within_s=step.within_s,
+        remind_every_s=step.remind_every_s,
+        on_timeout=step.on_timeout,
     )

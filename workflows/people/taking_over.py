@@ -42,9 +42,9 @@ class TakingOver:
         Raises:
             TaskFailed: the person abandons the run, or does not answer in time.
         """
-        told = ""
+        note = ""
         while True:
-            verdict = await self._person.asked(_ask_for(attempt, told))
+            verdict = await self._person.asked(_ask_for(attempt, note))
             said = Said(who=verdict.who, why=verdict.why)
             if verdict.verdict == "skip" and verdict.who == DEADLINE:
                 return await self._lists.leave_out(attempt, UNANSWERED, verdict.why)
@@ -53,7 +53,7 @@ class TakingOver:
             outcome = None if self._lending.was_lost else await self._looked(attempt, said)
             if outcome is not None:
                 return outcome
-            told = LOST
+            note = LOST
             attempt.after_loss()
 
     async def _looked(self, attempt: Attempt, said: Said) -> StepOutcome | None:
@@ -67,7 +67,6 @@ class TakingOver:
                     activity_id=attempt.activity_id(f"handed-back-e{self._browser.epoch}"),
                     summary=summary(attempt.sequence, f"{attempt.title} (by {said.who or 'a person'})"),
                     limit=timedelta(milliseconds=attempt.step.timeout_ms) + policies.MARGIN,
-                    retry_policy=policies.READING,
                 )
             except ActivityError as error:
                 if not policies.is_loss(error):
@@ -82,16 +81,14 @@ class TakingOver:
         return None
 
 
-def _ask_for(attempt: Attempt, told: str) -> Ask:
+def _ask_for(attempt: Attempt, note: str) -> Ask:
     step = attempt.step
     assert isinstance(step, TakeOver)
-    return Ask(
-        kind=QuestionKind.TAKE_OVER,
-        text=f"step {attempt.sequence + 1} is for a person to do: {fill(step.instruction, attempt.values)} "
-        f"(`replaywright takeover` gives you the browser, the answer `done` hands it back){told}",
-        sequence=attempt.sequence,
-        title=attempt.title,
-        answers=("done", "abandon"),
+    return attempt.question(
+        QuestionKind.TAKE_OVER,
+        f"step {attempt.sequence + 1} is for a person to do: {fill(step.instruction, attempt.values)} "
+        f"(`replaywright takeover` gives you the browser, the answer `done` hands it back){note}",
+        ("done", "abandon"),
         within_s=step.within_s,
         remind_every_s=step.remind_every_s,
         on_timeout=step.on_timeout,

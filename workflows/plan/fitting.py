@@ -2,7 +2,6 @@
 
 from temporalio import workflow
 
-from workflows import policies
 from workflows.session.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
@@ -35,8 +34,6 @@ async def fit_of(browser: Browser, begins: RecalledFor, task: Task, values: dict
         Fit,
         activity_id=f"0002-fits-e{browser.epoch}",
         summary="check that the recalled skill fits this page",
-        limit=policies.READ_LIMIT,
-        retry_policy=policies.READING,
     )
 
 

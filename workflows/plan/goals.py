@@ -1,13 +1,12 @@
 """Runs that begin from a goal: recalled or learned, planned part by part, and written down at the end."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
-from workflows import policies
+from workflows.calls import MODEL, PLANNING, ask, ask_model
 from workflows.people.person import Person
 from workflows.plan.fitting import fit_of, missed, passing_over
 from workflows.plan.planning import Planning, seen_of
@@ -121,9 +120,7 @@ class Goals:
     async def _recalled(self, goal: str, notes: list[str], *, may_ask: bool) -> RunInput | None:
         run = self._run
         request = RecallRequest(
-            run_id=self._run_id,
-            lineage=self._context.lineage,
-            tenant=run.tenant,
+            **self._context.scope,
             url=fill(run.task.url, run.values),
             goal=goal,
             secrets=run.task.secrets,
@@ -136,8 +133,8 @@ class Goals:
         self._usage = self._usage.plus(recall.usage)
         skill = recall.skill
         if recall.decision == "abstain" or skill is None:
-            said = f"no skill recalled: {recall.reason.replace('_', ' ')}"
-            notes += [said] if said not in notes else []
+            note = f"no skill recalled: {recall.reason.replace('_', ' ')}"
+            notes += [note] if note not in notes else []
             return None
         if missing := set(skill.task.secrets) - set(run.task.secrets):
             notes.append(f"skill {skill.name} is not run: it needs the secret {min(missing)}, which was not allowed")
@@ -181,7 +178,7 @@ class Goals:
         self._is_rejected = True
         judged = JudgeRequest(run_id=self._run_id, tenant=self._run.tenant, outcome="rejected")
         await self._remembering("skill.judge", judged, type(None), "rejected", "a person rejected the recall")
-        return f"{verdict.who or 'a person'} says that it is not meant: {verdict.why}".removesuffix(": ")
+        return f"{verdict.by} says that it is not meant: {verdict.why}".removesuffix(": ")
 
     async def _claimed(self, key: str, notes: list[str]) -> None:
         """Wait until nobody else learns the same."""
@@ -206,13 +203,7 @@ class Goals:
         try:
             labelled = await self._remembering(
                 "model.label",
-                LabelRequest(
-                    run_id=self._run_id,
-                    lineage=self._context.lineage,
-                    tenant=run.tenant,
-                    goal=goal,
-                    secrets=task.secrets,
-                ),
+                LabelRequest(**self._context.scope, goal=goal, secrets=task.secrets),
                 Labelled,
                 "label",
                 "label the goal",
@@ -245,8 +236,8 @@ class Goals:
     def _as(self, task: Task, values: dict[str, str], goal: GoalState) -> RunInput:
         state = self._run.state
         totals = state.totals.model_copy(update={"usage": state.totals.usage.plus(self._usage)})
-        told = {"goal": goal, "totals": totals, "begun": self._context.budget.begun, "passed_over": ()}
-        told["questions"] = self._person.asked_so_far
+        fields = {"goal": goal, "totals": totals, "begun": self._context.budget.begun, "passed_over": ()}
+        fields["questions"] = self._person.asked_so_far
         wishes = self._run.task.policy
         if wishes is not None:  # who starts a run sets its limits, whatever the skill's task says
             task = task.model_copy(update={"policy": wishes})
@@ -254,7 +245,7 @@ class Goals:
             "task": task,
             "values": values,
             "lineage": self._context.lineage,
-            "state": state.model_copy(update=told),
+            "state": state.model_copy(update=fields),
         }
         return self._run.model_copy(update=changes)
 
@@ -285,8 +276,6 @@ class Goals:
                 Looked,
                 activity_id=f"{position + 1:04d}-look-e{self._browser.epoch}",
                 summary="read the page for the planner",
-                limit=policies.READ_LIMIT,
-                retry_policy=policies.READING,
             )
         )
         if position == 1 and not state.rounds:
@@ -303,7 +292,11 @@ class Goals:
         return revision
 
     async def revise(self, attempt: Attempt, outcome: StepOutcome) -> Revision:
-        """Have the planner go on from a step that failed. A planner that cannot be asked counts as one that gave up."""
+        """Have the planner go on from a step that failed.
+
+        Raises:
+            ActivityError: it cannot be asked.
+        """
         state = self._known
         if state.rounds >= ROUNDS:
             return Revision(gave_up=self._endless(attempt.sequence))
@@ -316,33 +309,15 @@ class Goals:
                 "dom": outcome.artifacts.get("dom", ""),
             }
         )
-        try:
-            revision = await self._planned(
-                request,
-                attempt.activity_id(f"plan{state.rounds + 1}"),
-                f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})",
-            )
-        except ActivityError as error:
-            if isinstance(error.cause, CancelledError):
-                raise
-            return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
-        if revision.steps:
-            self._context.change(revised_from=(*self._context.state.revised_from, attempt.sequence))
-        return revision
+        activity_id = attempt.activity_id(f"plan{state.rounds + 1}")
+        return await self._planned(
+            request, activity_id, f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})"
+        )
 
     async def _planned(self, request: PlanRequest, activity_id: str, summary: str) -> Revision:
         self._context.change_goal(rounds=self._known.rounds + 1)
-        revision: Revision = await workflow.execute_activity(
-            "model.plan",
-            request,
-            result_type=Revision,
-            activity_id=activity_id,
-            summary=event_summary(summary),
-            task_queue=policies.model_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.PLAN_LIMIT,
-            schedule_to_close_timeout=policies.PLAN_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.MODEL,
+        revision = await ask_model(
+            "model.plan", request, Revision, PLANNING, activity_id=activity_id, summary=event_summary(summary)
         )
         if not revision.gave_up:
             self._context.change_goal(learning=not revision.complete, verify=revision.verify or self._known.verify)
@@ -351,9 +326,7 @@ class Goals:
     def _request(self, position: int, snapshot: str) -> PlanRequest:
         course, state = self._context.course, self._context.state
         return PlanRequest(
-            run_id=self._run_id,
-            lineage=self._context.lineage,
-            tenant=self._run.tenant,
+            **self._context.scope,
             task=self._run.task.model_copy(update={"steps": ()}),
             values=self._run.values,
             plan=course.rolled,
@@ -401,11 +374,11 @@ class Goals:
         state, skill = self._context.state.goal, self._run.skill
         assert skill is not None, "only of a run of a skill"
         change = change_of(outcome.reason or outcome.status)
-        said = f"{change}: step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"[:_SAID]
+        fault = f"{change}: step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"[:_SAID]
         if state is None:  # run by its name: counted at the end
-            self._context.change(mended=self._context.state.mended.model_copy(update={"failed": said}))
+            self._context.change(mended=self._context.state.mended.model_copy(update={"failed": fault}))
             return
-        self._context.change_goal(failed=said)
+        self._context.change_goal(failed=fault)
         own = self._context.course.place_of(attempt.sequence) - (not isinstance(self._run.task.steps[0], Goto))
         counted = SkillRun(
             run_id=self._run_id,
@@ -418,7 +391,7 @@ class Goals:
         )
         request = NoteSkillRun(tenant=self._run.tenant, name=skill.name, run=counted)
         what = f"skill {skill.name} failed"
-        await self._remembering("skill.note_run", request, type(None), "failed", what, queue=policies.browser_queue)
+        await ask("skill.note_run", request, type(None), MODEL, activity_id="skill-failed", summary=event_summary(what))
 
     def note_person(self) -> None:
         """A person did a part of it: what was done is not what the steps say."""
@@ -442,8 +415,8 @@ class Goals:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise
-            said = f"the knowledge base was not told of this run: {error.cause or error}"
-            return result.model_copy(update={"warnings": (*result.warnings, said)})
+            warning = f"the knowledge base was not told of this run: {error.cause or error}"
+            return result.model_copy(update={"warnings": (*result.warnings, warning)})
         return result.model_copy(update={"skill": used}) if used is not None else result
 
     async def _judged(self, result: RunResult) -> None:
@@ -476,34 +449,33 @@ class Goals:
         if run.skill is None or not (result.succeeded and revised_from):
             return None
         if not run.task.verify or self._context.state.mended.helped:
-            why = (
-                "a person did a part of it"
-                if self._context.state.mended.helped
-                else "the skill has no final verification"
-            )
+            helped = self._context.state.mended.helped
+            why = "a person did a part of it" if helped else "the skill has no final verification"
             self._board.note_text(f"no new version was learned: {why}")
             return None
         own = plan if isinstance(run.task.steps[0], Goto) or not run.task.url else plan[1:]
-        learned = await self._written_down(
-            LearnRequest(
-                run_id=self._run_id,
-                tenant=run.tenant,
-                task=run.task.model_copy(update={"steps": own}),
-                values=run.values,
-                labels=Labels(name=run.skill.name),
-                sentence=fill(run.task.goal, run.values),
-                replaces=run.skill,
-                keeps_start=min(revised_from) > 1,
-                reason=self._context.state.mended.failed,
-            )
+        return await self._written_down(
+            run.task.model_copy(update={"steps": own}),
+            labels=Labels(name=run.skill.name),
+            sentence=fill(run.task.goal, run.values),
+            reason=self._context.state.mended.failed,
         )
-        return learned.skill
 
-    async def _written_down(self, request: LearnRequest) -> Learned:
+    async def _written_down(self, task: Task, **more: Any) -> SkillUse | None:
+        """Have what was done written down; `more` are the fields of the request that both ways differ in."""
+        request = LearnRequest(
+            run_id=self._run_id,
+            tenant=self._run.tenant,
+            task=task,
+            values=self._run.values,
+            replaces=self._run.skill,
+            keeps_start=min(self._context.state.revised_from, default=0) > 1,
+            **more,
+        )
         learned = await self._remembering("skill.learn", request, Learned, "learn", "store the learned skill")
         if learned.refused:
             self._board.note_text(f"no skill was learned: {learned.refused}")
-        return learned
+        return learned.skill
 
     async def _learned(self, result: RunResult, plan: tuple[Step, ...]) -> SkillUse | None:
         state = self._known
@@ -522,21 +494,14 @@ class Goals:
             self._board.note_text(f"no skill was learned: {why}")
             return kept
         learned = await self._written_down(
-            LearnRequest(
-                run_id=self._run_id,
-                tenant=self._run.tenant,
-                task=self._run.task.model_copy(update={"steps": plan, "verify": verify}),
-                values=self._run.values,
-                labels=state.labels,
-                sentence=state.sentence,
-                first=state.first,
-                replaces=skill,
-                keeps_start=min(self._context.state.revised_from, default=0) > 1,
-                reason=state.failed,
-                context=state.context,
-            )
+            self._run.task.model_copy(update={"steps": plan, "verify": verify}),
+            labels=state.labels,
+            sentence=state.sentence,
+            first=state.first,
+            reason=state.failed,
+            context=state.context,
         )
-        return learned.skill or kept
+        return learned or kept
 
     # ----------------------------------------------------------------------------------------- the rest
 
@@ -551,27 +516,10 @@ class Goals:
             "steps are what a run may take: put the goal more exactly, or list the steps in a task file"
         )
 
+    @staticmethod
     async def _remembering(
-        self,
-        name: str,
-        request: Record,
-        result_type: type[_Result],
-        activity_id: str,
-        summary: str,
-        *,
-        queue: Callable[[str], str] = policies.model_queue,
+        name: str, request: Record, result_type: type[_Result], activity_id: str, summary: str
     ) -> _Result:
         """Ask the knowledge base, or a model about the goal."""
-        result: _Result = await workflow.execute_activity(
-            name,
-            request,
-            result_type=result_type,
-            activity_id=f"skill-{activity_id}",
-            summary=event_summary(summary),
-            task_queue=queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.MODEL_LIMIT,
-            schedule_to_close_timeout=policies.MODEL_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.MODEL,
-        )
-        return result
+        activity_id, summary = f"skill-{activity_id}", event_summary(summary)
+        return await ask_model(name, request, result_type, MODEL, activity_id=activity_id, summary=summary)

@@ -1,9 +1,9 @@
 """Questions to the models about the steps of a plan."""
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+from temporalio.exceptions import ActivityError, ApplicationError
 
-from workflows import policies
+from workflows.calls import MODEL, PLANNING, ask_model
 from workflows.run.context import RunContext
 from workflows.step.attempts import Attempt, why_of
 from workflows.step.rulings import WITHOUT_PAGE
@@ -87,7 +87,7 @@ class Planning:
         """
         context = self._context
         context.show(f"{attempt.title}: asking the model")
-        proposal: Proposal = await workflow.execute_activity(
+        proposal = await ask_model(
             "model.propose_target",
             ProposeRequest(
                 **self._context.scope,
@@ -98,14 +98,10 @@ class Planning:
                 missed=outcome.lookup,
                 trusted=self._trusted(attempt),
             ),
-            result_type=Proposal,
+            Proposal,
+            MODEL,
             activity_id=attempt.activity_id("propose"),
             summary=summary(attempt.sequence, f"where is {attempt.step.instruction!r}?", f"after: {why_of(outcome)}"),
-            task_queue=policies.model_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.MODEL_LIMIT,
-            schedule_to_close_timeout=policies.MODEL_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.MODEL,
         )
         goal = context.state.goal
         is_first = goal is not None and attempt.sequence == 1 and (context.run.skill is None or goal.failed)
@@ -132,43 +128,34 @@ class Planning:
         )
 
     async def revise(self, attempt: Attempt, outcome: StepOutcome) -> Revision:
-        """Have the planner revise the rest of the plan. A planner that cannot be asked counts as one that gave up.
+        """Have the planner revise the rest of the plan.
 
         The step is none of a list's: for one of these there is no other plan.
+
+        Raises:
+            ActivityError: it cannot be asked.
         """
         state, course = self._context.state, self._context.course
-        try:
-            revision: Revision = await workflow.execute_activity(
-                "model.revise_plan",
-                ReviseRequest(
-                    **self._context.scope,
-                    sequence=course.written(attempt.sequence),
-                    position=attempt.sequence if course.loops else None,
-                    task=self._context.run.task,
-                    values=self._context.run.values,
-                    plan=course.rolled,
-                    commits=course.commits_written(state.commits),
-                    failed=why_of(outcome),
-                    tried=(*attempt.tried, why_of(outcome)),
-                    answers=state.answers,
-                    **seen_of(outcome),
-                ),
-                result_type=Revision,
-                activity_id=attempt.activity_id(f"plan{len(state.revised_from) + 1}{self.answered}"),
-                summary=summary(attempt.sequence, f"how to go on? ({why_of(outcome)})"),
-                task_queue=policies.model_queue(workflow.info().task_queue),
-                start_to_close_timeout=policies.PLAN_LIMIT,
-                schedule_to_close_timeout=policies.PLAN_TOTAL,
-                heartbeat_timeout=policies.HEARTBEAT,
-                retry_policy=policies.MODEL,
-            )
-        except ActivityError as error:
-            if isinstance(error.cause, CancelledError):
-                raise
-            return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
-        if revision.steps:
-            self._context.change(revised_from=(*self._context.state.revised_from, attempt.sequence))
-        return revision
+        return await ask_model(
+            "model.revise_plan",
+            ReviseRequest(
+                **self._context.scope,
+                sequence=course.written(attempt.sequence),
+                position=attempt.sequence if course.loops else None,
+                task=self._context.run.task,
+                values=self._context.run.values,
+                plan=course.rolled,
+                commits=course.commits_written(state.commits),
+                failed=why_of(outcome),
+                tried=(*attempt.tried, why_of(outcome)),
+                answers=state.answers,
+                **seen_of(outcome),
+            ),
+            Revision,
+            PLANNING,
+            activity_id=attempt.activity_id(f"plan{len(state.revised_from) + 1}{self.answered}"),
+            summary=summary(attempt.sequence, f"how to go on? ({why_of(outcome)})"),
+        )
 
 
 def snapshot_of(outcome: StepOutcome) -> str:

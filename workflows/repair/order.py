@@ -107,7 +107,8 @@ class StepRunner:
             if repair.scope is Scope.PLAN and noted is None:
                 noted = outcome
                 attempt.note(outcome)
-                _check_blocked(attempt, outcome)
+                if outcome.status is Status.BLOCKED:
+                    break
             result = await repair.mend(attempt, outcome)
             if isinstance(result, StepOutcome):
                 outcome = result
@@ -127,8 +128,7 @@ class StepRunner:
             attempt.note(outcome)
         if outcome.status is Status.DONE:
             return outcome
-        _check_blocked(attempt, outcome)
-        if outcome.rule:
+        if outcome.status is Status.BLOCKED or outcome.rule:
             raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)
         raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
 
@@ -140,13 +140,8 @@ class StepRunner:
             context.add_commit(line_of(attempt, "done", left_by(outcome)))
         parts.doubts.at_hand = None
         parts.checkpoints.note(outcome, attempt.sequence)
-        told = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD, WEAK_STEP)))
-        context.warn(*(f"step {attempt.sequence + 1}: {each}" for each in told))
+        warnings = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD, WEAK_STEP)))
+        context.warn(*(f"step {attempt.sequence + 1}: {each}" for each in warnings))
         context.advance(attempt.fingerprint, outcome)
         parts.probing.note(attempt, outcome)
         parts.listening.note(attempt, outcome)
-
-
-def _check_blocked(attempt: Attempt, outcome: StepOutcome) -> None:
-    if outcome.status is Status.BLOCKED:
-        raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)

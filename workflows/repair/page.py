@@ -26,6 +26,7 @@ async def override(parts: Parts, due: tuple[Due, ...], position: int) -> bool:
         parts.context.count(overrides=1)
         for attempt in parts.overrides.attempts(rule, position):
             parts.context.show(f"override {rule.name}: {attempt.title}")
+            parts.doubts.at_hand = attempt
             outcome = await parts.doubts.decided(attempt)
             attempt.note(outcome)
             if outcome.status is not Status.DONE:
@@ -166,8 +167,8 @@ class AskModel(Repair):
             return outcome.model_copy(update={"reason": error.cause.type or "ModelFailed", "message": str(error.cause)})
         if proposal.target is None:
             why = proposal.overruled or "the model names no single element for this"
-            told = f"{outcome.reason or 'missed'}, and {why}"
-            return outcome.model_copy(update={"message": told})
+            message = f"{outcome.reason or 'missed'}, and {why}"
+            return outcome.model_copy(update={"message": message})
         attempt.retry(self.kind, outcome, proposal=proposal)
         self.context.count(overruled=bool(proposal.overruled))
         return Next.RETRY

@@ -2,7 +2,6 @@
 
 from temporalio import workflow
 
-from workflows.people.person import Person
 from workflows.repair.base import Next, Repair, Scope
 from workflows.step.attempts import Attempt
 from workflows.step.doubts import EARLIER_CHAIN
@@ -11,18 +10,12 @@ from workflows.step.failures import TaskFailed
 from workflows.step.rulings import failed_question
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict, Resume, SettleRequest
+    from replaywright.domain.run.runs import PersonVerdict, Resume
     from replaywright.domain.skill.weak_steps import WEAK_STEP
-    from replaywright.domain.step.outcomes import (
-        DONE_BEFORE,
-        SKIPPED_AHEAD,
-        Lookup,
-        Status,
-        StepOutcome,
-    )
+    from replaywright.domain.step.outcomes import DONE_BEFORE, SKIPPED_AHEAD, Lookup, Status, StepOutcome
     from replaywright.domain.step.press_grants import UNGRANTED, Grant
     from replaywright.domain.task.actions import Effect
-    from replaywright.domain.task.questions import CODE_LOST, Ask, QuestionKind, quoted
+    from replaywright.domain.task.questions import CODE_LOST, Ask, QuestionKind, Verdict, quoted
     from replaywright.domain.task.steps import SolveCaptcha, VerificationCode
 
 KEPT = "kept"
@@ -31,17 +24,6 @@ SKIPPED = "skipped"
 """Reason, and warning, of a step that a person decided to leave out."""
 CODES_PER_STEP = 3
 """Questions for a code, or to solve a captcha, in one step."""
-
-
-async def _asked(person: Person, attempt: Attempt, ask: Ask) -> PersonVerdict:
-    """Ask, and write the answer down."""
-    verdict = await person.asked(ask)
-    await _settled(person, attempt, verdict)
-    return verdict
-
-
-async def _settled(person: Person, attempt: Attempt, verdict: PersonVerdict) -> None:
-    await person.settled(attempt, SettleRequest(action=attempt.step_context(), verdict=verdict, failed=True))
 
 
 class GrantPress(Repair):
@@ -61,22 +43,19 @@ class GrantPress(Repair):
         await self.parts.recovery.leave()
         if wanted.kind in state.denials or wanted.kind in {grant.kind for grant in state.grants}:
             return outcome
-        question = Ask(
-            kind=QuestionKind.CONSEQUENCE,
-            text=f"step {attempt.sequence + 1} ({attempt.title}): a model chose what to press, none of your words "
+        question = attempt.question(
+            QuestionKind.CONSEQUENCE,
+            f"step {attempt.sequence + 1} ({attempt.title}): a model chose what to press, none of your words "
             f"names it, and it would send {wanted.kind}: may it?",
-            sequence=attempt.sequence,
-            title=attempt.title,
-            answers=("approve", "refuse"),
+            ("approve", "refuse"),
             shows=quoted(*wanted.lines()),
             on_timeout="skip",
         )
-        verdict = await _asked(self.parts.person, attempt, question)
-        who = verdict.who or "a person"
+        verdict = await self.parts.person.answered(attempt, question)
         if verdict.verdict != "approve":
             self.context.change(denials=(*state.denials, wanted.kind))
-            return outcome.model_copy(update={"message": f"{outcome.message}; {who} refused it: {verdict.why}"})
-        self.context.change(grants=(*state.grants, Grant(kind=wanted.kind, by=who)))
+            return outcome.model_copy(update={"message": f"{outcome.message}; {verdict.by} refused it: {verdict.why}"})
+        self.context.change(grants=(*state.grants, Grant(kind=wanted.kind, by=verdict.by)))
         self.parts.browser.leave_epoch(outcome)
         attempt.retry(self.kind, outcome)
         attempt.consent = consent_for(self.context, attempt.step)
@@ -95,16 +74,11 @@ class ApproveWeakStep(Repair):
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         number = attempt.sequence + 1
-        question = {
-            "kind": QuestionKind.WEAK_STEP,
-            "text": f"step {number} ({attempt.title}) fails too often: {outcome.message}; approve has it "
-            "tried all the same",
-            "sequence": attempt.sequence,
-            "title": attempt.title,
-            "answers": ("approve", *(("skip",) if outcome.effect.repeatable else ()), "abandon"),
-        }
-        verdict = await _asked(self.parts.person, attempt, Ask.model_validate(question))
-        by = f"{verdict.who or 'a person'}: {verdict.why}".removesuffix(": ")
+        text = f"step {number} ({attempt.title}) fails too often: {outcome.message}; approve has it tried all the same"
+        skip: tuple[Verdict, ...] = ("skip",) if outcome.effect.repeatable else ()
+        question = attempt.question(QuestionKind.WEAK_STEP, text, ("approve", *skip, "abandon"))
+        verdict = await self.parts.person.answered(attempt, question)
+        by = f"{verdict.by}: {verdict.why}".removesuffix(": ")
         if verdict.verdict == "approve":
             attempt.weak = "warn"
             attempt.restart(self.kind, outcome)
@@ -137,8 +111,7 @@ class DoneBefore(Repair):
         if verdict is None:
             attempt.note(outcome)
             verdict = await self.parts.person.asked(_redo_question(attempt))
-        await _settled(self.parts.person, attempt, verdict)
-        who = verdict.who or "a person"
+        await self.parts.person.wrote_down(attempt, verdict)
         match verdict.verdict:
             case "redo":
                 attempt.redo = outcome.earlier
@@ -148,13 +121,14 @@ class DoneBefore(Repair):
                 return StepOutcome(
                     status=Status.DONE,
                     reason=KEPT,
-                    message=f"{who} takes it as done: {verdict.why}",
+                    message=f"{verdict.by} takes it as done: {verdict.why}",
                     fingerprint=attempt.fingerprint,
                     effect=Effect.COMMIT,
                     from_ledger=True,
                 )
             case _:
-                raise TaskFailed("abandoned", f"{who} abandoned the run at a step that was done before: {verdict.why}")
+                message = f"{verdict.by} abandoned the run at a step that was done before: {verdict.why}"
+                raise TaskFailed("abandoned", message)
 
     def _decided(self, attempt: Attempt, outcome: StepOutcome) -> PersonVerdict | None:
         """Return what was decided when the run was resumed; None for nothing."""
@@ -198,8 +172,7 @@ class AskPerson(Repair):
         verdict = await self.parts.person.asked(failed_question(attempt, outcome))
         self.parts.browser.leave_epoch(outcome)
         self.parts.goals.note_person()
-        await _settled(self.parts.person, attempt, verdict)
-        who = verdict.who or "a person"
+        await self.parts.person.wrote_down(attempt, verdict)
         nothing = {"status": Status.DONE, "lookup": Lookup(), "artifacts": {}, "snapshot": "", "content_key": ""}
         done = outcome.model_copy(update={**nothing, "due": ()})
         match verdict.verdict:
@@ -210,22 +183,20 @@ class AskPerson(Repair):
                 self.context.change(approved=attempt.act)
                 return Next.RESTART
             case "done":
-                told = f"{who} says that it is done: {verdict.why}"
-                return done.model_copy(update={"reason": "person", "message": told})
+                message = f"{verdict.by} says that it is done: {verdict.why}"
+                return done.model_copy(update={"reason": "person", "message": message})
             case "skip":
-                told = f"{who} skipped it: {verdict.why}"
-                return done.model_copy(update={"reason": SKIPPED, "message": told, "warnings": (SKIPPED,)})
+                message = f"{verdict.by} skipped it: {verdict.why}"
+                return done.model_copy(update={"reason": SKIPPED, "message": message, "warnings": (SKIPPED,)})
             case _:
-                raise TaskFailed("abandoned", f"{who} abandoned the step that failed: {verdict.why}")
+                raise TaskFailed("abandoned", f"{verdict.by} abandoned the step that failed: {verdict.why}")
 
 
 def _redo_question(attempt: Attempt) -> Ask:
-    return Ask(
-        kind=QuestionKind.DONE_BEFORE,
-        text=f"step {attempt.sequence + 1} ({attempt.title}) must not be repeated by mistake, and this lineage has "
+    return attempt.question(
+        QuestionKind.DONE_BEFORE,
+        f"step {attempt.sequence + 1} ({attempt.title}) must not be repeated by mistake, and this lineage has "
         "done the same before, after other steps: redo performs it once more, keep takes it as done and leaves the "
         "page as it is",
-        sequence=attempt.sequence,
-        title=attempt.title,
-        answers=("redo", "keep", "abandon"),
+        ("redo", "keep", "abandon"),
     )

@@ -1,12 +1,14 @@
 """Repairs beyond the step: its skill is quarantined, the plan is revised, its item of a list is left."""
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows.repair.base import Next, Repair, Scope
 from workflows.step.attempts import Attempt
 from workflows.step.rulings import MESSAGE_LIMIT, explained, out_of_budget
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.runs import Revision
     from replaywright.domain.step.outcomes import ITEM_SKIPPED, Status, StepOutcome
 
 
@@ -41,8 +43,7 @@ class Replan(Repair):
         if limit := context.budget.no_more_plans(state.totals.usage, len(state.revised_from)):
             return out_of_budget(outcome, limit)
         context.show(f"{attempt.title}: asking the planner")
-        planner = self.parts.goals if context.is_goal else self.parts.planning
-        revision = await self.parts.human.informed(lambda: planner.revise(attempt, outcome))
+        revision = await self.parts.human.informed(lambda: self._revised(attempt, outcome))
         context.count(plans=bool(revision.steps))
         context.count_usage(revision.usage)
         context.board.note_plan(attempt.sequence, revision)
@@ -55,6 +56,19 @@ class Replan(Repair):
             self.parts.browser.leave_epoch(outcome)
         context.revise(revision.steps)
         return Next.REPLACED
+
+    async def _revised(self, attempt: Attempt, outcome: StepOutcome) -> Revision:
+        """Ask the planner; one that cannot be asked counts as one that gave up."""
+        planner = self.parts.goals if self.context.is_goal else self.parts.planning
+        try:
+            revision = await planner.revise(attempt, outcome)
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
+        if revision.steps:
+            self.context.change(revised_from=(*self.context.state.revised_from, attempt.sequence))
+        return revision
 
 
 class SkipItem(Repair):

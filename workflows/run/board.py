@@ -7,10 +7,10 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.loops import Course
-    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunStatus, Totals
+    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunState
+    from replaywright.domain.run.standing import STATUSES, OwnStatus
     from replaywright.domain.run.views import (
         LINES_TOLD,
-        STEPS_TOLD,
         PlanView,
         RunFailure,
         RunTrace,
@@ -25,23 +25,13 @@ with workflow.unsafe.imports_passed_through():
 
 LINES_KEPT = 100
 """Lines of progress that a query returns at most."""
-_STATES: dict[RunStatus, StepState] = {
-    "running": "current",
-    "waiting": "waiting",
-    "paused": "waiting",
-    "done": "done",
-    "failed": "failed",
-    "blocked": "failed",
-    "cancelled": "stopped",
-}
-"""State of the current step, by the status of the run."""
 
 
 class Board:
     """The lines of the steps, what the run is doing, and what it waits for."""
 
     def __init__(self) -> None:
-        self.status: RunStatus = "running"
+        self.status: OwnStatus = "running"
         self.doing = ""
         self.ending = ""
         """Why the run came to nothing."""
@@ -90,7 +80,7 @@ class Board:
         """The question, or the pause, is over."""
         self.question, self._paused, self.status = None, "", "running"
 
-    def end(self, status: RunStatus, ending: str = "") -> None:
+    def end(self, status: OwnStatus, ending: str = "") -> None:
         """The run is over; `ending` says why it came to nothing, if so."""
         self.go_on()
         self.status, self.doing, self.ending = status, "", ending
@@ -110,31 +100,31 @@ class Board:
         line = TraceLine(sequence=sequence, title=title, status=status, message=revision.gave_up, kind="plan")
         self.add(line)
 
-    def note_browser(self, told: Recycling) -> None:
+    def note_browser(self, recycling: Recycling) -> None:
         """Add the line of a browser that was exchanged for a new one, or was to be."""
-        title = f"the browser was {'kept' if told.kept else 'exchanged for a new one'}, as {told.why}"
-        status = Status.MISSED if told.kept else Status.DONE
-        line = TraceLine(sequence=told.sequence, title=title, status=status, message=told.kept, kind="browser")
-        self.add(line)
+        title = f"the browser was {'kept' if recycling.kept else 'exchanged for a new one'}, as {recycling.why}"
+        status = Status.MISSED if recycling.kept else Status.DONE
+        at, kept = recycling.sequence, recycling.kept
+        self.add(TraceLine(sequence=at, title=title, status=status, message=kept, kind="browser"))
 
     def note_text(self, text: str) -> None:
         """Add a line that belongs to no step."""
         line = TraceLine(sequence=0, title=text, status=Status.DONE, kind="note")
         self.add(line)
 
-    def progress(self, *, step: int, steps: int, revised_from: tuple[int, ...], totals: Totals) -> Progress:
+    def progress(self, state: RunState, *, steps: int) -> Progress:
         """Where the run is."""
         return Progress(
             status=self.status,
-            step=step,
+            step=state.position,
             steps=steps,
             doing=self.doing,
             waiting_for=self._paused if self.question is None else self.question.text,
             answers=() if self.question is None else self.question.answers,
             question=self.question,
-            revised_from=revised_from,
+            revised_from=state.revised_from,
             lines=tuple(self._lines),
-            totals=totals,
+            totals=state.totals,
         )
 
     def trace(self, run_id: str, lineage: str) -> RunTrace:
@@ -143,47 +133,37 @@ class Board:
         dropped = lines[0].number - 1 if lines else 0
         return RunTrace(run_id=run_id, lineage=lineage, status=self.status, lines=lines, dropped=dropped)
 
-    def plan(
-        self,
-        course: Course,
-        position: int,
-        left_out: frozenset[int],
-        revised_from: tuple[int, ...],
-        *,
-        most: int = STEPS_TOLD,
-    ) -> PlanView:
-        """The steps around the one at `position`, `most` of them, each with what became of it."""
-        total = len(course.plan)
+    def plan(self, course: Course, state: RunState, *, most: int) -> PlanView:
+        """The steps around the current one, `most` of them, each with what became of it."""
+        total, position = len(course.plan), state.position
         first = max(0, min(position - most // 2, total - most))
         known = {line.sequence: line for line in self._lines if line.kind == "step" and not line.override}
         return PlanView(
             total=total,
             position=position,
-            revised_from=revised_from,
+            revised_from=state.revised_from,
             steps=tuple(
-                self._planned(course, at, position, left_out, known.get(at) if at <= position else None)
+                self._planned(course, at, state, known.get(at) if at <= position else None)
                 for at in range(first, min(first + most, total))
             ),
         )
 
-    def _planned(
-        self, course: Course, at: int, position: int, left_out: frozenset[int], line: TraceLine | None
-    ) -> StepInPlan:
+    def _planned(self, course: Course, at: int, state: RunState, line: TraceLine | None) -> StepInPlan:
         item = course.label_at(at)
         return StepInPlan(
             sequence=at,
             title=course.plan[at].title + (f" [{item}]" if item else ""),
-            state=self._state(at, position, left_out),
+            state=self._state(at, state),
             fingerprint="" if line is None else line.fingerprint,
             how="" if line is None else how(line),
         )
 
-    def _state(self, at: int, position: int, left_out: frozenset[int]) -> StepState:
-        if at in left_out:
+    def _state(self, at: int, state: RunState) -> StepState:
+        if at in state.left_out:
             return "left_out"
-        if at != position:
-            return "done" if at < position else "planned"
-        return _STATES[self.status]
+        if at != state.position:
+            return "done" if at < state.position else "planned"
+        return STATUSES[self.status].step
 
     def failure(self, result: RunResult, title: str, run_id: str) -> RunFailure:
         """Return the details of a run's failure: the step, what was tried, and commands for more."""

@@ -194,15 +194,11 @@ class RunContext:
 
     def progress(self) -> Progress:
         """Return where the run is."""
-        state = self.state
-        return self.board.progress(
-            step=state.position, steps=len(self.plan), revised_from=state.revised_from, totals=state.totals
-        )
+        return self.board.progress(self.state, steps=len(self.plan))
 
     def planned(self, most: int) -> PlanView:
         """Return the steps around the current one, `most` of them."""
-        state = self.state
-        return self.board.plan(self.course, state.position, frozenset(state.left_out), state.revised_from, most=most)
+        return self.board.plan(self.course, self.state, most=most)
 
     def failure(self, result: RunResult, plan: PlanView) -> RunFailure:
         """Return what the error of a run that failed says of it."""

@@ -6,6 +6,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 from workflows import policies
+from workflows.calls import KEEPING, ask
 from workflows.parts import Parts
 from workflows.run import finishing
 from workflows.step.factory import final_predicates
@@ -13,7 +14,7 @@ from workflows.step.failures import TaskFailed, rule_behind
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commit_lines import COMMITS, CommitLine, commits_said, left_at
-    from replaywright.domain.run.runs import FinishRequest, RunResult, StopRequest
+    from replaywright.domain.run.runs import Finished, FinishRequest, RunResult, StopRequest
     from replaywright.domain.run.steering import ABORTED
     from replaywright.domain.step.outcomes import BLOCKED, Status
     from replaywright.errors import ReplaywrightError
@@ -37,10 +38,7 @@ class RunEnding:
         may_ask = not context.budget.spent(context.state.totals.usage)
         context.count_usage(await parts.probing.learn(may_ask=may_ask))
         context.show("final verification")
-        if context.last is None or context.last.verification is None:
-            finished = await finishing.verified(parts.browser, self._finish_request, parts.recovery)
-        else:
-            finished = await finishing.kept(parts.browser, self._finish_request())
+        finished = await self._verified()
         seen = {"verification": finished.predicates, "note": finished.note}
         if not finished.verified:
             unmet = next(result for result in finished.predicates if result.fails)
@@ -49,6 +47,28 @@ class RunEnding:
             return failed.model_copy(update={**seen, "artifacts": finished.artifacts})
         kept = {"promoted": finished.promoted, "held": finished.held}
         return self._result(succeeded=True).model_copy(update={**seen, **kept})
+
+    async def _verified(self) -> Finished:
+        """Verify the final page, in a new browser if need be, and keep what was learned.
+
+        Where the last step has seen that all is as it should be, any worker keeps it if the run's own is lost.
+        """
+        browser, last = self._parts.browser, self._context.last
+
+        async def by_its_worker(request: FinishRequest, what: str) -> Finished:
+            activity_id = f"finish-e{browser.epoch}"
+            return await browser.call("run.finish", request, Finished, activity_id=activity_id, summary=what)
+
+        if last is None or last.verification is None:
+            return await self._parts.recovery.read(lambda: by_its_worker(self._finish_request(), "final verification"))
+        request, what = self._finish_request(), "verified by the last step: keep what was learned"
+        try:
+            return await by_its_worker(request, what)
+        except ActivityError as error:
+            if not policies.is_loss(error):
+                raise
+        activity_id = f"finish-e{browser.epoch}-anywhere"
+        return await ask("run.finish", request, Finished, KEEPING, activity_id=activity_id, summary=what)
 
     async def broken_off(self, error: BaseException) -> RunResult:
         """Return the result of a run that a failure or a person ended; a cancelled one gives back what it has.

@@ -1,92 +1,39 @@
-"""The end of a run: the final verification and what is kept for later runs, or the step that it was broken off in."""
+"""Commit steps that end their run: stopped, and what is known of them."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 from workflows import policies
+from workflows.calls import Terms, ask
 from workflows.session.browser import Browser
-from workflows.session.recovery import Recovery
 from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commit_lines import CommitLine, CommitState, left_at
-    from replaywright.domain.run.runs import Finished, FinishRequest, Stopped, StopRequest
+    from replaywright.domain.run.runs import Stopped, StopRequest
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.trace.details import summary
-
-
-async def verified(browser: Browser, request: Callable[[], FinishRequest], recovery: Recovery) -> Finished:
-    """Verify the final page, in a new browser if need be, which `recovery` sees to.
-
-    Raises:
-        ActivityError: the policy ends the run, or it cannot be looked at.
-    """
-    return await recovery.read(lambda: _by_its_worker(browser, request(), "final verification"))
-
-
-async def kept(browser: Browser, request: FinishRequest) -> Finished:
-    """Keep what was learned; the last step has seen that all is as it should be. Any worker does if its own is lost.
-
-    Raises:
-        ActivityError: the policy ends the run.
-    """
-    said = "verified by the last step: keep what was learned"
-    try:
-        return await _by_its_worker(browser, request, said)
-    except ActivityError as error:
-        if not policies.is_loss(error):
-            raise
-    finished: Finished = await workflow.execute_activity(
-        "run.finish",
-        request,
-        result_type=Finished,
-        activity_id=f"finish-e{browser.epoch}-anywhere",
-        summary=said,
-        task_queue=policies.browser_queue(workflow.info().task_queue),
-        start_to_close_timeout=policies.READ_LIMIT,
-        heartbeat_timeout=policies.HEARTBEAT,
-        retry_policy=policies.OPENING,
-    )
-    return finished
 
 
 async def stopped(browser: Browser, request: StopRequest) -> Stopped:
     """Have the gate of a commit step closed, by whatever worker can; what is known of the step."""
     asked = request.action
     activity_id = f"{asked.sequence + 1:04d}-stop-e{asked.run.epoch}"
-    said = summary(asked.sequence, "stop its requests; report what was sent")
+    what = summary(asked.sequence, "stop its requests; report what was sent")
     try:
         return await browser.on_its_host(
-            "effect.stop",
-            request,
-            Stopped,
-            session=asked.run.session,
-            activity_id=activity_id,
-            summary=said,
-            limit=policies.READ_LIMIT,
+            "effect.stop", request, Stopped, session=asked.run.session, activity_id=activity_id, summary=what
         )
     except ActivityError as error:
         workflow.logger.warning("no worker on the host stopped step %d: %s", asked.sequence + 1, error.cause)
     try:
-        answer: Stopped = await workflow.execute_activity(
-            "effect.stop",
-            request,
-            result_type=Stopped,
-            activity_id=f"{activity_id}-anywhere",
-            summary=said,
-            task_queue=policies.browser_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.READ_LIMIT,
-            schedule_to_close_timeout=policies.NOTICE_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.ASKING,
-        )
+        terms = Terms(policies.ASKING, total=policies.NOTICE_TOTAL)
+        return await ask("effect.stop", request, Stopped, terms, activity_id=f"{activity_id}-anywhere", summary=what)
     except ActivityError as error:
         workflow.logger.warning("step %d stays in doubt: %s", asked.sequence + 1, error.cause)
         return Stopped(state="in_doubt")
-    return answer
 
 
 def known_of(attempt: Attempt, outcome: StepOutcome | None) -> CommitLine | None:
@@ -116,15 +63,3 @@ def left_by(outcome: StepOutcome | None) -> datetime | None:
 def line_of(attempt: Attempt, state: CommitState, left: datetime | None) -> CommitLine:
     """The line of a step."""
     return CommitLine(step=attempt.sequence, title=attempt.title, state=state, left_at=left)
-
-
-async def _by_its_worker(browser: Browser, request: FinishRequest, said: str) -> Finished:
-    return await browser.call(
-        "run.finish",
-        request,
-        Finished,
-        activity_id=f"finish-e{browser.epoch}",
-        summary=said,
-        limit=policies.READ_LIMIT,
-        retry_policy=policies.READING,
-    )

@@ -6,6 +6,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
+from workflows.calls import PLANNING, ask_model
 from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.step.attempts import Attempt
@@ -61,7 +62,7 @@ class Probing:
         return usage
 
     async def _probed(self, attempt: Attempt, outcome: StepOutcome) -> Usage:
-        proposed: ProposedProbe = await workflow.execute_activity(
+        proposed = await ask_model(
             "model.propose_probe",
             ProposeProbeRequest(
                 **self._context.scope,
@@ -71,14 +72,10 @@ class Probing:
                 values=dict(attempt.values),
                 snapshot=outcome.snapshot,
             ),
-            result_type=ProposedProbe,
+            ProposedProbe,
+            PLANNING,
             activity_id=attempt.activity_id("probe"),
             summary=summary(attempt.sequence, f"propose a probe: {attempt.title}"),
-            task_queue=policies.model_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.PLAN_LIMIT,
-            schedule_to_close_timeout=policies.PLAN_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.MODEL,
         )
         if proposed.probe is not None:
             limit = timedelta(milliseconds=total_limit_ms(proposed.probe.as_reconcile()))

@@ -3,6 +3,7 @@
 from temporalio import workflow
 
 from workflows import policies
+from workflows.calls import Terms, ask
 from workflows.parts import Parts
 from workflows.repair.order import StepRunner
 from workflows.run.context import RunContext
@@ -56,17 +57,13 @@ async def _ask(context: RunContext, number: int) -> Resumption:
     """Ask the ledger about the plan, as it was written."""
     run, resume = context.run, context.run.resume
     assert resume is not None, "only of a run that goes on after another"
-    found: Resumption = await workflow.execute_activity(
+    return await ask(
         "run.resume",
         ResumeRequest(
             **context.scope, task=run.task.task, plan=context.course.rolled, values=run.values, resume=resume
         ),
-        result_type=Resumption,
+        Resumption,
+        Terms(policies.ASKING, policies.LEDGER_LIMIT),
         activity_id=f"resume-{number}",
         summary=event_summary(f"{resume.answered} steps from the ledger of {resume.of}"),
-        task_queue=policies.browser_queue(workflow.info().task_queue),
-        start_to_close_timeout=policies.LEDGER_LIMIT,
-        heartbeat_timeout=policies.HEARTBEAT,
-        retry_policy=policies.ASKING,
     )
-    return found

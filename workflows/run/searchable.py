@@ -5,14 +5,14 @@ workflow task. So there is nothing to change in the history of a run that was st
 replay. Each change is a command and an event, so there is one when the status changes, with the counts of then.
 """
 
+from typing import Any
+
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import RunInput, Totals
     from replaywright.domain.trace.search_attributes import HEALS, MODEL_CALLS, SKILL, STATUS, SearchAttribute
-
-_INT, _KEYWORD = SearchAttributeKey.for_int, SearchAttributeKey.for_keyword
 
 
 class Searchable:
@@ -24,7 +24,8 @@ class Searchable:
 
     def begin(self, totals: Totals) -> None:
         """Tell of the skill that was recalled, if this goes on with one."""
-        if self._skill and self._known(SKILL) != self._skill:
+        known = workflow.info().typed_search_attributes
+        if self._skill and known.get(key_of(SKILL.name, self._skill)) != self._skill:
             self._change(totals)
 
     def tell(self, status: str, totals: Totals) -> None:
@@ -34,27 +35,23 @@ class Searchable:
             self._change(totals)
 
     def _change(self, totals: Totals) -> None:
-        told: dict[SearchAttribute, str | int] = {
+        values: dict[SearchAttribute, str | int] = {
             STATUS: self._status,
             HEALS: totals.heals,
             MODEL_CALLS: totals.usage.calls,
         }
         if self._skill:
-            told[SKILL] = self._skill
-        changes = [_set(each, value) for each, value in told.items() if self._known(each) not in (None, value)]
+            values[SKILL] = self._skill
+        known = workflow.info().typed_search_attributes
+        changes: list[SearchAttributeUpdate[Any]] = []
+        for attribute, value in values.items():
+            key = key_of(attribute.name, value)
+            if known.get(key) not in (None, value):
+                changes.append(key.value_set(value))
         if changes:
             workflow.upsert_search_attributes(changes)
 
-    @staticmethod
-    def _known(attribute: SearchAttribute) -> str | int | None:
-        """Its value; None where the run was started without it."""
-        attributes = workflow.info().typed_search_attributes
-        if attribute.kind == "Int":
-            return attributes.get(_INT(attribute.name))
-        return attributes.get(_KEYWORD(attribute.name))
 
-
-def _set(attribute: SearchAttribute, value: str | int) -> SearchAttributeUpdate:  # type: ignore[type-arg]
-    if isinstance(value, int):
-        return _INT(attribute.name).value_set(value)
-    return _KEYWORD(attribute.name).value_set(value)
+def key_of(name: str, value: str | int) -> SearchAttributeKey[Any]:
+    """Return the key of the search attribute that has this value."""
+    return SearchAttributeKey.for_int(name) if isinstance(value, int) else SearchAttributeKey.for_keyword(name)

@@ -4,6 +4,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows import policies
+from workflows.calls import ASKING, ask
 from workflows.run.context import RunContext
 from workflows.step.failures import TaskBlocked, TaskFailed, rule_behind
 
@@ -50,18 +51,15 @@ async def check_policy(context: RunContext) -> str:
     run, course = context.run, context.course
     begins = course.place_of(context.position) if context.position else 0
     try:
-        answer: Granted = await workflow.execute_activity(
+        answer = await ask(
             "policy.check",
             CheckPolicy(
                 **context.scope, task=run.task, values=run.values, plan=course.rolled[begins:], used=context.used
             ),
-            result_type=Granted,
+            Granted,
+            ASKING,
             activity_id="policy-check",
             summary="check the policy",
-            task_queue=policies.browser_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.READ_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.ASKING,
         )
     except ActivityError as error:
         if not (rule := rule_behind(error)):
@@ -70,9 +68,9 @@ async def check_policy(context: RunContext) -> str:
     context.budget.cap(answer.caps)
     if answer.start == UNSIGNED:
         workflow.upsert_memo({MARK: UNSIGNED})
-        told = f"unsigned start, so no secrets: {answer.fault}"
-        if told not in context.state.warnings:
-            context.warn(told)
+        warning = f"unsigned start, so no secrets: {answer.fault}"
+        if warning not in context.state.warnings:
+            context.warn(warning)
     return answer.admitted
 
 
@@ -84,16 +82,13 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
         ActivityError: the knowledge base cannot be read.
     """
     try:
-        skill: Skill = await workflow.execute_activity(
+        skill = await ask(
             "skill.newest",
             NewestRequest(tenant=run.tenant, name=run.named),
-            result_type=Skill,
+            Skill,
+            ASKING,
             activity_id="skill-newest",
             summary=event_summary(f"look up the newest version of the skill {run.named}"),
-            task_queue=policies.browser_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.READ_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.ASKING,
         )
     except ActivityError as error:
         if not (isinstance(error.cause, ApplicationError) and error.cause.type == INPUT_INVALID):
@@ -102,8 +97,8 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
     try:
         values = bind_parameters(skill.task, run.values)
     except InputInvalid as error:
-        said = f"skill {skill.name!r}, version {skill.version}: {error}"
-        raise TaskFailed(INPUT_INVALID, said, at_step=False) from error
+        message = f"skill {skill.name!r}, version {skill.version}: {error}"
+        raise TaskFailed(INPUT_INVALID, message, at_step=False) from error
     suspect = (f"version {skill.version} of {skill.name} is suspect: a run of it failed",)
     warnings = suspect if skill.status is SkillStatus.SUSPECT else ()
     return run.model_copy(

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from temporalio import workflow
 
@@ -25,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
 def step_told(run: RunInput, attempt: Attempt) -> Iterator[None]:
     """Tell how a step of the plan ended; whatever is scheduled in the block is a part of it."""
     end: StepEnd = "failed"
-    with _part(f"step/{attempt.sequence}", lambda part: _step_told(run, attempt, end, part)):
+    with _part(f"step/{attempt.sequence}", lambda spanned: _step_told(run, attempt, end, spanned)):
         try:
             yield
             end = _end_of(attempt.came_to)
@@ -48,25 +49,16 @@ class Recovering:
 def recovery_told() -> Iterator[Recovering]:
     """Tell how long a recovery took; whoever recovers says how it ended."""
     recovering = Recovering()
-    with _part("recovery", lambda part: _recovery_told(recovering, part)):
+    with _part("recovery", lambda spanned: RecoveryTold(**spanned, kind=recovering.kind)):
         yield recovering
 
 
-@dataclass(frozen=True)
-class _Span:
-    """Place of a span in the trace."""
-
-    parent: str
-    own: str
-    begun_ns: int
-
-
 @contextlib.contextmanager
-def _part(what: str, told: Callable[[_Span], Told]) -> Iterator[None]:
-    """Make the block a span named `what`, and emit it at its end, unless the workflow is evicted in it."""
+def _part(what: str, told: Callable[[dict[str, Any]], Told]) -> Iterator[None]:
+    """Make the block a span named `what`; at its end emit what is made of it, unless the workflow is evicted in it."""
     begun, parent = workflow.time_ns(), span.get()
-    part = _Span(parent, child_of(parent, f"{what}/{begun}"), begun)
-    token = span.set(part.own)
+    own = child_of(parent, f"{what}/{begun}")
+    token = span.set(own)
     is_put_away = False
     try:
         yield
@@ -75,26 +67,11 @@ def _part(what: str, told: Callable[[_Span], Told]) -> Iterator[None]:
         raise
     finally:
         if not is_put_away:
-            _tell(lambda: told(part))
+            tell = workflow.extern_functions().get(TELL)
+            if tell is not None and not workflow.unsafe.is_replaying():
+                ends = {"ended_ns": workflow.time_ns(), "run_id": workflow.info().workflow_id}
+                tell(told({"parent": parent, "own": own, "begun_ns": begun, **ends}))
             span.reset(token)
-
-
-def _tell(what: Callable[[], Told]) -> None:
-    """Tell it, unless a history is replayed."""
-    tell = workflow.extern_functions().get(TELL)
-    if tell is not None and not workflow.unsafe.is_replaying():
-        tell(what())
-
-
-def _recovery_told(recovering: Recovering, part: _Span) -> RecoveryTold:
-    return RecoveryTold(
-        parent=part.parent,
-        own=part.own,
-        begun_ns=part.begun_ns,
-        ended_ns=workflow.time_ns(),
-        run_id=workflow.info().workflow_id,
-        kind=recovering.kind,
-    )
 
 
 def _end_of(outcome: StepOutcome | None) -> StepEnd:
@@ -103,14 +80,10 @@ def _end_of(outcome: StepOutcome | None) -> StepEnd:
     return "skipped" if outcome.reason in LEFT_OUT else "done"
 
 
-def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, part: _Span) -> StepTold:
+def _step_told(run: RunInput, attempt: Attempt, end: StepEnd, spanned: dict[str, Any]) -> StepTold:
     outcome = attempt.came_to
     return StepTold(
-        parent=part.parent,
-        own=part.own,
-        begun_ns=part.begun_ns,
-        ended_ns=workflow.time_ns(),
-        run_id=workflow.info().workflow_id,
+        **spanned,
         site=host_of(begun_at(run) if outcome is None or not outcome.url else outcome.url),
         sequence=attempt.sequence + 1,
         action=attempt.step.action,

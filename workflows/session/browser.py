@@ -8,6 +8,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
 from workflows import policies
+from workflows.calls import Terms, ask
 from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
@@ -27,6 +28,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import StepOutcome
 
 _Result = TypeVar("_Result")
+
+_WAIT_CANCELLED = workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED
 
 
 class Browser:
@@ -106,15 +109,11 @@ class Browser:
         self.session, self.adopted = opened.session, False
         return old
 
-    async def go_back(self, old: SessionRef, told: Recycling) -> None:
+    async def go_back(self, old: SessionRef, recycling: Recycling) -> None:
         """Go on in the browser that `exchange` has left, and give back the new one."""
-        await self._given_back(self.ref, told)
+        await self.give_back(self.ref, recycling)
         self.session = old
         self.raise_epoch()
-
-    async def give_up(self, old: SessionRef, told: Recycling) -> None:
-        """Go on in the new browser, and give back the one that `exchange` has left."""
-        await self._given_back(old, told)
 
     async def replace(self) -> None:
         """Get a new, empty browser instead of the one there is."""
@@ -159,28 +158,17 @@ class Browser:
         *,
         activity_id: str,
         summary: str,
-        limit: timedelta,
-        retry_policy: RetryPolicy,
+        limit: timedelta = policies.READ_LIMIT,
+        retry_policy: RetryPolicy = policies.READING,
     ) -> _Result:
         """Run one activity on the worker that is attached to the browser.
 
         Raises:
             ActivityError: also when that worker is lost: see `policies.is_loss`.
         """
-        result: _Result = await workflow.execute_activity(
-            name,
-            request,
-            result_type=result_type,
-            activity_id=activity_id,
-            summary=summary,
-            task_queue=self.ref.queue,
-            schedule_to_start_timeout=policies.TO_START,
-            start_to_close_timeout=limit,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=retry_policy,
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-        )
-        return result
+        terms = Terms(retry_policy, limit, to_start=policies.TO_START, cancellation=_WAIT_CANCELLED)
+        queue = self.ref.queue
+        return await ask(name, request, result_type, terms, activity_id=activity_id, summary=summary, queue=queue)
 
     async def on_its_host(
         self,
@@ -191,7 +179,7 @@ class Browser:
         session: SessionRef,
         activity_id: str,
         summary: str,
-        limit: timedelta,
+        limit: timedelta = policies.READ_LIMIT,
     ) -> _Result:
         """Run an activity on the worker that has the session, or on another one of its host if that is lost.
 
@@ -200,19 +188,8 @@ class Browser:
         """
 
         async def on(queue: str, to_start: timedelta, activity_id: str) -> _Result:
-            result: _Result = await workflow.execute_activity(
-                name,
-                request,
-                result_type=result_type,
-                activity_id=activity_id,
-                summary=summary,
-                task_queue=queue,
-                schedule_to_start_timeout=to_start,
-                start_to_close_timeout=limit,
-                heartbeat_timeout=policies.HEARTBEAT,
-                retry_policy=policies.ONCE,
-            )
-            return result
+            terms = Terms(policies.ONCE, limit, to_start=to_start)
+            return await ask(name, request, result_type, terms, activity_id=activity_id, summary=summary, queue=queue)
 
         try:
             return await on(session.queue, policies.TO_START, activity_id)
@@ -230,13 +207,14 @@ class Browser:
         if self.session is None or self.is_asleep:
             return
         ref, self.session = self.session, None
-        await self._given_back(ref, is_over=is_over)
+        await self.give_back(ref, is_over=is_over)
 
-    async def _given_back(self, ref: SessionRef, told: Recycling | None = None, *, is_over: bool = False) -> None:
+    async def give_back(self, ref: SessionRef, recycling: Recycling | None = None, *, is_over: bool = False) -> None:
+        """Give a browser back; `recycling` tells why it was exchanged, or was not."""
         try:
             closed: SessionClosed | None = await self.on_its_host(
                 "session.close",
-                CloseSession(session=ref, recycling=told, is_over=is_over),
+                CloseSession(session=ref, recycling=recycling, is_over=is_over),
                 SessionClosed | None,  # type: ignore[arg-type]  # older workers say nothing
                 session=ref,
                 activity_id="session-close",
@@ -282,17 +260,5 @@ class Browser:
         to_start: timedelta | None = None,
     ) -> SessionOpened:
         """Ask the workers on `queue`, or any, for a browser."""
-        opened: SessionOpened = await workflow.execute_activity(
-            name,
-            request,
-            result_type=SessionOpened,
-            activity_id=activity_id,
-            summary=summary,
-            task_queue=queue or policies.browser_queue(workflow.info().task_queue),
-            schedule_to_start_timeout=to_start,
-            start_to_close_timeout=policies.OPEN_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=retry_policy,
-            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-        )
-        return opened
+        terms = Terms(retry_policy, policies.OPEN_LIMIT, to_start=to_start, cancellation=_WAIT_CANCELLED)
+        return await ask(name, request, SessionOpened, terms, activity_id=activity_id, summary=summary, queue=queue)

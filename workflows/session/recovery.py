@@ -6,6 +6,7 @@ holds, the run ends and says so.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeVar
 
@@ -46,6 +47,7 @@ _Result = TypeVar("_Result")
 LOST = "the browser was lost"
 LEFT = "the page that the step acted in was left, as what it sent was thrown away"
 """Why another browser is brought to where the run is."""
+_LOST_AGAIN = f"{LOST} {policies.LOSSES_PER_STEP} times in a row on the way back"
 
 
 class NotRecovered(TaskFailed):
@@ -59,29 +61,19 @@ class _Astray(Exception):
     """A checkpoint does not hold; the message says why."""
 
 
+@dataclass(eq=False)
 class Recovery:
     """Brings one run's browser back to where the run is."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        browser: Browser,
-        checkpoints: KnownCheckpoints,
-        attempts: AttemptFactory,
-        *,
-        overrides: OverrideRules,
-        planning: Planning,
-        person: Person,
-    ) -> None:
-        self._context = context
-        self._browser = browser
-        self._checkpoints = checkpoints
-        self._attempts = attempts
-        self._overrides = overrides
-        self._planning = planning
-        self._person = person
-        self._why = LOST
-        self._paused: Checkpoint | None = None
+    context: RunContext
+    browser: Browser
+    checkpoints: KnownCheckpoints
+    attempts: AttemptFactory
+    overrides: OverrideRules
+    planning: Planning
+    person: Person
+    _why: str = field(default=LOST, init=False)
+    _paused: Checkpoint | None = field(default=None, init=False)
 
     async def complete(self, outcome: StepOutcome, position: int) -> None:
         """Take the checkpoint of a commit that was not seen to end: the ledger, or a look at its page, told of it.
@@ -89,17 +81,17 @@ class Recovery:
         Only in the browser that it was done in; a new one shows the page of before.
         """
         was_told = outcome.from_ledger or outcome.reason == RESOLVED
-        if outcome.effect.repeatable or not (was_told and self._browser.adopted):
+        if outcome.effect.repeatable or not (was_told and self.browser.adopted):
             return
         taken = await self._taken(position + 1)
         if taken is not None:
-            self._browser.taken.append(taken)
+            self.browser.taken.append(taken)
 
     async def brought(self, checkpoint: Checkpoint) -> str:
         """Bring a new browser from a checkpoint to where the run is; why that did not work, else empty."""
         try:
             await self._restored(checkpoint)
-            await self._redo(range(checkpoint.position, self._context.position))
+            await self._redo(range(checkpoint.position, self.context.position))
         except (_Astray, TaskBlocked) as astray:
             return str(astray)
         except ActivityError as error:
@@ -116,19 +108,19 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads there.
         """
-        self._context.show("recovering the browser")
-        self._checkpoints.take_over(self._context.position)
+        self.context.show("recovering the browser")
+        self.checkpoints.take_over(self.context.position)
         with recovery_told() as recovering:
             for _ in range(policies.LOSSES_PER_STEP):
-                if await self._browser.recover():
+                if await self.browser.recover():
                     recovering.kind = "adopted"
                 elif await self.rebuilt():
                     recovering.kind = "rebuilt"
                 else:
                     continue
-                self._context.count(recoveries=1)
+                self.context.count(recoveries=1)
                 return
-            raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+            raise NotRecovered(_LOST_AGAIN)
 
     async def read(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """Run something that only reads, on whatever worker has the session, as often as that is lost."""
@@ -138,7 +130,7 @@ class Recovery:
             except ActivityError as error:
                 if not policies.is_loss(error):
                     raise
-                self._context.board.check_stops()
+                self.context.board.check_stops()
                 await self.recover()
 
     async def leave(self) -> None:
@@ -149,17 +141,13 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads back to where the run is.
         """
-        self._context.show("going on in a new browser")
-        self._checkpoints.take_over(self._context.position)
+        self.context.show("going on in a new browser")
+        self.checkpoints.take_over(self.context.position)
         self._why = LEFT
         try:
-            for _ in range(policies.LOSSES_PER_STEP):
-                await self._browser.replace()
-                if await self.rebuilt():
-                    return
+            await self._in_another(self._rebuilt)
         finally:
             self._why = LOST
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
     async def rebuilt(self) -> bool:
         """Bring the new browser that there is to where the run is; False when it was lost on the way.
@@ -168,6 +156,18 @@ class Recovery:
             NotRecovered: nothing leads there.
         """
         return await self._survives(self._rebuilt)
+
+    async def _in_another(self, call: Callable[[], Awaitable[None]]) -> None:
+        """Get a new browser and bring it somewhere; once more as often as it is lost on the way.
+
+        Raises:
+            NotRecovered: it was lost too often, or nothing leads there.
+        """
+        for _ in range(policies.LOSSES_PER_STEP):
+            await self.browser.replace()
+            if await self._survives(call):
+                return
+        raise NotRecovered(_LOST_AGAIN)
 
     @staticmethod
     async def _survives(call: Callable[[], Awaitable[None]]) -> bool:
@@ -187,31 +187,31 @@ class Recovery:
             NotRecovered: nothing leads there.
             ActivityError: that browser was lost too.
         """
-        told: list[str] = []
+        faults: list[str] = []
         is_fresh = True
-        for checkpoint in reversed(self._checkpoints.known):
-            if checkpoint.position <= self._context.state.last_commit or checkpoint.position > self._context.position:
+        for checkpoint in reversed(self.checkpoints.known):
+            if checkpoint.position <= self.context.state.last_commit or checkpoint.position > self.context.position:
                 continue
             if not is_fresh:
-                await self._browser.replace()
+                await self.browser.replace()
             is_fresh = False
             try:
                 await self._restored(checkpoint)
-                await self._redo(range(checkpoint.position, self._context.position))
+                await self._redo(range(checkpoint.position, self.context.position))
             except _Astray as astray:
-                told.append(f"checkpoint after step {checkpoint.position}: {astray}")
+                faults.append(f"checkpoint after step {checkpoint.position}: {astray}")
             else:
                 return
-        start = _start_of(self._context)
+        start = _start_of(self.context)
         if start is None:
-            raise NotRecovered(_lost(self._context.plan, self._context.state.last_commit, told, self._why))
+            raise NotRecovered(_lost(self.context.plan, self.context.state.last_commit, faults, self._why))
         if not is_fresh:
-            await self._browser.replace()
+            await self.browser.replace()
         try:
-            await self._redo(range(start, self._context.position))
+            await self._redo(range(start, self.context.position))
         except _Astray as astray:
-            said = f"{self._why}, and another one could not be brought there: {astray}"
-            raise NotRecovered("; ".join((said, *told))) from None
+            message = f"{self._why}, and another one could not be brought there: {astray}"
+            raise NotRecovered("; ".join((message, *faults))) from None
 
     async def _restored(self, checkpoint: Checkpoint) -> None:
         """Bring a new browser to a checkpoint.
@@ -219,19 +219,19 @@ class Recovery:
         Raises:
             _Astray: it does not hold.
         """
-        self._context.show(f"restoring the checkpoint after step {checkpoint.position}")
+        self.context.show(f"restoring the checkpoint after step {checkpoint.position}")
         # Scripts hold what was done in the document: it is opened as it was first, and the steps in it done again.
-        page = next((known for known in self._checkpoints.known if known.position == checkpoint.page_from), checkpoint)
+        page = next((known for known in self.checkpoints.known if known.position == checkpoint.page_from), checkpoint)
         restore = RestoreCheckpoint(
-            session=self._browser.ref, epoch=self._browser.epoch, state=checkpoint.state, page=page.state
+            session=self.browser.ref, epoch=self.browser.epoch, state=checkpoint.state, page=page.state
         )
         await self._held("session.restore", restore, f"open the page of the checkpoint after step {page.position}")
         await self._redo(range(checkpoint.page_from, checkpoint.position))
-        expected = self._context.plan[checkpoint.position - 1].expect if checkpoint.position else ()
-        values = self._context.course.values_at(checkpoint.position - 1)
+        expected = self.context.plan[checkpoint.position - 1].expect if checkpoint.position else ()
+        values = self.context.course.values_at(checkpoint.position - 1)
         check = CheckCheckpoint(
-            session=self._browser.ref,
-            epoch=self._browser.epoch,
+            session=self.browser.ref,
+            epoch=self.browser.epoch,
             state=checkpoint.state,
             expect=tuple(fill_predicate(expected[index], values) for index in checkpoint.held),
         )
@@ -248,11 +248,11 @@ class Recovery:
             raise _Astray(restored.why)
 
     async def _call(self, name: str, request: Record, result_type: type[_Result], summary: str) -> _Result:
-        return await self._browser.call(
+        return await self.browser.call(
             name,
             request,
             result_type,
-            activity_id=f"{name.replace('.', '-')}-e{self._browser.epoch}",
+            activity_id=f"{name.replace('.', '-')}-e{self.browser.epoch}",
             summary=summary,
             limit=policies.OPEN_LIMIT,
             retry_policy=policies.RESTORING,
@@ -265,9 +265,9 @@ class Recovery:
             _Astray: one of them does not work out.
         """
         for position in positions:
-            if isinstance(self._context.plan[position], NOT_DONE_AGAIN) or position in self._context.state.left_out:
+            if isinstance(self.context.plan[position], NOT_DONE_AGAIN) or position in self.context.state.left_out:
                 continue
-            self._context.show(f"rebuilding: {self._context.plan[position].title}")
+            self.context.show(f"rebuilding: {self.context.plan[position].title}")
             outcome = await self._reapplied(position)
             if outcome.status is Status.BLOCKED:
                 raise TaskBlocked(outcome.rule, f"on the way back, step {position + 1}: {outcome.message}")
@@ -280,22 +280,22 @@ class Recovery:
         Everything that rules had cleared away may be back there, and what was learned of the step may be lost with the
         store: then the model is asked, as it was the first time.
         """
-        attempt = self._attempts.at(position)
-        attempt.spent = self._overrides.spent
+        attempt = self.attempts.at(position)
+        attempt.spent = self.overrides.spent
         if isinstance(attempt.step, VerificationCode | SolveCaptcha):  # what was given before is used up
-            left = await supplied(self._person, attempt, stays_awake=True)
+            left = await supplied(self.person, attempt, stays_awake=True)
             if left is not None:
                 return left
         outcome = await attempt.reapply()
-        due = [rule for rule in outcome.due if self._overrides.allows(rule)]
+        due = [rule for rule in outcome.due if self.overrides.allows(rule)]
         if outcome.status is not Status.DONE and due:
             for rule in due:
-                for step in self._overrides.attempts(rule, position):
+                for step in self.overrides.attempts(rule, position):
                     step.note(await step.perform())
             attempt.retry("override")
             attempt.spent = ("*",)
             outcome = await attempt.reapply()
-        if outcome.status is Status.MISSED and await self._planning.names(attempt, outcome):
+        if outcome.status is Status.MISSED and await self.planning.names(attempt, outcome):
             outcome = await attempt.reapply()
         return outcome
 
@@ -303,19 +303,19 @@ class Recovery:
 
     async def wait(self, is_over: Callable[[], bool]) -> None:
         """Wait for a person, however long it takes; after a while without a browser."""
-        if self._browser.is_asleep or not self._context.run.hibernate_after_s:
+        if self.browser.is_asleep or not self.context.run.hibernate_after_s:
             await workflow.wait_condition(is_over)
             return
-        self._checkpoints.take_over(self._context.position)
-        self._paused = await self._taken(self._context.position)
+        self.checkpoints.take_over(self.context.position)
+        self._paused = await self._taken(self.context.position)
         try:
             await workflow.wait_condition(
                 is_over,
-                timeout=timedelta(seconds=self._context.run.hibernate_after_s),
+                timeout=timedelta(seconds=self.context.run.hibernate_after_s),
                 timeout_summary="until the browser is released",
             )
         except TimeoutError:
-            await self._browser.hibernate()
+            await self.browser.hibernate()
             await workflow.wait_condition(is_over)
 
     async def reopened(self) -> None:
@@ -324,21 +324,25 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads there.
         """
-        if not self._browser.is_asleep:
+        if not self.browser.is_asleep:
             return
-        self._context.show("waking up")
-        for _ in range(policies.LOSSES_PER_STEP):
-            await self._browser.replace()
-            if await self._survives(self._as_left):
-                return
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+        self.context.show("waking up")
+        await self._in_another(self._as_left)
 
-    async def _as_left(self) -> None:
+    async def _as_left(self, *, is_done: bool = False) -> None:
+        """Bring a new browser to the page as it was left, else to that before the step.
+
+        Raises:
+            NotRecovered: a step that must not be repeated counts as done, and its page cannot be brought back.
+        """
         if self._paused is not None:
             try:
                 await self._restored(self._paused.model_copy(update={"page_from": self._paused.position}))
-            except _Astray:
-                await self._browser.replace()
+            except _Astray as astray:
+                if is_done and not self.attempts.at(self.context.position).may_repeat:
+                    fault = f"the page as it was left: {astray}"
+                    raise NotRecovered(_lost(self.context.plan, self.context.position, [fault])) from None
+                await self.browser.replace()
             else:
                 return
         await self._rebuilt()
@@ -346,14 +350,14 @@ class Recovery:
     async def _taken(self, position: int) -> Checkpoint | None:
         """A checkpoint of the page as it is; None when there is none to be had."""
         request = TakeCheckpoint(
-            session=self._browser.ref, epoch=self._browser.epoch, position=position, earlier=self._checkpoints.newest
+            session=self.browser.ref, epoch=self.browser.epoch, position=position, earlier=self.checkpoints.newest
         )
         try:
-            taken: Checkpoint | None = await self._browser.call(
+            taken: Checkpoint | None = await self.browser.call(
                 "session.checkpoint",
                 request,
                 Checkpoint | None,  # type: ignore[arg-type]  # a union is a type to Temporal
-                activity_id=f"{position + 1:04d}-checkpoint-e{self._browser.epoch}",
+                activity_id=f"{position + 1:04d}-checkpoint-e{self.browser.epoch}",
                 summary="checkpoint of the page as it is",
                 limit=policies.OPEN_LIMIT,
                 retry_policy=policies.ONCE,
@@ -369,29 +373,11 @@ class Recovery:
         Raises:
             NotRecovered: nothing leads there.
         """
-        if not self._browser.is_asleep or verdict.verdict == "abandon":
+        if not self.browser.is_asleep or verdict.verdict == "abandon":
             return
-        self._context.show("waking up")
-        for _ in range(policies.LOSSES_PER_STEP):
-            await self._browser.replace()
-            if await self._survives(lambda: self._brought(verdict)):
-                return
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
-
-    async def _brought(self, verdict: PersonVerdict) -> None:
-        """To the page as it was left, when the step counts as done; else to that before the step."""
-        if verdict.verdict in ("done", "solved") and self._paused is not None:
-            try:
-                left = self._paused.model_copy(update={"page_from": self._paused.position})
-                await self._restored(left)
-            except _Astray as astray:
-                if not self._attempts.at(self._context.position).may_repeat:
-                    told = f"the page as it was left: {astray}"
-                    raise NotRecovered(_lost(self._context.plan, self._context.position, [told])) from None
-                await self._browser.replace()
-            else:
-                return
-        await self._rebuilt()
+        self.context.show("waking up")
+        is_done = verdict.verdict in ("done", "solved")
+        await self._in_another((lambda: self._as_left(is_done=True)) if is_done else self._rebuilt)
 
 
 def _start_of(context: RunContext) -> int | None:
@@ -403,10 +389,10 @@ def _start_of(context: RunContext) -> int | None:
     return next((at for at in range(last, last_commit, -1) if isinstance(plan[at], Goto)), None)
 
 
-def _lost(plan: Sequence[Step], last_commit: int, told: list[str], gone: str = LOST) -> str:
+def _lost(plan: Sequence[Step], last_commit: int, faults: list[str], gone: str = LOST) -> str:
     """Explain that nothing leads back across a commit; `gone` is why the run has to be brought back."""
     step = f"step {last_commit + 1} ({plan[last_commit].title})"
-    why = "; ".join(told) or "there is no checkpoint after it"
+    why = "; ".join(faults) or "there is no checkpoint after it"
     return (
         f"{gone}, and {step} must not be done again to get back to here. {why}. "
         f"No checkpoint brings back {NOT_RESTORED}. That step is done: look at the site, and have the steps from "

@@ -49,13 +49,13 @@ class Recycler:
             return
         if self._not_before is not None and workflow.now() < self._not_before:
             return
-        told = await self._exchanged(checkpoint, why)
-        self._not_before = workflow.now() + policies.RECYCLE_AGAIN if told.kept else None
-        self._context.board.note_browser(told)
+        recycling = await self._exchanged(checkpoint, why)
+        self._not_before = workflow.now() + policies.RECYCLE_AGAIN if recycling.kept else None
+        self._context.board.note_browser(recycling)
 
     async def _exchanged(self, checkpoint: Checkpoint, why: str) -> Recycling:
         """Get another browser, bring it to where the run is, and give the old one back; or keep that one."""
-        told = Recycling(
+        recycling = Recycling(
             tenant=self._context.run.tenant, lineage=self._context.lineage, sequence=self._context.position, why=why
         )
         self._context.show(f"exchanging the browser for a new one: {why}")
@@ -64,15 +64,16 @@ class Recycler:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise
-            return told.model_copy(update={"kept": policies.said(error)})
+            return recycling.model_copy(update={"kept": policies.said(error)})
         try:
             kept = await self._recovery.brought(checkpoint)
         except (ActivityError, asyncio.CancelledError):  # the run is cancelled, and closes the browser that it has
-            await asyncio.shield(self._browser.go_back(old, told.model_copy(update={"kept": "the run was cancelled"})))
+            recycling = recycling.model_copy(update={"kept": "the run was cancelled"})
+            await asyncio.shield(self._browser.go_back(old, recycling))
             raise
-        told = told.model_copy(update={"kept": kept})
+        recycling = recycling.model_copy(update={"kept": kept})
         if kept:
-            await self._browser.go_back(old, told)
+            await self._browser.go_back(old, recycling)
         else:
-            await self._browser.give_up(old, told)
-        return told
+            await self._browser.give_back(old, recycling)
+        return recycling

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from temporalio import workflow
 
@@ -31,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
     from replaywright.domain.step.press_grants import Consent
     from replaywright.domain.task.actions import effect_of
+    from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
     from replaywright.domain.task.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
     from replaywright.domain.trace.details import element_summary, summary
 
@@ -170,6 +171,10 @@ class Attempt:
         self.came_to = outcome
         self.context.board.add(self.line(outcome))
 
+    def question(self, kind: QuestionKind, text: str, answers: tuple[Verdict, ...], **more: Any) -> Ask:
+        """Return a question about the step."""
+        return Ask(kind=kind, text=text, sequence=self.sequence, title=self.title, answers=answers, **more)
+
     def restart(self, kind: str, after: StepOutcome) -> None:
         """Prepare an attempt from the beginning, without what was proposed before."""
         self._proposal, self._recovered = None, False
@@ -266,10 +271,10 @@ class Attempt:
             ActivityError: the worker or the browser was lost, or something failed that no retry mends.
         """
         rule = self.override and f"override {self.override}: "
-        said = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
+        what = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
         command = self._perform()
         self.begun, self.came_to = command.context.run, None
-        self.came_to = outcome = await self._call(self.activity_id(), command, said)
+        self.came_to = outcome = await self._call(self.activity_id(), command, what)
         self.context.change(used=self.context.state.used.after(outcome))
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self.browser.adopted = True  # whatever is in doubt now was done in the page that is there
@@ -280,16 +285,16 @@ class Attempt:
 
         A worker that was held up may record it when the run has gone on with another browser already.
         """
-        told = outcome.from_ledger and outcome.status is Status.DONE and outcome.effect.repeatable
+        recorded = outcome.from_ledger and outcome.status is Status.DONE and outcome.effect.repeatable
         is_elsewhere = self._recovered and not self.browser.adopted
-        return told and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
+        return recorded and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Check again for what is expected; return the step as done, else `unmet`. Does nothing to the page."""
         self.looked_again = True
         context = self.step_context().model_copy(update={"attempt": "recheck", "why": why_of(unmet)})
-        said = summary(self.sequence, self.title, "recheck", f"after: {why_of(unmet)}")
-        return await self._call(self.activity_id("recheck1"), Recheck(context=context, unmet=unmet), said)
+        what = summary(self.sequence, self.title, "recheck", f"after: {why_of(unmet)}")
+        return await self._call(self.activity_id("recheck1"), Recheck(context=context, unmet=unmet), what)
 
     @property
     def late_ms(self) -> int:
@@ -322,8 +327,8 @@ class Attempt:
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self.browser.epoch}{self._suffix}"
-        said = summary(self.sequence, self.title, "again, to restore the page")
-        return await self._call(activity_id, Reapply(**self._input()), said)
+        what = summary(self.sequence, self.title, "again, to restore the page")
+        return await self._call(activity_id, Reapply(**self._input()), what)
 
     def _found_by(self) -> str:
         """Return how the step's element will be found, as far as that is known before."""
@@ -337,13 +342,13 @@ class Attempt:
             return "to be learned"
         return f"replays {self.ahead}" if self.ahead else ""
 
-    async def _call(self, activity_id: str, command: Perform | Reapply | Recheck, said: str) -> StepOutcome:
+    async def _call(self, activity_id: str, command: Perform | Reapply | Recheck, what: str) -> StepOutcome:
         outcome = await self.browser.call(
             f"browser.{self.step.action}",
             command,
             StepOutcome,
             activity_id=activity_id,
-            summary=said,
+            summary=what,
             limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
             retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
         )
@@ -354,8 +359,8 @@ class Attempt:
 
 def why_of(outcome: StepOutcome) -> str:
     """Return an attempt's outcome in one line."""
-    said = [outcome.status.value, outcome.reason.replace("_", " "), outcome.message]
-    return ": ".join(dict.fromkeys(filter(None, said)))[:WHY_LIMIT]
+    parts = [outcome.status.value, outcome.reason.replace("_", " "), outcome.message]
+    return ": ".join(dict.fromkeys(filter(None, parts)))[:WHY_LIMIT]
 
 
 def begun_at(run: RunInput) -> str:

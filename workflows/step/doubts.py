@@ -31,7 +31,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.step.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
     from replaywright.domain.task.actions import Effect
-    from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
+    from replaywright.domain.task.questions import QuestionKind, Verdict
     from replaywright.domain.trace.details import summary
 
 PROPOSED_LIMIT_MS = total_limit_ms(SiteProbe(url="http://any.example/", shows=("x",)).as_reconcile())
@@ -95,8 +95,8 @@ class Rounds:
         """The outcome, with a warning if it may be the second one."""
         if not self.retried or outcome.status is not Status.DONE:
             return outcome
-        said = f"{RETRIED}: performed again {self.retried} times although it may have taken effect (on_unknown: retry)"
-        return outcome.model_copy(update={"warnings": (said, *outcome.warnings)})
+        text = f"{RETRIED}: performed again {self.retried} times although it may have taken effect (on_unknown: retry)"
+        return outcome.model_copy(update={"warnings": (text, *outcome.warnings)})
 
 
 class Doubts:
@@ -113,7 +113,6 @@ class Doubts:
     async def decided(self, attempt: Attempt) -> StepOutcome:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
         rounds, waits, losses = Rounds(), 0, 0
-        self.at_hand = attempt
         while True:
             self._context.board.check_stops()
             doubt = Doubt(session_id=self._browser.ref.session_id, epoch=self._browser.epoch)
@@ -156,8 +155,8 @@ class Doubts:
             if resolution.outcome is not None:
                 return rounds.warned(resolution.outcome)
             rounds.count(resolution)
-            if said := rounds.over():
-                return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
+            if limit := rounds.over():
+                return outcome.model_copy(update={"status": Status.REFUSED, "message": limit})
             self._browser.raise_epoch()
             attempt.disproved = resolution.reason == NOTHING_LEFT
             attempt.retry("commit", outcome)
@@ -229,7 +228,6 @@ class Doubts:
                 activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}{again}"),
                 summary=summary(attempt.sequence, f"verify its effect: {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
-                retry_policy=policies.READING,
             ),
         )
 
@@ -268,47 +266,39 @@ class Doubts:
         wanted = attempt.step.on_unknown or "ask"
         if wanted == "ask":
             return await self._ask_person(attempt, asked, reason)
-        said = f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason})"
+        text = f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason})"
         if wanted == "fail":
-            raise TaskFailed("undecidable", f"{said}, and on_unknown is fail: look at the site before it is run again")
+            raise TaskFailed("undecidable", f"{text}, and on_unknown is fail: look at the site before it is run again")
         who = f"the task file (on_unknown: {wanted})"
         answer: Verdict = "done" if wanted == "assume_done" else "retry"
         verdict = PersonVerdict(sequence=attempt.sequence, verdict=answer, who=who, why=reason)
         await self._person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
         if answer == "retry":
             return Resolution(verdict="not_done", reason=RETRIED)
-        return Resolution(verdict="done", reason=ASSUMED, outcome=_done(attempt, ASSUMED, f"{said}: assumed done"))
+        return Resolution(verdict="done", reason=ASSUMED, outcome=_done(attempt, ASSUMED, f"{text}: assumed done"))
 
     async def _ask_person(self, attempt: Attempt, asked: StepContext, reason: str) -> Resolution:
-        verdict = await self._person.asked(
-            Ask(
-                kind=QuestionKind.DOUBT,
-                text=f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
-                "look at the site, then answer",
-                sequence=attempt.sequence,
-                title=attempt.title,
-                answers=("done", "not_done", "retry", "abandon"),
-            )
+        text = (
+            f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
+            "look at the site, then answer"
         )
+        question = attempt.question(QuestionKind.DOUBT, text, ("done", "not_done", "retry", "abandon"))
+        verdict = await self._person.asked(question)
         await self._person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
-        who = verdict.who or "a person"
         if verdict.verdict == "abandon":
-            raise TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
+            raise TaskFailed("abandoned", f"{verdict.by} abandoned the step in doubt: {verdict.why}")
         if verdict.verdict in ("not_done", "retry"):
             return Resolution(verdict="not_done", reason=BY_PERSON)
-        return Resolution(
-            verdict="done",
-            reason="person",
-            outcome=_done(attempt, "person", f"{who} says that it took effect: {verdict.why}"),
-        )
+        outcome = _done(attempt, BY_PERSON, f"{verdict.by} says that it took effect: {verdict.why}")
+        return Resolution(verdict="done", reason=BY_PERSON, outcome=outcome)
 
 
-def _done(attempt: Attempt, reason: str, said: str) -> StepOutcome:
-    warnings = (f"{ASSUMED}: {said}"[:MESSAGE_LIMIT],) if reason == ASSUMED else ()
+def _done(attempt: Attempt, reason: str, message: str) -> StepOutcome:
+    warnings = (f"{ASSUMED}: {message}"[:MESSAGE_LIMIT],) if reason == ASSUMED else ()
     return StepOutcome(
         status=Status.DONE,
         reason=reason,
-        message=said,
+        message=message,
         fingerprint=attempt.fingerprint,
         effect=Effect.COMMIT,
         warnings=warnings,

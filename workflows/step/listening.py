@@ -65,6 +65,5 @@ class Listening:
             activity_id=f"listen-e{self._browser.epoch}",
             summary=self.waits_for,
             limit=timedelta(milliseconds=self._run.task.late_ms) + policies.READ_LIMIT,
-            retry_policy=policies.READING,
         )
         return listened.late

@@ -5,6 +5,7 @@ from datetime import timedelta
 from temporalio import workflow
 
 from workflows import policies
+from workflows.calls import KEEPING, ask
 from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.session.recovery import Recovery
@@ -13,7 +14,7 @@ from workflows.step.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import Decision, LeaveOutRequest
-    from replaywright.domain.step.outcomes import ITEM_LEFT, Status, StepOutcome
+    from replaywright.domain.step.outcomes import ITEM_LEFT, StepOutcome
     from replaywright.domain.trace.details import summary
 
 
@@ -47,8 +48,6 @@ class Lists:
 
         What its `when` asked for may have gone meanwhile, by itself or by an override rule: then it is skipped, too.
         """
-        if not attempt.step.when or missed.status is not Status.MISSED:
-            return missed
         decision = await self._recovery.read(lambda: self._decided(attempt, "still"))
         return missed if decision.performs or decision.outcome is None else decision.outcome
 
@@ -61,20 +60,15 @@ class Lists:
             activity_id=attempt.activity_id(f"{purpose}-e{self._browser.epoch}"),
             summary=summary(attempt.sequence, f"check its conditions: {attempt.title}"),
             limit=timedelta(milliseconds=attempt.step.timeout_ms + waits) + policies.MARGIN,
-            retry_policy=policies.READING,
         )
 
     async def leave_out(self, attempt: Attempt, reason: str, message: str) -> StepOutcome:
         """Record that a step counts as done without being performed; no browser is needed for that."""
-        outcome: StepOutcome = await workflow.execute_activity(
+        return await ask(
             "step.leave_out",
             LeaveOutRequest(action=attempt.step_context(), reason=reason, message=message),
-            result_type=StepOutcome,
+            StepOutcome,
+            KEEPING,
             activity_id=attempt.activity_id("left"),
             summary=summary(attempt.sequence, f"left out: {attempt.title}"),
-            task_queue=policies.browser_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.READ_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.OPENING,
         )
-        return outcome

@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.spending import BUDGET_SPENT, Spent
     from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
     from replaywright.domain.step.press_grants import UNGRANTED
-    from replaywright.domain.task.questions import Ask, QuestionKind
+    from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
 
 WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT, SIGNED_OUT})
 """Reasons of failed steps that say nothing about the step's own page: neither another plan nor another item helps."""
@@ -32,8 +32,8 @@ def may_repeat(outcome: StepOutcome) -> bool:
 
 def out_of_budget(outcome: StepOutcome, limit: Spent) -> StepOutcome:
     """The failure of a step for which a model would have been asked, had the run not reached its limit."""
-    said = f"{limit.said} – {why_of(outcome)}"[:MESSAGE_LIMIT]
-    return outcome.model_copy(update={"reason": BUDGET_SPENT, "message": said, "rule": limit.rule})
+    message = f"{limit.said} – {why_of(outcome)}"[:MESSAGE_LIMIT]
+    return outcome.model_copy(update={"reason": BUDGET_SPENT, "message": message, "rule": limit.rule})
 
 
 def came_to_nothing(outcome: StepOutcome) -> bool:
@@ -56,13 +56,9 @@ def explained(attempt: Attempt, outcome: StepOutcome) -> str:
 
 def failed_question(attempt: Attempt, outcome: StepOutcome) -> Ask:
     """Return the question to a person about a step that nothing repaired."""
-    return Ask(
-        kind=QuestionKind.FAILED,
-        text=f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}",
-        sequence=attempt.sequence,
-        title=attempt.title,
-        answers=("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon"),
-    )
+    text = f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}"
+    skip: tuple[Verdict, ...] = ("skip",) if outcome.effect.repeatable else ()
+    return attempt.question(QuestionKind.FAILED, text, ("retry", "done", *skip, "abandon"))
 
 
 def counted(totals: Totals, outcome: StepOutcome) -> Totals:

@@ -23,6 +23,7 @@ from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.runs.silence import Silence
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.batch.batches import BatchProgress, RowEnd
+from replaywright.domain.run.standing import STATUSES
 from replaywright.errors import StackFailed
 
 _LOOK_EVERY_S = 0.5
@@ -31,7 +32,6 @@ _SAY_EVERY_S = 10.0
 _RATE_OVER_S = 120.0
 """The rate is that of the last two minutes."""
 _SILENT_S = 5.0
-_STYLES = {"done": "green", "failed": "red", "blocked": "magenta"}
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Screen:
         for end in progress.problems:
             if (end.number, end.run_id) not in self.told:
                 self.told.add((end.number, end.run_id))
-                style = _STYLES.get(end.status, "yellow")
+                style = STATUSES[end.status].style
                 output.print_line(end_text(end), style=style, console=self.console)
         pace = pace_text(self.pace.per_second, progress.total - progress.over)
         line = counts_text(progress)

@@ -18,7 +18,7 @@ from replaywright.cli.people.inbox import question_of, waiting_in
 from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, standing_of, trace_or_why
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import row_at, row_of
-from replaywright.cli.runs.searchable import Filter, StatusFilter, refuse_unknown
+from replaywright.cli.runs.searchable import Filter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, backend_exists, open_backend, temporal_errors
@@ -222,8 +222,7 @@ class RunningSource:
 def _condition(wanted: RunFilter) -> Filter:
     """Convert the filter to that of the commands."""
     host = urlsplit(wanted.site).netloc if "://" in wanted.site else wanted.site
-    status = None if wanted.status is None else StatusFilter(wanted.status.replace("_", "-"))
-    return Filter(status=status, site=host.lower(), skill=wanted.skill, healed=wanted.healed)
+    return Filter(status=wanted.status, site=host.lower(), skill=wanted.skill, healed=wanted.healed)
 
 
 def _token_of(page: str) -> bytes | None:

@@ -7,21 +7,18 @@ from typing import Any
 from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from replaywright.cli.runs.follow import WORKFLOW, Ending, ServerGone, ended, handle_of, progress_of
-from replaywright.cli.runs.searchable import Filter, StatusFilter
+from replaywright.cli.runs.searchable import Filter
 from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.store import StepRecord, open_store, step_records
 from replaywright.domain.run.runs import Progress
-from replaywright.domain.run.standing import RunStatus, going
+from replaywright.domain.run.standing import ENDS, STATUSES, RunStatus, going
 from replaywright.errors import InputInvalid, StoreUnavailable
 from replaywright.settings import DEFAULT_TENANT
 
 ENDED: Mapping[WorkflowExecutionStatus | None, RunStatus] = {
-    WorkflowExecutionStatus.COMPLETED: "done",
-    WorkflowExecutionStatus.FAILED: "failed",
-    WorkflowExecutionStatus.CANCELED: "cancelled",
-    WorkflowExecutionStatus.TERMINATED: "terminated",
-    WorkflowExecutionStatus.TIMED_OUT: "timed_out",
+    WorkflowExecutionStatus[STATUSES[status].execution]: status for status in reversed(ENDS)
 }
+"""Status by Temporal's own; where that is the one of two, the first of them."""
 _LATEST = "latest"
 _ALL = Filter()
 QUICK = timedelta(seconds=2)
@@ -44,9 +41,9 @@ async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
     """Apply the conditions that the query cannot express: blocked or failed, and the workflow type."""
     if execution.workflow_type != WORKFLOW:
         return False
-    if wanted.status not in (StatusFilter.FAILED, StatusFilter.BLOCKED):
+    if wanted.status not in {"failed", "blocked"}:
         return True
-    return (await memo_of(execution, "status") == "blocked") is (wanted.status is StatusFilter.BLOCKED)
+    return (await memo_of(execution, "status") == "blocked") is (wanted.status == "blocked")
 
 
 async def standing_of(here: Backend, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:

@@ -14,7 +14,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.run.endings import end_of
 from replaywright.cli.runs.silence import Silence, Vain
-from replaywright.domain.run.runs import End, Progress, RunResult, Totals
+from replaywright.domain.run.runs import Progress, RunResult, Totals
+from replaywright.domain.run.standing import End
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"

@@ -1,9 +1,9 @@
 """`replaywright runs`: list runs."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -16,11 +16,11 @@ from replaywright.cli.app import app
 from replaywright.cli.completion import skills
 from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
-from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, StatusFilter, refuse_unknown, schedule_id
+from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, refuse_unknown, schedule_id
 from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.dashboard.views import RunRow
 from replaywright.domain.run.runs import Mode, Progress, Totals
-from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
+from replaywright.domain.run.standing import FILTERS, STATUSES, RunStatus
 from replaywright.domain.trace.search_attributes import (
     HEALS,
     MODE,
@@ -32,18 +32,22 @@ from replaywright.domain.trace.search_attributes import (
 )
 from replaywright.settings import Settings, load_settings
 
-STYLES: Mapping[RunStatus, str] = {
-    "running": "cyan",
-    "waiting": "yellow",
-    "paused": "yellow",
-    "silent": "yellow",
-    "done": "green",
-    "failed": "red",
-    "blocked": "magenta",
-    "cancelled": "yellow",
-    "terminated": "red",
-    "timed_out": "red",
-}
+
+class StatusFilter(StrEnum):
+    """Statuses that the list of runs can be filtered by."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+    TERMINATED = "terminated"
+    TIMED_OUT = "timed-out"
+
+
+_WANTED = dict(zip(StatusFilter, FILTERS, strict=True))
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class FilterOptions:
         """Return the filter for Temporal."""
         return Filter(
             healed=self.healed,
-            status=self.status,
+            status=None if self.status is None else _WANTED[self.status],
             site=self.site,
             skill=self.skill,
             mode="" if self.mode is None else self.mode.value,
@@ -101,7 +105,7 @@ async def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = Fals
         ("status", "run", "task", "started", "took", "Temporal UI"),
         [
             (
-                *(Text(STATUS_WORDS[row.status], STYLES[row.status]), row.run_id, row.task),
+                *(Text(STATUSES[row.status].words, STATUSES[row.status].style), row.run_id, row.task),
                 *(f"{row.started:%Y-%m-%d %H:%M:%S}", output.duration(seconds_of(row)), row.temporal_url),
             )
             for row in rows
@@ -161,7 +165,7 @@ def as_json(row: RunRow) -> dict[str, Any]:
     return {
         "runId": row.run_id,
         "task": row.task,
-        "status": STATUS_WORDS[row.status],
+        "status": STATUSES[row.status].words,
         "started": row.started.astimezone(UTC).isoformat(),
         "seconds": round(seconds_of(row), 3),
         "url": row.temporal_url,

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
@@ -10,6 +9,7 @@ from replaywright.cli.runs.follow import WORKFLOW
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.common.durations import duration_of
 from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.standing import STATUSES, WAITING, RunStatus
 from replaywright.domain.trace.search_attributes import (
     HEALS,
     MODE,
@@ -39,33 +39,6 @@ SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
 def schedule_id(tenant: str, name: str) -> str:
     """Return the id of a schedule in Temporal, the prefix of its runs' ids; it is unique among tenants."""
     return f"{tenant}/{name}"
-
-
-class StatusFilter(StrEnum):
-    """Statuses that the list of runs can be filtered by."""
-
-    RUNNING = "running"
-    WAITING = "waiting"
-    PAUSED = "paused"
-    DONE = "done"
-    FAILED = "failed"
-    BLOCKED = "blocked"
-    CANCELLED = "cancelled"
-    TERMINATED = "terminated"
-    TIMED_OUT = "timed-out"
-
-
-_OF_EXECUTION = {
-    StatusFilter.DONE: "Completed",
-    StatusFilter.FAILED: "Failed",
-    StatusFilter.BLOCKED: "Failed",
-    StatusFilter.CANCELLED: "Canceled",
-    StatusFilter.TERMINATED: "Terminated",
-    StatusFilter.TIMED_OUT: "TimedOut",
-}
-"""Temporal's own status; "Running" for those that are not listed."""
-_BY_ATTRIBUTE = frozenset({StatusFilter.WAITING, StatusFilter.PAUSED})
-"""Statuses that only our own attribute distinguishes."""
 
 
 async def start_attributes(
@@ -101,7 +74,7 @@ class Filter:
     """Conditions that listed runs meet; an empty one counts for nothing."""
 
     healed: bool = False
-    status: StatusFilter | None = None
+    status: RunStatus | None = None
     """`failed` and `blocked` are the same to Temporal: its answer has both."""
     site: str = ""
     skill: str = ""
@@ -118,7 +91,7 @@ class Filter:
         """Options that need a search attribute of ours, with that attribute."""
         payload = {
             "--healed": (self.healed, HEALS),
-            "--status": (self.status in _BY_ATTRIBUTE, STATUS),
+            "--status": (self.status in WAITING, STATUS),
             "--site": (self.site, SITE),
             "--skill": (self.skill, SKILL),
             "--mode": (self.mode, MODE),
@@ -134,8 +107,8 @@ class Filter:
         """
         parts = [f'WorkflowType = "{WORKFLOW}"', 'ExecutionStatus != "ContinuedAsNew"']
         if self.status is not None:
-            parts.append(f'ExecutionStatus = "{_OF_EXECUTION.get(self.status, "Running")}"')
-        if self.status in _BY_ATTRIBUTE:
+            parts.append(f'ExecutionStatus = "{STATUSES[self.status].execution.title().replace("_", "")}"')
+        if self.status is not None and self.status in WAITING:
             parts.append(f"{STATUS.name} = {_literal(self.status)}")
         named = {SITE: self.site, SKILL: self.skill, MODE: self.mode}
         parts += [f"{each.name} = {_literal(value)}" for each, value in named.items() if value]

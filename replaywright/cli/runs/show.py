@@ -18,7 +18,7 @@ from replaywright.cli.servers.connect import Backend, open_backend
 from replaywright.cli.servers.store import StepRecord
 from replaywright.dashboard.views import RunRow
 from replaywright.domain.run.runs import Progress, RunResult
-from replaywright.domain.run.standing import STATUS_WORDS
+from replaywright.domain.run.standing import STATUSES
 
 
 @app.command()
@@ -74,7 +74,7 @@ def _print_run(
 ) -> None:
     console = output.standard_output()
     output.print_line(f"run {row.run_id}", style="bold")
-    status, took = STATUS_WORDS[row.status], output.duration(seconds_of(row))
+    status, took = STATUSES[row.status].words, output.duration(seconds_of(row))
     output.print_line_as_is(f"  {status}, started {row.started:%Y-%m-%d %H:%M:%S}, {took}")
     if row.temporal_url:
         output.print_line_as_is(f"  {row.temporal_url}")

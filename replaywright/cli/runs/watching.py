@@ -29,6 +29,7 @@ from replaywright.domain.common.urls import bracketed
 from replaywright.domain.run.commit_lines import commits_said
 from replaywright.domain.run.remedies import remedy_of
 from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.task.questions import answer_command
 
 _REFUSED_SHOWN = 8
@@ -191,7 +192,7 @@ def report(
         output.print_line(f"waits for a person after {took}: {totals}", style="yellow", console=console)
         print_question(ending.progress, order.run_id, console, stack_ends=here.how == "started")
     else:
-        style = {"cancelled": "yellow", "blocked": "magenta"}.get(ending.status, "red")
+        style = STATUSES[ending.status].style
         output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
         for line in failure_lines(result):
             output.print_line(f"  {line}", console=console)

@@ -12,12 +12,11 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli import output
 from replaywright.cli.runs.finding import standing_of
-from replaywright.cli.runs.listing import STYLES
 from replaywright.cli.schedule.scheduled import KnownSchedule, Start, spec_text, started_by
 from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.domain.batch.timetable import zone_of
 from replaywright.domain.common.durations import written_duration
-from replaywright.domain.run.standing import STATUS_WORDS
+from replaywright.domain.run.standing import STATUSES
 from replaywright.errors import InputInvalid
 
 _NEXT = 5
@@ -48,7 +47,7 @@ async def _fired(here: Backend, start: Start) -> Fired:
             if exc.status is not RPCStatusCode.NOT_FOUND:
                 raise
             return Fired(start, _FORGOTTEN, "dim")
-    return Fired(start, STATUS_WORDS[standing], STYLES[standing])
+    return Fired(start, STATUSES[standing].words, STATUSES[standing].style)
 
 
 COLUMNS = ("schedule", "starts", "when", "next", "last run", "ended", "state")

@@ -15,7 +15,8 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.common.canonical import canonical
 from replaywright.domain.common.text import shorten
 from replaywright.domain.run.commit_lines import CommitLine
-from replaywright.domain.run.runs import End, Resume, RunInput, RunResult, RunState
+from replaywright.domain.run.runs import Resume, RunInput, RunResult, RunState
+from replaywright.domain.run.standing import End
 
 CHUNK_ROWS = 100
 """Maximum rows of a chunk."""
@@ -34,7 +35,6 @@ PROBLEMS_KEPT = 5
 DEFAULT_PARALLEL = 4
 MOST_PARALLEL = 256
 
-ENDS: tuple[End, ...] = ("done", "failed", "blocked", "cancelled", "terminated", "timed_out")
 Stopped: TypeAlias = Literal["", "cancelled", "aborted", "failures", "rows_unreadable"]
 """Why no further row begins: a person cancelled or aborted (begun rows end by themselves or are cancelled), too many
 failures, or unreadable rows."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, RootModel
 
@@ -17,6 +17,7 @@ from replaywright.domain.policy.effective import Used
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.commit_lines import CommitLine, CommitState
+from replaywright.domain.run.standing import OwnStatus
 from replaywright.domain.run.steering import Said, Steering
 from replaywright.domain.session.network_policy import RefusedHost
 from replaywright.domain.session.sessions import OfRun, SessionRef
@@ -496,6 +497,11 @@ class PersonVerdict(Record):
     sealed: str = ""
     """A code, sealed with the question's key."""
 
+    @property
+    def by(self) -> str:
+        """Who decided, in words."""
+        return self.who or "a person"
+
 
 class SettleRequest(Record):
     """Input of `settle_step`: write down what a person decided."""
@@ -809,16 +815,10 @@ class StepLine(Record):
     `note`: what a run from a goal decided."""
 
 
-RunStatus: TypeAlias = Literal["running", "waiting", "paused", "done", "failed", "blocked", "cancelled"]
-"""What a run says of itself."""
-End: TypeAlias = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out"]
-"""How a run ended."""
-
-
 class Progress(Record):
     """Answer of the query `progress`."""
 
-    status: RunStatus = "running"
+    status: OwnStatus = "running"
     """How it stands."""
     step: int = 0
     """Number of steps done."""

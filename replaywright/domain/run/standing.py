@@ -1,27 +1,63 @@
-"""Status of a run, in the words that lists of runs use."""
+"""Statuses of a run. Titles, colours, signs, order and search conditions derive from one table."""
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
-RunStatus: TypeAlias = Literal[
-    "running", "waiting", "paused", "silent", "done", "failed", "blocked", "cancelled", "terminated", "timed_out"
-]
+OwnStatus: TypeAlias = Literal["running", "waiting", "paused", "done", "failed", "blocked", "cancelled"]
+"""What a run says of itself."""
+End: TypeAlias = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out"]
+"""How a run ended."""
+RunStatus: TypeAlias = Literal["running", "waiting", "paused", "silent"] | End
 """`silent`: under way, and no worker answers for it."""
 
-STATUS_WORDS: Mapping[RunStatus, str] = {
-    "running": "running",
-    "waiting": "waits for a person",
-    "paused": "paused",
-    "silent": "running, no worker answers",
-    "done": "done",
-    "failed": "failed",
-    "blocked": "blocked",
-    "cancelled": "cancelled",
-    "terminated": "terminated",
-    "timed_out": "timed out",
+
+@dataclass(frozen=True)
+class StatusFacts:
+    """Facts about a status, for people and for Temporal."""
+
+    words: str
+    """In lists of runs."""
+    title: str
+    """In Temporal's UI."""
+    report: str
+    """In a report."""
+    style: str
+    """Colour in a terminal."""
+    sign: str
+    """On the dashboard."""
+    tone: Literal["going", "doubt", "ok", "bad", "blocked", "skip"]
+    """Of a report."""
+    step: Literal["current", "waiting", "done", "failed", "stopped"]
+    """State of the step that the run is at."""
+    execution: str = "RUNNING"
+    """Temporal's own status."""
+
+
+STATUSES: Final[Mapping[RunStatus, StatusFacts]] = {
+    "running": StatusFacts("running", "Running", "Running", "cyan", "▶", "going", "current"),
+    "waiting": StatusFacts(
+        "waits for a person", "Waiting for a person", "Waits for a person", "yellow", "?", "doubt", "waiting"
+    ),
+    "paused": StatusFacts("paused", "Paused", "Paused", "yellow", "‖", "doubt", "waiting"),
+    "silent": StatusFacts("running, no worker answers", "Silent", "Silent", "yellow", "…", "going", "current"),
+    "done": StatusFacts("done", "Done", "Done", "green", "✓", "ok", "done", "COMPLETED"),
+    "failed": StatusFacts("failed", "Failed", "Failed", "red", "✗", "bad", "failed", "FAILED"),
+    "blocked": StatusFacts(
+        "blocked", "Blocked by the policy", "Blocked by policy", "magenta", "⊘", "blocked", "failed", "FAILED"
+    ),
+    "cancelled": StatusFacts("cancelled", "Cancelled", "Cancelled", "yellow", "–", "skip", "stopped", "CANCELED"),
+    "terminated": StatusFacts("terminated", "Terminated", "Terminated", "red", "✗", "bad", "stopped", "TERMINATED"),
+    "timed_out": StatusFacts("timed out", "Timed out", "Timed out", "red", "✗", "bad", "stopped", "TIMED_OUT"),
 }
+"""All statuses, in the order in which lists of them show them."""
+ENDS: Final[tuple[End, ...]] = get_args(End)
+WAITING: Final = frozenset(status for status, facts in STATUSES.items() if facts.step == "waiting")
+"""Statuses of a run that a person has to let go on."""
+FILTERS: Final[tuple[RunStatus, ...]] = tuple(status for status in STATUSES if status != "silent")
+"""Statuses that runs can be looked for by: whether a worker answers is only known by asking."""
 
 
-def going(said: str) -> RunStatus:
+def going(said: OwnStatus) -> RunStatus:
     """Return the status of a run under way, from the status that it reports."""
-    return "waiting" if said == "waiting" else "paused" if said == "paused" else "running"
+    return said if said in WAITING else "running"

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import RunStatus, StepLine
+from replaywright.domain.run.runs import StepLine
+from replaywright.domain.run.standing import OwnStatus
 from replaywright.domain.task.actions import Effect
 
 STEPS_TOLD = 500
@@ -78,7 +79,7 @@ class RunTrace(Record):
     """The workflow id."""
     lineage: str
     """The run that all of this goes back to: a run that goes on after another belongs to its lineage."""
-    status: RunStatus = "running"
+    status: OwnStatus = "running"
     """How it stands."""
     lines: tuple[TraceLine, ...] = ()
     """The last 100 at most, oldest first."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.skill_runs import is_outside
-from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.run.standing import WAITING, RunStatus
 from replaywright.domain.step.outcomes import KEPT_KINDS, LEFT_OUT, Status
 from replaywright.domain.task.steps import ForEach, Goto
 from replaywright.domain.task.tasks import Task
@@ -96,7 +96,7 @@ def verdict_of(status: RunStatus, reason: str) -> Verdict:
     """Return the verdict on the skill for the end of its run."""
     if status == "done":
         return "passed"
-    if status in ("waiting", "paused"):
+    if status in WAITING:
         return "failed"
     return "error" if status != "failed" or is_outside(reason) else "failed"
 
@@ -148,7 +148,7 @@ def _case(step: StepView, ends: Verdict | None, view: RunView) -> Case:
     named = _named(step.sequence, step.title)
     if ends in ("failed", "error"):
         case = _unmet(named, ends, view)
-        reason = case.reason if view.facts.status in ("waiting", "paused") else last.reason or case.reason
+        reason = case.reason if view.facts.status in WAITING else last.reason or case.reason
         return case.model_copy(
             update={
                 "seconds": step.seconds,
@@ -164,7 +164,7 @@ def _case(step: StepView, ends: Verdict | None, view: RunView) -> Case:
 
 def _unmet(name: str, verdict: Verdict, view: RunView) -> Case:
     facts = view.facts
-    waits = facts.status in ("waiting", "paused")
+    waits = facts.status in WAITING
     reason = WAITS_FOR_PERSON if waits else facts.reason or facts.status
     message = facts.message.removeprefix(f"{name.partition(' ')[2]}: ")
     return Case(name=name, verdict=verdict, reason=reason, message=message or reason.replace("_", " "))

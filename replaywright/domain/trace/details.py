@@ -10,6 +10,7 @@ from replaywright.domain.common.text import code_span, inert, shorten, unlinked
 from replaywright.domain.page.targets import Target
 from replaywright.domain.run.runs import Progress, StepLine
 from replaywright.domain.run.spending import money_said
+from replaywright.domain.run.standing import ENDS, STATUSES
 from replaywright.domain.run.views import PlanView, StepInPlan, StepState
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.task.budgets import RunLimits
@@ -34,15 +35,6 @@ _MARKS: dict[StepState, str] = {
     "failed": "✗",
     "stopped": "■",
     "planned": "·",
-}
-_STATES = {
-    "running": "Running",
-    "waiting": "Waiting for a person",
-    "paused": "Paused",
-    "done": "Done",
-    "failed": "Failed",
-    "blocked": "Blocked by the policy",
-    "cancelled": "Cancelled",
 }
 
 
@@ -90,7 +82,7 @@ def _of(used: int, limit: int | None, what: str) -> str:
 
 def details_of(progress: Progress, plan: PlanView, *, run_id: str, spent: Sequence[str], ending: str = "") -> str:
     """Return the whole text; `ending` is the reason of a failed run."""
-    is_over = progress.status in ("done", "failed", "blocked", "cancelled")
+    is_over = progress.status in ENDS
     paragraphs = [_headline(progress), _notes(progress)]
     if ending:
         paragraphs.append(_quote(ending))
@@ -110,7 +102,7 @@ def _headline(progress: Progress) -> str:
     if progress.status == "done":
         at = f"{progress.steps} steps"
     now = f" · {_short(progress.doing)}" if progress.doing else ""
-    return f"### {_STATES[progress.status]} · {at}{now}"
+    return f"### {STATUSES[progress.status].title} · {at}{now}"
 
 
 def _notes(progress: Progress) -> str:

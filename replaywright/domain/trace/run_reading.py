@@ -11,6 +11,7 @@ from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import StepPicture
 from replaywright.domain.run.remedies import REMEDIES
 from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.run.standing import ENDS
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.run_events import event_of
 from replaywright.domain.trace.run_view import (
@@ -27,7 +28,7 @@ from replaywright.domain.trace.trace import verdict_of
 
 _BEGIN: Final = frozenset({"recall", "label", "plan", "policy"})
 """Kinds of lines that a run may write before any that names it."""
-_ENDED_BADLY: Final = frozenset({"failed", "blocked", "cancelled", "terminated", "timed_out"})
+_ENDED_BADLY: Final = frozenset(ENDS) - {"done"}
 _STEP_EVENTS: Final = frozenset(
     {"propose", "recheck", "person", "revise", "probe", "probe_tried", "steered", "take_over"}
 )

@@ -1,4 +1,7 @@
-"""The updates with which people steer a run that is under way; each with a validator that says what is possible."""
+"""Queries with which people look into a run under way, and updates with which they steer it.
+
+Each update has a validator that says what is possible.
+"""
 
 from typing import Any
 
@@ -7,18 +10,36 @@ from temporalio import workflow
 from workflows.people.lending import Lending
 from workflows.people.person import Person
 from workflows.people.steering import Steered
+from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict
+    from replaywright.domain.run.runs import PersonVerdict, Progress
     from replaywright.domain.run.steering import EditStep, LentBrowser, Said, SkipStep, TakeOverRequest
+    from replaywright.domain.run.views import STEPS_TOLD, PlanView, RunTrace
 
 
-class SteeringUpdates:
+class Handlers:
     """The handlers, for the workflow that has what they speak to."""
 
+    _context: RunContext
     _steering: Steered
     _lending: Lending
     _person: Person
+
+    @workflow.query
+    def progress(self) -> Progress:
+        """Where the run is."""
+        return self._context.progress()
+
+    @workflow.query
+    def plan(self) -> PlanView:
+        """The plan as of now: each step with its state and, once it has begun, its fingerprint."""
+        return self._context.planned(STEPS_TOLD)
+
+    @workflow.query
+    def trace(self) -> RunTrace:
+        """The last of what this execution of the run did, from its own state."""
+        return self._context.board.trace(self._context.run_id, self._context.lineage)
 
     @workflow.query
     def step_written(self, sequence: int) -> dict[str, Any]:
