@@ -78,13 +78,13 @@ class StartOptions:
     budget: Budget = field(default_factory=Budget)
     """Limit on model use, beside that of the task; the policy's caps still hold."""
     on_failure: OnFailure | None = None
-    """When nothing mends a failed step: `fail`, or `ask` a person. None: as the task says."""
+    """Answer to a failed step that nothing mends: `fail`, or `ask` a person. None: as the task says."""
     pictures: Pictures | None = None
     """Steps whose pictures are kept. None: those that are learned, healed or fail."""
     fresh: bool = False
-    """For a goal: learn it even if a skill exists."""
+    """True: learn the goal even if a skill exists."""
     wait_for_others: bool = True
-    """For a goal: while another run learns the same, wait for its skill."""
+    """True: while another run learns the same goal, wait for its skill."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from replaywright.children import for_command
 from replaywright.errors import NoticeFailed
 
 LIMIT_S = 30.0
-"""For the command to end."""
+"""Time limit of the command."""
 _EXCERPT_LIMIT = 300
 """Characters of what it writes on standard error that are told."""
 

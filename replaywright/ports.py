@@ -521,7 +521,7 @@ class Recording(OfRun):
     trace: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the trace line."""
     owner: str = ""
-    """Whose candidate the entry is: the lineage's, so that a run that goes on after another finds it. Empty: the run's.
+    """Owner of the candidate entry: the lineage, so that a resumed run finds it. Empty: the run.
     """
     act: str = ""
     """Key of the step's action, in any place; kept with a success that must not be repeated."""
@@ -604,7 +604,7 @@ class StepStore(Protocol):
         """
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
-        """For each act of the lineage, the fingerprint of the step that has it."""
+        """Return the fingerprint of the owner step of each act of the lineage."""
 
     async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
         """INTENT to DISPATCHED: the permit to let the input's bytes go. Repeating it is granted again.

@@ -20,7 +20,7 @@ ADOPT_TO_START = timedelta(seconds=3)
 MARGIN = timedelta(seconds=20)
 """Added to a step's own budget: attaching, settling, the store."""
 READ_LIMIT = timedelta(seconds=40)
-"""For looking at a page, and for writing down what was decided."""
+"""Limit for looking at a page, and for recording a decision."""
 OPEN_LIMIT = timedelta(seconds=60)
 MODEL_LIMIT = timedelta(seconds=90)
 MODEL_TOTAL = timedelta(minutes=5)
@@ -28,7 +28,7 @@ PLAN_LIMIT = timedelta(seconds=180)
 """A planner writes more than an executor, and is told once when its plan breaks a rule."""
 PLAN_TOTAL = timedelta(minutes=8)
 NOTICE_LIMIT = timedelta(seconds=40)
-"""For the command that tells people of a question; it has 30 s itself."""
+"""Limit for the command that notifies people of a question, which has 30 s itself."""
 NOTICE_TOTAL = timedelta(minutes=2)
 ABORT_AGAIN = timedelta(seconds=5)
 """A run that a person has ended, and that goes on because an activity has swallowed that, is told so once more."""
@@ -38,9 +38,9 @@ STORE_TRIES = 150
 NOTING_TOTAL = timedelta(minutes=5)
 """Limit for counting a run that has ended."""
 LEDGER_LIMIT = timedelta(minutes=5)
-"""For reading what the ledger has of a whole plan."""
+"""Limit for reading the ledger's records of a whole plan."""
 ROWS_LIMIT = timedelta(minutes=1)
-"""For reading rows of a batch, and for noting how some ended."""
+"""Limit for reading rows of a batch, and for recording their ends."""
 ROWS_PATIENCE = timedelta(seconds=10)
 """Time for which one activity watches runs that are not a batch's children; its heartbeats show that it is alive."""
 ROWS_LOOK_EVERY = timedelta(minutes=1)
@@ -81,13 +81,13 @@ REPEATABLE = _retry(*_LOST, *_LOST_WITH_WORKER, *_HOPELESS, maximum_attempts=60)
 """For steps that may be repeated: passing errors (the store is away) retry in the same browser for about five
 minutes; the loss of the worker or the browser goes to the workflow at once."""
 ONCE = RetryPolicy(maximum_attempts=1)
-"""For commit steps: the look-up is repeated by the workflow, the dispatch never."""
+"""Commit steps: the workflow repeats the look-up, never the dispatch."""
 READING = _retry(*_LOST, *_LOST_WITH_WORKER, "InputInvalid")
-"""For reading a session's page: repeated without limit, but the loss of the session goes to the workflow."""
+"""Reading of a session's page: repeated without limit, but the loss of the session goes to the workflow."""
 RESTORING = _retry(*_LOST, *_LOST_WITH_WORKER, "InputInvalid", maximum_attempts=6)
-"""For restoring a checkpoint: one whose store cannot be reached is given up after a while, for an older one."""
+"""Restoring of a checkpoint: if its store cannot be reached, it is given up after a while, for an older one."""
 OPENING = _retry()
-"""For getting a browser: repeated without limit, also when the worker dies while it opens one."""
+"""Opening of a browser: repeated without limit, also when the worker dies while it opens one."""
 FIRST_OPENING = _retry(_NO_PLACE)
 """Like `OPENING`, but that every place is taken goes to the workflow, which says so before it waits."""
 ASKING = _retry("InputInvalid")
@@ -97,7 +97,7 @@ WAITING = _retry(longest_s=10, initial_interval=timedelta(milliseconds=500))
 """For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
 nothing to the history."""
 ROWS = _retry("ArtifactMissing", longest_s=10)
-"""For the activities of a batch: repeated without limit, but rows that are not there do not come back."""
+"""Activities of a batch: repeated without limit, except where rows are missing."""
 MODEL = _retry(
     "ModelMisconfigured",
     "ModelRefused",

@@ -31,7 +31,7 @@ async def keep_snapshot(artifacts: Artifacts, secrets: Secrets, snapshot: Snapsh
 
 
 async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str | None) -> Pictured:
-    """What the current tab shows, and a picture with a mark on what its text lists for `about`; None: without marks.
+    """Read the current tab, with a picture that marks what its text lists for `about`; None: without marks.
 
     Raises:
         ActionFailed: the page does not answer.

@@ -58,7 +58,7 @@ class Flight:
     """Something that left the browser, or may have, and that the site has not answered."""
 
     left_at: float
-    """In seconds since 1970; 0 where nobody knows."""
+    """Time, in seconds since 1970; 0 if unknown."""
 
     def __str__(self) -> str:
         return f"it left at {clock_of(self.left_at)} (UTC) and was not answered"

@@ -32,7 +32,7 @@ async def end_of(handle: WorkflowHandle[Any, RunResult]) -> Ended:
 
 
 def ended_well(result: RunResult) -> Ended:
-    """Of a run that came to its end."""
+    """Return the end of a run that came to its end."""
     return ("done" if result.succeeded else "failed"), result
 
 

@@ -16,7 +16,7 @@ from replaywright.ports import Artifacts, Codes, Notices, Secrets
 _log = logging.getLogger("replaywright.people")
 
 SAID_KEPT = 4
-"""Of the site's words, besides the page's title."""
+"""Number of texts of the site that are kept, besides the page's title."""
 _LOUD = ("alertdialog", "dialog", "alert", "heading")
 """Roles of elements that say what a page is about, the most telling first."""
 

@@ -58,7 +58,7 @@ class Checkpoints:
     """Takes checkpoints; one that is taken while nobody waits comes with the outcome of the next step."""
 
     def __init__(self, artifacts: Artifacts, vault: Vault, *, pause_s: float = 0) -> None:
-        """For `pause_s` seconds after one, or after the browser was opened, a new page comes with none."""
+        """Take no checkpoint of a new page for `pause_s` seconds after one, or after the browser was opened."""
         self._artifacts = artifacts
         self._vault = vault
         self._secrets = vault.secrets

@@ -17,7 +17,7 @@ class Network:
 
     policy: NetworkPolicy
     seen: Callable[[float | None], Awaitable[NetworkSeen]]
-    """What it has refused, since an instant of the host's monotonic clock or ever."""
+    """Requests refused since an instant of the host's monotonic clock, or ever."""
 
     def check(self, url: str) -> None:
         """See that a step may open `url`, before the browser is told of it.

@@ -20,7 +20,7 @@ from replaywright.ports import Artifacts, Secrets, Shown, StepStore
 _log = logging.getLogger("replaywright.pictures")
 
 LIMIT_S = 4.0
-"""For one picture; the browser's own limits are shorter."""
+"""Time limit of one picture; the browser's own limits are shorter."""
 
 
 class StepPictures:

@@ -49,7 +49,7 @@ class Commit:
         *,
         has_intent: bool = True,
     ) -> None:
-        """With `consenting`, each request needs a grant; without an intent, the ledger is not asked."""
+        """Require a grant for each request if `consenting`; without an intent, the ledger is not asked."""
         self._ledger = ledger
         self._command = command
         self._context = command.context

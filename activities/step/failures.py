@@ -28,11 +28,11 @@ from replaywright.ports import Artifacts, BrowserSession, Secrets
 _log = logging.getLogger("replaywright.failures")
 
 CAPTURE_S = 9.0
-"""For picture, documents, console and network; the browser's own limits are shorter."""
+"""Time limit for picture, documents, console and network; the browser's own limits are shorter."""
 SNAPSHOT_S = 4.0
 """For the snapshot, where the step did not leave one. Both together are well inside an activity's margin."""
 PICTURE_S = 3.0
-"""For the picture with marks, where a planner takes pictures."""
+"""Time limit of the picture with marks, where a planner takes pictures."""
 DIFF_LINES = 200
 REASON_LIMIT = 160
 """Characters of why a part is missing."""
@@ -59,7 +59,7 @@ class FailureEvidence:
     """Puts what a failure leaves behind into the artifact store."""
 
     def __init__(self, artifacts: Artifacts, secrets: Secrets, *, pictures: bool = False) -> None:
-        """With `pictures` a planner that revises is to see the page as well."""
+        """Keep a picture for the planner, too, if `pictures`."""
         self._artifacts = artifacts
         self._secrets = secrets
         self._pictures = pictures

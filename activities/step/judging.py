@@ -28,7 +28,7 @@ class Judge:
     derived: tuple[Predicate, ...]
     """Expectations beside its own `expect`, filled in."""
     is_known_commit: bool
-    """It has consequences by what was declared or seen, not only because nobody knows."""
+    """True: it has consequences by declaration or observation, not only for want of knowledge."""
     url: str = ""
     """Address of the page before the step."""
 

@@ -67,12 +67,12 @@ class Performance:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether it has certainly given no input yet."""
+        """Return True if it has certainly given no input yet."""
         return self._gate.is_untouched
 
     @property
     def has_left(self) -> bool:
-        """Whether its request is on its way."""
+        """Return True if its request is on its way."""
         return self._gate.has_left
 
     async def outcome(self) -> StepOutcome:

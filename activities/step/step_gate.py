@@ -39,12 +39,12 @@ class StepGate:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the step has certainly given no input yet: for that its intent has to be written."""
+        """Return True if the step has certainly given no input yet: for that its intent has to be written."""
         return self.commit is None and self.before_dispatch() is not None
 
     @property
     def has_left(self) -> bool:
-        """Whether its intent was dispatched: its request is on its way."""
+        """Return True if its intent was dispatched: its request is on its way."""
         return self.commit is not None and self.commit.has_intent and self.commit.is_permitted
 
     @property
@@ -54,7 +54,7 @@ class StepGate:
 
     @property
     def refusal(self) -> str:
-        """Why its bytes were thrown away."""
+        """Return the reason why its bytes were thrown away."""
         reason = "" if self.commit is None else self.commit.refusal
         return f"its bytes were not let go: {reason or 'the time was up'}"
 
@@ -66,7 +66,7 @@ class StepGate:
 
     @property
     def _needs_grant(self) -> bool:
-        """Whether a model chose what is pressed: neither a signed recording of it nor what a person wrote is."""
+        """Return True if a model chose what is pressed: neither a signed recording of it nor what a person wrote is."""
         if self._at.command.consent is None:
             return False
         entry = self._at.entry

@@ -69,7 +69,7 @@ class StepUnderway:
         self.began_s = time.monotonic()
         self.entry: ActionCacheEntry | None = None
         self.refused = ""
-        """Why a recording is not used: it is not what was signed."""
+        """Reason why a recording is not used: its signature does not match."""
         self.effect = Effect.COMMIT
         self.derived: tuple[Predicate, ...] = ()
         """Expectations beside the step's own, filled in."""
@@ -89,12 +89,12 @@ class StepUnderway:
 
     @property
     def is_reapplied(self) -> bool:
-        """Whether the ledger has no part in it."""
+        """Return True if the ledger has no part in it."""
         return isinstance(self.command, Reapply)
 
     @property
     def is_proposed(self) -> bool:
-        """Whether a model chose the element."""
+        """Return True if a model chose the element."""
         return self.command.proposed is not None
 
     @property
@@ -115,7 +115,7 @@ class StepUnderway:
 
     @property
     def is_known_commit(self) -> bool:
-        """Whether it has consequences by what was declared or recorded, not only because nobody knows."""
+        """Return True if it has consequences by what was declared or recorded, not only because nobody knows."""
         recorded = None if self.entry is None else self.entry.effect
         known = self.context.step.effect is not None or recorded is not None
         return known and not self.effect.repeatable

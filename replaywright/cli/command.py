@@ -47,7 +47,7 @@ class Options:
 
     debug: bool = False
     json: bool = False
-    """Whether the command prints one JSON object; an error is one, too."""
+    """True: the command prints one JSON object; so are its errors."""
 
 
 def exit_status_of(error: ReplaywrightError) -> Exit:

@@ -28,7 +28,7 @@ class Page:
     """Parts that may change while it is shown, by id."""
     context: Mapping[str, Any] = field(default_factory=dict)
     is_final: bool = False
-    """Whether its content is final."""
+    """True: its content is final."""
 
 
 Parameters = Mapping[str, str]

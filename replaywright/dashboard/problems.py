@@ -16,7 +16,7 @@ from replaywright.errors import (
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a page cannot be shown."""
+    """Reason why a page cannot be shown."""
 
     status: int
     """HTTP status."""
@@ -26,7 +26,7 @@ class Problem:
     command: str = ""
     """Command that helps, if there is one."""
     passes: bool = False
-    """Whether the same request may succeed later."""
+    """True: the same request may succeed later."""
 
 
 NOTHING_HERE = Problem(404, "There is no such page", "The address leads to nothing here.", "Begin with the runs.")

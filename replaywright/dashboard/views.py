@@ -30,7 +30,7 @@ class RunFilter:
 
     @property
     def limits(self) -> bool:
-        """Whether the filter excludes any run."""
+        """Return True if the filter excludes any run."""
         return bool(self.status or self.site or self.skill or self.healed)
 
     @property
@@ -82,7 +82,7 @@ class RunRow:
 
     @property
     def is_over(self) -> bool:
-        """Whether its content is final."""
+        """Return True if its content is final."""
         return self.ended is not None
 
     @property
@@ -113,7 +113,7 @@ class RunDetail:
     failure: Sequence[str] = ()
     remedy: str = ""
     missing: str = ""
-    """Why the trace cannot be read."""
+    """Reason why the trace cannot be read."""
     lines: Sequence[StepLine] = ()
     """Without a trace: steps by the run's own progress."""
 

@@ -138,7 +138,7 @@ class Dialogs:
     every: bool
     """One answer for all dialogs."""
     text: Text | None
-    """For prompts."""
+    """Text for prompts."""
     body: "tuple[Statement, ...]"
     said: tuple[Text, ...] = ()
     """Each must be in the kind or text of one of them."""
@@ -276,7 +276,7 @@ class Script:
     """Gaps of the script; each is a comment in it, too."""
     needs_person: bool = False
     reads: bool = False
-    """It returns values."""
+    """True: it returns values."""
 
 
 @dataclass

@@ -35,7 +35,7 @@ class Note(Record):
     kind: Literal["left_out", "changed", "check"]
     """Not in the task; in it in another form; or in it on an assumption."""
     advice: str
-    """Why, and what to do."""
+    """Reason and remedy."""
 
 
 class Imported(Record):

@@ -40,7 +40,7 @@ class Figure:
 
     @property
     def is_tall(self) -> bool:
-        """Whether it is much taller than a window."""
+        """Return True if it is much taller than a window."""
         return self.height > _TALL * self.width
 
 

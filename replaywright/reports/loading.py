@@ -25,7 +25,7 @@ class Loaded:
 
     data: Mapping[str, bytes] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Why others are not there."""
+    """Reason why others are missing."""
     left_out: int = 0
     """Pictures for which there was no room."""
     budget_mb: float = 0.0

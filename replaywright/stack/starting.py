@@ -23,7 +23,7 @@ _STARTING, _SERVING = "stack.lock", "servers.lock"
 START_LIMIT_S = 300.0
 """A start may install a browser."""
 END_LIMIT_S = 30.0
-"""For the servers of an earlier command to end."""
+"""Wait for the servers of an earlier command to end."""
 _ANNOUNCED_AFTER_S = 0.3
 _POLL_S = 0.05
 

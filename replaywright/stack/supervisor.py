@@ -29,7 +29,7 @@ class BackOff:
     ready_s: float
     """The limit of the first try."""
     failures: int = 0
-    """In a row."""
+    """Consecutive failures."""
 
     def failed(self, lived_s: float) -> None:
         """Note that a worker failed; `lived_s` after it was ready, 0 when it never was."""

@@ -49,7 +49,7 @@ class TemporalServer:
     address: str
     """`127.0.0.1:port`"""
     ui_url: str | None
-    """With a token. None: it has no UI, see `why_not_apart`."""
+    """Address of its UI, with a token. None: it has no UI, see `why_not_apart`."""
 
 
 def find_temporal() -> Program | None:

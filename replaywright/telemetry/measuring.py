@@ -56,7 +56,7 @@ def _unwrapped(request: object) -> object:
 
 
 def measured(ran: Ran) -> Iterator[Measured]:
-    """What the attempt adds to the metrics."""
+    """Return the measurements of the attempt."""
     match _unwrapped(ran.request), ran.result:
         case CommandOnStep() as command, StepOutcome() as outcome:
             yield from _retried(command.context, ran.attempt)

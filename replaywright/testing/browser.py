@@ -103,11 +103,11 @@ class FakeSite:
     pages: dict[str, FakePage] = field(default_factory=dict)
     dispatches: list[Dispatch] = field(default_factory=list)
     fail_before: list[ReplaywrightError | None] = field(default_factory=list)
-    """For each action to come, an error to raise with nothing dispatched; None for none."""
+    """Errors that the next actions raise with nothing dispatched; None for no error."""
     fail_after: list[ReplaywrightError | None] = field(default_factory=list)
-    """For each action to come, an error to raise once the input has reached the page; None for none."""
+    """Errors that the next actions raise once the input has reached the page; None for no error."""
     fail_restore: list[ReplaywrightError | None] = field(default_factory=list)
-    """For each restoring to come, an error to raise; None for none."""
+    """Errors that the next restorings raise; None for no error."""
     answers: list[SiteAnswer | ReplaywrightError] = field(default_factory=list)
     """Next answers of `ask_site`."""
     asked: int = 0
@@ -115,7 +115,7 @@ class FakeSite:
     captures: list[Capture] = field(default_factory=list)
     """Next results of `capture`."""
     no_picture: str = ""
-    """Why `look` has no picture; empty while it has one."""
+    """Reason why `look` has no picture; empty while it has one."""
     downloads: list[Download] = field(default_factory=list)
     """Downloads in reports, until their release."""
     late: list[UnsafeRequest] = field(default_factory=list)

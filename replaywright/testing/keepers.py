@@ -34,7 +34,7 @@ class FakeKeepers:
         self.worn = Wear()
         """Wear reported for every browser."""
         self.full = ""
-        """Why there is no place for another browser; empty while there is."""
+        """Reason why there is no place for another browser; empty while there is one."""
         self.policies: dict[str, NetworkPolicy] = {}
         """Policy of each session."""
         self.refused: tuple[RefusedHost, ...] = ()

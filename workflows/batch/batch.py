@@ -120,12 +120,12 @@ class BrowserBatch:
 
     @property
     def _is_finished(self) -> bool:
-        """Whether no row is under way, and none will be begun."""
+        """Return True if no row is under way, and none will be begun."""
         return not self._open and (bool(self._stopped) or (self._is_read and not self._ahead))
 
     @property
     def _is_full(self) -> bool:
-        """Whether no further row is to be begun in this history."""
+        """Return True if no further row is to be begun in this history."""
         is_long = self._begun_here >= self._batch.rows_per_history
         return is_long or workflow.info().is_continue_as_new_suggested()
 
@@ -159,7 +159,7 @@ class BrowserBatch:
 
     @workflow.query
     def progress(self) -> BatchProgress:
-        """How it stands."""
+        """Return its progress."""
         left = self._batch.total - sum(self._ended.values())
         is_stopping = bool(self._stopped) and left > 0
         return BatchProgress(

@@ -34,7 +34,7 @@ class Lending:
         self.handed_back: HandedBack | None = None
         """Report on the last loan during this wait; None without one."""
         self.was_lost = False
-        """Whether the browser was lost while a person had it."""
+        """True: the browser was lost while a person had it."""
 
     # ------------------------------------------------------------------------------------- what is asked
 

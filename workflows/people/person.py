@@ -257,7 +257,7 @@ class Person:
 
 
 def _next_reminder(question: Question, now: datetime) -> datetime | None:
-    """When it is to be reminded of next, `now` being its last reminder; None if never (again)."""
+    """Return the time of the next reminder, `now` being the last one; None if there is none."""
     if question.remind_every_s is None or question.reminders >= REMINDERS_AT_MOST:
         return None
     return now + timedelta(seconds=question.remind_every_s)

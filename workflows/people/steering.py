@@ -43,9 +43,9 @@ class Steered:
         """Person who aborted the run, and the reason."""
         self._insisting: asyncio.Task[None] | None = None
         self.is_ending = False
-        """Whether the abort has reached the run."""
+        """True: the abort has reached the run."""
         self.is_over = False
-        """Whether it is known how the run ends: nothing can be asked of it any more."""
+        """True: the end of the run is decided, and it takes no more requests."""
         self.edit: EditStep | None = None
         """Replacement for the step that failed."""
 

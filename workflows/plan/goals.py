@@ -56,7 +56,7 @@ with workflow.unsafe.imports_passed_through():
 _Result = TypeVar("_Result")
 
 _RECALLS = 3
-"""How many skills a run begins with at most; where so many did not fit its start page, it learns."""
+"""Maximum number of skills that a run tries; if none fits its start page, it learns."""
 _SAID = 500
 """Characters of a reason that is written down."""
 
@@ -79,7 +79,7 @@ class Goals:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the run has yet to recall a skill or begin to learn."""
+        """Return True if the run has yet to recall a skill or begin to learn."""
         return not self._context.is_goal and not self._run.task.steps
 
     # ------------------------------------------------------------------------------------ the beginning

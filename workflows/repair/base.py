@@ -40,7 +40,7 @@ class Repair(ABC):
     rounds: ClassVar[int] = 1
     """Attempts to which a repair of the scope `STEP` may lead, until the step begins again."""
     same_try: ClassVar[bool] = False
-    """Whether override rules that were due before are not looked for in the next attempt."""
+    """True: the next attempt does not look for override rules that were due before."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts

@@ -50,7 +50,7 @@ class _Ladder:
         """Index of the last repair of the step that led to another attempt: those before it had their chance."""
         self._rounds: Counter[str] = Counter()
         self.mends = True
-        """Whether the outcome is that of an attempt, and not of a person or a decision."""
+        """True: the outcome of an attempt, and not of a person or a decision."""
 
     def following(self, attempt: Attempt, outcome: StepOutcome) -> Repair | None:
         """Return the next repair that applies, if there is one."""

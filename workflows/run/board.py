@@ -34,7 +34,7 @@ class Board:
         self.status: OwnStatus = "running"
         self.doing = ""
         self.ending = ""
-        """Why the run came to nothing."""
+        """Reason of the failure."""
         self.question: Question | None = None
         """Open question to a person; None while nothing waits."""
         self._paused = ""
@@ -48,7 +48,7 @@ class Board:
 
     @property
     def stops(self) -> bool:
-        """Whether the run is to end, aborted or cancelled: nothing more is begun.
+        """Return True if the run is to end, aborted or cancelled: nothing more is begun.
 
         To be asked before anything is begun or waited for: what was under way may have swallowed the request by
         ending all the same.
@@ -113,7 +113,7 @@ class Board:
         self.add(line)
 
     def progress(self, state: RunState, *, steps: int) -> Progress:
-        """Where the run is."""
+        """Return the progress of the run."""
         return Progress(
             status=self.status,
             step=state.position,

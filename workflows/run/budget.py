@@ -43,7 +43,7 @@ class RunBudget:
 
     @property
     def has_plans(self) -> bool:
-        """Whether the planner may be asked at all."""
+        """Return True if the planner may be asked at all."""
         return bool(self._limits.plans)
 
     def lines(self, progress: Progress) -> list[str]:

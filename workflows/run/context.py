@@ -101,17 +101,17 @@ class RunContext:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all steps of the plan are done."""
+        """Return True if all steps of the plan are done."""
         return self.position >= len(self.plan)
 
     @property
     def is_goal(self) -> bool:
-        """Whether the run began from a goal."""
+        """Return True if the run began from a goal."""
         return self.state.goal is not None
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the planner has yet to say how the plan goes on."""
+        """Return True if the planner has yet to say how the plan goes on."""
         return self.state.goal is not None and self.state.goal.learning
 
     @property
@@ -126,7 +126,7 @@ class RunContext:
 
     @property
     def asks_on_failure(self) -> bool:
-        """Whether a person is asked about a step that failed."""
+        """Return True if a person is asked about a step that failed."""
         return (self.run.on_failure or self.run.task.on_failure) == "ask"
 
     def revise(self, steps: Sequence[Step]) -> None:

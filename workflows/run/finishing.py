@@ -55,7 +55,7 @@ def known_of(attempt: Attempt, outcome: StepOutcome | None) -> CommitLine | None
 
 
 def left_by(outcome: StepOutcome | None) -> datetime | None:
-    """When the step's request was let go, as its outcome tells; None where it does not."""
+    """Return the time at which the step's request was let go, by its outcome; None if unknown."""
     departure = None if outcome is None else outcome.evidence.departure
     return None if departure is None or departure.cut else left_at(departure.permitted_at)
 

@@ -28,7 +28,7 @@ class Handlers:
 
     @workflow.query
     def progress(self) -> Progress:
-        """Where the run is."""
+        """Return the progress of the run."""
         return self._context.progress()
 
     @workflow.query

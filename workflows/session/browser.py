@@ -44,9 +44,9 @@ class Browser:
         self.session = context.state.session
         self.epoch = context.state.epoch
         self.adopted = True
-        """Whether the page is the one that earlier steps left; False after a rebuild."""
+        """True: the page is the one that earlier steps left; False after a rebuild."""
         self.is_asleep = False
-        """Whether it was given back, and is to be had again by `replace`."""
+        """True: given back; `replace` opens another one."""
         self.taken: list[Checkpoint] = []
         """Checkpoints that steps have told of, until the recovery takes them over."""
         self._stopped_at = 0.0

@@ -46,7 +46,7 @@ _Result = TypeVar("_Result")
 
 LOST = "the browser was lost"
 LEFT = "the page that the step acted in was left, as what it sent was thrown away"
-"""Why another browser is brought to where the run is."""
+"""Reasons why another browser is brought to where the run is."""
 _LOST_AGAIN = f"{LOST} {policies.LOSSES_PER_STEP} times in a row on the way back"
 
 

@@ -81,11 +81,11 @@ class Attempt:
     ahead: str = ""
     """Short description of the element as recorded; empty where that is not known before the step is done."""
     weak: Literal["ask", "warn"] = "warn"
-    """Whether a person is asked before the step is begun if it failed too often of late."""
+    """True: a person is asked before the step is begun if it failed too often of late."""
     consent: Consent | None = None
     """Consent behind the step, if a model may choose what is pressed."""
     checkpoint: bool = False
-    """Whether a checkpoint is due after the step."""
+    """True: a checkpoint is due after the step."""
     earlier: str = ""
     """Digest of the newest checkpoint."""
     verify: tuple[Predicate, ...] = ()
@@ -98,15 +98,15 @@ class Attempt:
     settled: int = 0
     """Epoch up to which no attempt is in doubt."""
     looked_again: bool = False
-    """Whether it was looked once more for what is expected."""
+    """True: the expectations were checked once more."""
     rerouted: bool = False
-    """Whether the model was asked because a recording no longer led to the element."""
+    """True: the model was asked because a recording no longer led to the element."""
     tried: tuple[str, ...] = ()
     """Outcomes of the attempts before this one, oldest first."""
     spent: tuple[str, ...] = ()
     """Override rules that are not to be looked for."""
     disproved: bool = False
-    """Whether nothing of an earlier attempt left the browser, whatever its page shows."""
+    """True: nothing of an earlier attempt left the browser, whatever its page shows."""
     redo: str = ""
     """Fingerprint under which the lineage did the same, when a person wants it done again."""
     code: SealedCode | None = None
@@ -121,7 +121,7 @@ class Attempt:
 
     @property
     def may_repeat(self) -> bool:
-        """Whether the step may simply be performed again when it was lost on the way."""
+        """Return True if the step may simply be performed again when it was lost on the way."""
         return effect_of(action_of(self.step), self.step.effect, None).repeatable
 
     @property

@@ -35,11 +35,11 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.trace.details import summary
 
 PROPOSED_LIMIT_MS = total_limit_ms(SiteProbe(url="http://any.example/", shows=("x",)).as_reconcile())
-"""For asking the site by a probe that was proposed: all of them are alike."""
+"""Time limit of a proposed probe of the site, which all have the same shape."""
 ASSUMED = "assumed_done"
 """Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
 EARLIER_RUN = "earlier_run"
-"""Why the page proves nothing of a step in doubt: it was left so by another run, in another browser."""
+"""Reason why the page proves nothing of a step in doubt: another run left it so, in another browser."""
 EARLIER_CHAIN = "earlier_chain"
 """The same, of a step under another chain of steps."""
 RETRIED = "retried_in_doubt"
@@ -63,7 +63,7 @@ class Doubt:
     lost: bool = False
     contradicted: str = ""
     answered: bool = False
-    """Whether the site has answered all that it was seen to send."""
+    """True: the site has answered all requests that it was seen to send."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Rounds:
         self.retried += resolution.reason == RETRIED
 
     def over(self) -> str:
-        """Why it is not performed once more; empty if it is."""
+        """Return the reason why it is not performed once more; empty if it is."""
         if self.dispatched >= policies.COMMIT_ROUNDS:
             return f"was verified absent after {self.dispatched} dispatches"
         if self.undispatched >= policies.UNDISPATCHED_ROUNDS:

@@ -43,7 +43,7 @@ def came_to_nothing(outcome: StepOutcome) -> bool:
 
 
 def contradicted(outcome: StepOutcome) -> str:
-    """Why the page cannot decide the doubt; empty if it can. What held when the step was doubted decides nothing."""
+    """Return the reason why the page cannot decide the doubt; empty if it can."""
     held = bool(outcome.predicates) and failing(outcome.predicates) is None
     return outcome.reason if held or outcome.reason == SERVER_ERROR else ""
 

@@ -45,7 +45,7 @@ class TabTraffic:
     """The requests of one tab that are under way."""
 
     pending: dict[str, float] = field(default_factory=dict)
-    """When each awaited request began, by its id; monotonic seconds."""
+    """Start of each awaited request, by its id; monotonic seconds."""
     addresses: dict[str, str] = field(default_factory=dict)
     """Addresses of awaited requests and event streams that have not ended."""
     failures: list[tuple[str, str]] = field(default_factory=list)
@@ -130,12 +130,12 @@ class Recorder:
     responses: list[Response] = field(default_factory=list)
     """Answers to documents' and scripts' requests, and to whatever else may change something; the latest ones."""
     answered_at: float = 0.0
-    """When the latest answer to what may change something was complete; monotonic seconds."""
+    """Time at which the latest answer to an unsafe request was complete; monotonic seconds."""
     _asked: dict[str, str] = field(default_factory=dict)
     """The method of each request that began since the input, by its id."""
     _requests: dict[str, UnsafeRequest] = field(default_factory=dict)
     _sent: dict[str, float] = field(default_factory=dict)
-    """When each unsafe request was sent first, by the digest of its method, address and body."""
+    """Time of the first sending of each unsafe request, by the digest of its method, address and body."""
 
     @property
     def tab_ids(self) -> tuple[str, ...]:

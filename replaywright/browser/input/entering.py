@@ -22,7 +22,7 @@ WHY_NOT = {
     "too_long": "it is longer than its field allows",
     "failed": "the page agent failed",
 }
-"""Why the page agent entered no secret, by what it says."""
+"""Messages by the page agent's reason for not entering a secret."""
 ANSWER_S = 5.0
 """Limit of writing the clipboard, and of the wait for a new document in which to empty it."""
 

@@ -17,7 +17,7 @@ from replaywright.domain.page.targets import FrameStep
 FRAME_TIMEOUT_S = 4.0
 """A frame that has not answered by then is left out, with a note."""
 TAB_TIMEOUT_S = 10.0
-"""When all frames together take longer, those that were not asked yet are left out, with a note."""
+"""Time limit of all frames together; frames that were not asked by then are left out, with a note."""
 FRAMES_LIMIT = 150
 """Limit of frames that are read, outer ones first."""
 SIBLINGS_LIMIT = 300

@@ -63,7 +63,7 @@ class _Found:
 
     @property
     def blocks(self) -> bool:
-        """Whether anything is blocked."""
+        """Return True if anything is blocked."""
         refusals = (*(row.refusal for row in self.rows), *(each.refusal for each in self.hosts), self.beyond)
         return any(refusal is not None for refusal in refusals)
 

@@ -50,7 +50,7 @@ class Selection:
 
     @property
     def in_store(self) -> bool:
-        """Whether skills of the knowledge base are selected."""
+        """Return True if skills of the knowledge base are selected."""
         return bool(self.names or self.label or self.every)
 
 

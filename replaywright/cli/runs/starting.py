@@ -54,13 +54,13 @@ class Order:
     """Lineage of a resumed run; empty for the first run of a lineage."""
     resume: Resume | None = None
     state: RunState = field(default_factory=RunState.model_construct)
-    """With `resume`: state that the run before has left."""
+    """State that the earlier run left, for `resume`."""
     skill: SkillRef | None = None
     """The skill whose task it is."""
     fresh: bool = False
-    """For a goal: learn it even if a skill exists."""
+    """True: learn the goal even if a skill exists."""
     wait_for_others: bool = True
-    """For a goal: while another run learns the same, wait for its skill."""
+    """True: while another run learns the same goal, wait for its skill."""
     pictures: Pictures | None = None
     """Steps whose pictures are kept. None: those that are learned, healed or fail."""
 

@@ -220,7 +220,7 @@ class BatchInput(Record):
     attributes: dict[str, str | int] = Field(default_factory=dict)
     """Search attributes of every run."""
     admitted: str = ""
-    """For an execution that continues another as new: proof of the signed first start."""
+    """Proof, for a continued execution, that the first start was signed."""
     rows_per_history: int = Field(400, ge=1)
     """Rows after which the workflow continues as new."""
     state: BatchState = Field(default_factory=BatchState)

@@ -57,7 +57,7 @@ class Timetable:
     """Firing times of a schedule; it has `crons` or `every`."""
 
     crons: tuple[str, ...] = ()
-    """With five fields, six (and a year), seven (seconds first, and a year), or a word such as `@daily`."""
+    """Cron expressions of five fields, six (a year last), seven (seconds first), or a word such as `@daily`."""
     every: timedelta | None = None
     """Interval, counted from 1970 in UTC."""
     offset: timedelta = timedelta(0)

@@ -29,7 +29,7 @@ class Overruling(Record):
     rule: str
     element: Element
     said: str
-    """For the trace: which rule, what was picked and what was taken."""
+    """Note for the trace: the rule, the model's pick, the element taken."""
 
 
 def overruled(rules: Sequence[OverrideRule], snapshot: Snapshot, picked_id: str) -> Overruling | None:

@@ -78,7 +78,7 @@ class AssertionContext(Record):
     title: str = ""
     probes: tuple[tuple[Probe, ProbeResult], ...] = ()
     responses: tuple[Response, ...] = ()
-    """To all requests of the step, in order of the responses."""
+    """Responses to all requests of the step, in order of arrival."""
     downloads: tuple[str, ...] = ()
     """Names of completely downloaded files."""
     dialogs: tuple[str, ...] = ()

@@ -142,7 +142,7 @@ class Looked(Record):
     signed_in: bool | None = None
     """None if unknown."""
     picture: str = ""
-    """With numbered marks; empty if not wanted or not available."""
+    """Picture with numbered marks; empty if not wanted or not available."""
     picture_missing: str = ""
     """Reason for a missing picture."""
 

@@ -29,7 +29,7 @@ def shown(course: Course, begin: int) -> tuple[str, ...]:
 
 
 def approved_act(course: Course, begin: int) -> str:
-    """What the step does that an approval before `begin` covers, if it can never be undone; see `acts_of`.
+    """Return the act of the step that an approval before `begin` covers, if it is irreversible; see `acts_of`.
 
     Empty if the first step with consequences can be mended, is of a list, or has an approval of its own.
     """

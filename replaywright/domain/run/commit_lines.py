@@ -21,12 +21,12 @@ class CommitLine(Record):
     step: int = Field(ge=0)
     """Index in the plan as it is written out."""
     title: str = ""
-    """As people read it; templates as written, never a value."""
+    """Step text for people; templates as written, never a value."""
     state: CommitState
     """`done`: its outcome was recorded. `not_done`: nothing of it left the browser, or the site does not have it.
     `in_doubt`: it may have taken effect; the ledger keeps it so, for `resume`."""
     left_at: datetime | None = None
-    """When its request was let go; None where nothing was, or nobody knows."""
+    """Time at which its request was let go; None if none was, or if unknown."""
 
     def __str__(self) -> str:
         number = self.step + 1

@@ -118,7 +118,7 @@ class RunScope(Record):
     task: str
     session: SessionRef
     epoch: int
-    """Of the session and of this attempt at the step."""
+    """Epoch of the session and of this attempt at the step."""
     mode: Mode = Mode.AUTO
     heal: Heal = Heal.AUTO
     site: str = ""
@@ -369,7 +369,7 @@ class ResolveRequest(Record):
     doubted: int = 0
     """Epoch of the attempt in doubt, as the workflow knows it; 0 when it is another one's that the ledger told of."""
     lost: bool = False
-    """That attempt was lost on its way, and may not have got as far as its intent."""
+    """True: that attempt was lost, perhaps before its intent."""
     began_at: str = ""
     """Address at which the step began, redacted: its recording may have a probe that a model proposed."""
     witness: str = ""
@@ -487,19 +487,19 @@ class PersonVerdict(Record):
     verdict: Verdict
     """One of the question's `answers`."""
     who: str = ""
-    """Who decided; kept in history and trace."""
+    """Name of the person who decided; kept in history and trace."""
     why: str = ""
     """Their reason; kept likewise."""
     question: str = ""
     """Id of the question; empty: whichever is open."""
     value: str = ""
-    """What the person says, where words are wanted. Never a code: that is sealed."""
+    """The person's text, where one is wanted. Never a code: codes are sealed."""
     sealed: str = ""
     """A code, sealed with the question's key."""
 
     @property
     def by(self) -> str:
-        """Who decided, in words."""
+        """Return the name of the person who decided."""
         return self.who or "a person"
 
 
@@ -519,11 +519,11 @@ class FinishRequest(OfRun):
     session: SessionRef
     epoch: int = 1
     verify: tuple[Predicate, ...] = ()
-    """With the parameters' values filled in."""
+    """Predicates with the parameters' values filled in."""
     seen: tuple[PredicateResult, ...] | None = None
     """Verdicts at the last step if all held; None: they have to be checked."""
     policy: Wishes | None = None
-    """What the task asks for and limits itself to."""
+    """Requests and limits of the task."""
     used: Used = Used()
     """Use so far of all that a policy limits."""
     content_keys: tuple[str, ...] = ()
@@ -538,7 +538,7 @@ class Finished(Record):
     held: int = 0
     """Healed versions kept back for a person (heal mode `propose`)."""
     note: str = ""
-    """Why nothing was promoted, when that is so."""
+    """Reason why nothing was promoted; empty otherwise."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Digests by kind of what is kept of the page, if it is not verified."""
 
@@ -611,9 +611,9 @@ class RunState(Record):
     left_out: tuple[int, ...] = ()
     """Indexes of the steps that were left out."""
     skipped: tuple[ItemLine, ...] = ()
-    """Of the result to come."""
+    """Part of the coming result."""
     revised_from: tuple[int, ...] = ()
-    """For each revision, the index of the step that it began at."""
+    """Index of the first step of each revision."""
     commits: tuple[int, ...] = ()
     """Indexes of the steps done that must not be repeated."""
     commit_lines: tuple[CommitLine, ...] = ()
@@ -625,7 +625,7 @@ class RunState(Record):
     page_from: int = 0
     """Index of the first step that was done in the document that is shown."""
     warnings: tuple[str, ...] = ()
-    """Of the result to come."""
+    """Part of the coming result."""
     goal: GoalState | None = None
     """State of a run that began from a goal, once it is decided how it goes on."""
     mended: Mended = Mended()
@@ -727,11 +727,11 @@ class RunInput(Record):
     """Input of the workflow `BrowserTask`."""
 
     task: Task
-    """As a task file has it."""
+    """Task as a task file has it."""
     values: dict[str, str] = Field(default_factory=dict)
-    """Of the task's parameters, by name; every one without a default needs one."""
+    """Values of the task's parameters, by name; a parameter without a default needs one."""
     tenant: str = "default"
-    """Whose cache, ledger and skills it works with: that of the worker."""
+    """Tenant whose cache, ledger and skills it uses: the worker's."""
     lineage: str = ""
     """Empty for a first run: its own workflow id."""
     mode: Mode = Mode.AUTO
@@ -745,37 +745,37 @@ class RunInput(Record):
     hibernate_after_s: float = Field(120.0, ge=0)
     """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
     asking: Asking = Asking()
-    """How long it waits for a person."""
+    """Limits of waiting for a person."""
     pictures: Pictures = Pictures.FAILURES
-    """Of which steps pictures are kept."""
+    """Steps of which pictures are kept."""
     recycle_after_s: float = Field(7200.0, ge=0)
     """A browser that is so many seconds old is exchanged for a new one at the next checkpoint; 0: never."""
     recycle_above_mb: int = Field(1536, ge=0)
     """So is one that has so much resident memory, in units of 1,048,576 bytes; 0: never."""
     state: RunState = Field(default_factory=RunState.model_construct)  # so that who starts a run builds no schema of it
-    """Where it goes on; left out by those who start a run."""
+    """State to continue from; omitted by callers that start a run."""
     budget: RunLimits | None = None
-    """What the run may spend on models. None: what its task says, and no revised plans."""
+    """Budget for models. None: the task's, and no revised plans."""
     propose_probes: bool = False
-    """Whether the planner is asked how the site can be asked about a commit step that was learned."""
+    """True: the planner proposes a probe of the site for each learned commit step."""
     on_failure: Literal["fail", "ask"] | None = None
-    """What to do when a step failed and nothing mends it. None: what its task says."""
+    """Answer to a failed step that nothing mends. None: as the task says."""
     fresh: bool = False
-    """Of a goal: learn it, whatever skill there is."""
+    """True: learn the goal even if a skill exists."""
     wait_for_others: bool = True
-    """Of a goal: while another run learns the same, wait for what it learns."""
+    """True: while another run learns the same goal, wait for its skill."""
     resume: Resume | None = None
     """None for a run that begins at the beginning. With it, `state` tells of the run before: its epoch, and the browser
     that it may have left, which is fenced and looked into first."""
     skill: SkillRef | None = None
     """The skill whose task this is: how the run went is counted there. None for a task of its own."""
     relearns: bool = False
-    """Of a skill that is run by its name: a plan that was revised and then verified becomes its next version."""
+    """True: a revised plan that was verified becomes the next version of the skill that was run by its name."""
     named: str = ""
     """Name of a skill: the run begins by looking up the version that is run by this name then. `task` is not looked at,
     and `values` are those given; what they lack and the version has a default for is filled in."""
     admitted: str = ""
-    """Of an execution that continues another as new: proof that the first one's start was signed. ."""
+    """Proof, for a continued execution, that the first start was signed."""
     schedule: str = ""
     """Id of the Temporal schedule that starts it. Each start is then a lineage of its own, though Temporal may give two
     of them the same workflow id."""
@@ -787,27 +787,27 @@ class StepLine(Record):
     sequence: int
     """Index in the plan, from 0."""
     title: str
-    """How the step reads, parameters by name."""
+    """Step text, parameters by name."""
     status: Status
-    """How it ended."""
+    """Status at its end."""
     lookup: Lookup = Lookup()
-    """How its element was found."""
+    """Tier that found its element."""
     from_ledger: bool = False
     """An earlier attempt had performed it."""
     already_done: bool = False
-    """What was wanted was there; nothing was touched."""
+    """True: the wanted state was there, and nothing was touched."""
     message: str = ""
-    """What went wrong, in words."""
+    """Message of the failure."""
     warnings: tuple[str, ...] = ()
-    """What did not make it fail."""
+    """Warnings: faults that did not fail the step."""
     artifacts: dict[str, str] = Field(default_factory=dict)
-    """Of a step that failed: digests in the artifact store, by kind."""
+    """Digests of a failed step's evidence in the artifact store, by kind."""
     override: str = ""
     """The override rule that the step belongs to; empty for the task's own."""
     overruled: str = ""
-    """How a preference rule changed the model's pick."""
+    """Change of the model's pick by a preference rule."""
     left_out: str = ""
-    """Why the step was not performed: one of `outcomes.LEFT_OUT`."""
+    """Reason why the step was skipped: one of `outcomes.LEFT_OUT`."""
     rule: str = ""
     """The rule of the policy that blocked the step."""
     kind: Literal["step", "plan", "browser", "note"] = "step"
@@ -819,21 +819,21 @@ class Progress(Record):
     """Answer of the query `progress`."""
 
     status: OwnStatus = "running"
-    """How it stands."""
+    """Status of the run."""
     step: int = 0
     """Number of steps done."""
     steps: int = 0
     """Number of steps of the plan, as far as it is known."""
     doing: str = ""
-    """What is under way."""
+    """Activity under way."""
     waiting_for: str = ""
-    """What a person has to decide, or who has paused the run; empty when nothing waits."""
+    """Decision that a person has to take, or name of who paused the run; empty when nothing waits."""
     answers: tuple[str, ...] = ()
     """The verdicts that a person may give."""
     question: Question | None = None
     """The same and more: since when, until when, what the page shows. None when nothing waits."""
     revised_from: tuple[int, ...] = ()
-    """For each revision of the plan, the index of the step that it began at."""
+    """Index of the first step of each revision of the plan."""
     lines: tuple[StepLine, ...] = ()
     """The last hundred steps at most."""
     totals: Totals = Totals()
@@ -852,17 +852,17 @@ class RunEnd(Record):
     rule: str = ""
     """The rule of the policy that ended the run: it was blocked, which is no failure. Empty for any other end."""
     extracted: dict[str, Any] = Field(default_factory=dict)
-    """What `extract` steps have read, by the names of their fields."""
+    """Values read by `extract` steps, by field name."""
     skipped: tuple[ItemLine, ...] = ()
     """Items of lists that were left before all their steps were done (`on_failure: skip_item`)."""
     files: tuple[DownloadedFile, ...] = ()
-    """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
+    """Downloaded files, at most `FILES_KEPT`; the trace has all of them."""
     promoted: int = 0
     """Entries that became active."""
     held: int = 0
     """Healed entries that wait for a person (heal mode `propose`)."""
     note: str = ""
-    """Why nothing was promoted, when that is so."""
+    """Reason why nothing was promoted; empty otherwise."""
     refused_hosts: tuple[RefusedHost, ...] = ()
     """Hosts that pages asked for and the policy refused, those asked for most often first, at most thirty."""
     warnings: tuple[str, ...] = ()
@@ -877,7 +877,7 @@ class RunResult(RunEnd):
     totals: Totals = Totals()
     """Counts over the run."""
     artifacts: dict[str, str] = Field(default_factory=dict)
-    """What is kept of the step that failed: digests in the artifact store, by kind."""
+    """Digests of the failed step's evidence in the artifact store, by kind."""
     verification: tuple[PredicateResult, ...] = ()
     """The verdicts on the task's `verify`."""
     skill: SkillUse | None = None

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 OwnStatus: TypeAlias = Literal["running", "waiting", "paused", "done", "failed", "blocked", "cancelled"]
-"""What a run says of itself."""
+"""Status that a run reports of itself."""
 End: TypeAlias = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out"]
-"""How a run ended."""
+"""End of a run."""
 RunStatus: TypeAlias = Literal["running", "waiting", "paused", "silent"] | End
 """`silent`: under way, and no worker answers for it."""
 
@@ -27,7 +27,7 @@ class StatusFacts:
     sign: str
     """On the dashboard."""
     tone: Literal["going", "doubt", "ok", "bad", "blocked", "skip"]
-    """Of a report."""
+    """Text in a report."""
     step: Literal["current", "waiting", "done", "failed", "stopped"]
     """State of the step that the run is at."""
     execution: str = "RUNNING"

@@ -17,7 +17,7 @@ class Said(Record):
     """Person and reason of a request; shown in progress, trace and result."""
 
     who: str = Field("", max_length=200)
-    """Who asks for it; kept in history and trace."""
+    """Name of the person who asks; kept in history and trace."""
     why: str = Field("", max_length=1_000)
     """Their reason; kept likewise."""
 
@@ -40,7 +40,7 @@ class EditStep(Said):
     sequence: int = Field(ge=0)
     """Its index."""
     step: dict[str, Any]
-    """As a task file has it."""
+    """Step as a task file has it."""
     question: str = ""
     """Id of the question that this answers; empty: whichever is open."""
 
@@ -57,7 +57,7 @@ class Skip(Record):
 
     sequence: int
     title: str
-    """As it read when that was said: if the plan is another one by then, nothing is left out."""
+    """Step text that the person saw; if the plan has changed since, nothing is skipped."""
     said: str
     commits: bool = False
 
@@ -102,14 +102,14 @@ class TakeBack(OfRun):
     sequence: int
     """Index of the step at which the run waits."""
     said: Said
-    """Of whom it was lent to."""
+    """Statement of the borrower."""
 
 
 class HandedBack(Record):
     """Report on what a person did in the browser."""
 
     known: bool = False
-    """Whether the keeper had lent it; if not, nothing is known."""
+    """True: the keeper had lent it. False: nothing is known."""
     requests: tuple[str, ...] = ()
     """What left the browser and may have changed something, such as `POST http://site/form`; of what is encrypted,
     where it went. At most fifty."""
@@ -133,7 +133,7 @@ class NoteSteering(OfRun):
     """paused, continued, aborted, edited, lent."""
     said: Said
     before: dict[str, Any] | None = None
-    """Of an edited step: as it was."""
+    """Previous form of an edited step."""
     after: dict[str, Any] | None = None
     fingerprint: str = ""
-    """Of the step as it was."""
+    """Fingerprint of the previous form."""

@@ -26,9 +26,9 @@ class StepInPlan(Record):
     sequence: int = Field(ge=0)
     """Index in the plan as it is written out, with the steps of every item of a list."""
     title: str
-    """As people read it; templates as written, never a value."""
+    """Step text for people; templates as written, never a value."""
     state: StepState
-    """How it stands."""
+    """Status."""
     fingerprint: str = ""
     """Empty before the step has begun: it depends on what the steps before came to. So it is for steps that an earlier
     execution of the run has done."""
@@ -44,9 +44,9 @@ class PlanView(Record):
     position: int
     """Index of the current one; `total` when all are done."""
     revised_from: tuple[int, ...] = ()
-    """For each revision of the plan, the index of the step that it began at."""
+    """Index of the first step of each revision of the plan."""
     steps: tuple[StepInPlan, ...] = ()
-    """In order, the 500 around the current one at most."""
+    """Steps in order, at most the 500 around the current one."""
 
 
 class TraceLine(StepLine):
@@ -55,21 +55,21 @@ class TraceLine(StepLine):
     number: int = 0
     """From 1, over all lines of this execution."""
     at: datetime | None = None
-    """When it was over."""
+    """Time of its end."""
     fingerprint: str = ""
-    """Of the step."""
+    """Fingerprint of the step."""
     reason: str = ""
     """Code of why the step ended as it did; empty where there is nothing to say."""
     effect: Effect | None = None
-    """As it was judged."""
+    """Effect as judged."""
     url: str = ""
-    """Where the browser was then, redacted."""
+    """Address of the page then, redacted."""
     tried: tuple[str, ...] = ()
     """Outcomes of the attempts before, oldest first."""
     predicates: tuple[PredicateResult, ...] = ()
     """Those that did not hold."""
     milliseconds: float = 0.0
-    """Of the worker's own work on the step."""
+    """Duration of the worker's own work on the step."""
 
 
 class RunTrace(Record):
@@ -80,7 +80,7 @@ class RunTrace(Record):
     lineage: str
     """The run that all of this goes back to: a run that goes on after another belongs to its lineage."""
     status: OwnStatus = "running"
-    """How it stands."""
+    """Status."""
     lines: tuple[TraceLine, ...] = ()
     """The last 100 at most, oldest first."""
     dropped: int = 0
@@ -93,9 +93,9 @@ class RunFailure(Record):
     step: int | None = None
     """Number of the step, from 1; None when it failed at no step, such as in the final verification."""
     title: str = ""
-    """Of the step, templates as written."""
+    """Step text, templates as written."""
     fingerprint: str = ""
-    """Of the step; its first twelve characters are in the activity's id."""
+    """Fingerprint of the step; its first twelve characters are in the activity's id."""
     reason: str
     """A code for why it failed."""
     message: str = ""
@@ -103,7 +103,7 @@ class RunFailure(Record):
     rule: str = ""
     """The rule of the policy that is behind it."""
     url: str = ""
-    """Where the browser was, redacted."""
+    """Address of the page, redacted."""
     tried: tuple[str, ...] = ()
     """Outcomes of the attempts before the last, oldest first."""
     unmet: tuple[PredicateResult, ...] = ()

@@ -35,7 +35,7 @@ class UnsignedStarts(StrEnum):
     """Treatment of a start without a valid MAC."""
 
     TRUST = "trust"
-    """It counts as signed: access to Temporal itself is controlled."""
+    """Counts as signed: access to Temporal itself is controlled."""
     NO_SECRETS = "no-secrets"
     """The run gets no secret."""
     REFUSE = "refuse"

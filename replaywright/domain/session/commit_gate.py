@@ -34,7 +34,7 @@ class SentRequest:
     ended_at: float | None = None
     """Time at which its connection was closed."""
     is_safe: bool = False
-    """It promises to change nothing (RFC 9110), and is listed as the operation holds such requests, too."""
+    """True: its method promises to change nothing (RFC 9110); listed because the operation holds such requests, too."""
 
     @property
     def is_in_flight(self) -> bool:
@@ -51,9 +51,9 @@ class GateSeen:
     """Epoch of the attempt that armed it."""
     phase: Phase
     reason: str = ""
-    """Why it was cut: `asked`, `late`, `lease_lapsed`, …; empty otherwise."""
+    """Reason of the cut: `asked`, `late`, `lease_lapsed`, …; empty otherwise."""
     is_closed: bool = False
-    """It was cut: from then until `disarm` nothing passed."""
+    """True: it was cut, and nothing passed from then until `disarm`."""
     held: int = 0
     """Connections that wait at the gate now."""
     bytes_up: int = 0

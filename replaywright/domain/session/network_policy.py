@@ -69,7 +69,7 @@ class HostRule(Record):
     """A line of a list of hosts in its comparison form."""
 
     text: str
-    """As written, for refusals."""
+    """Pattern as written, for refusals."""
     kind: Literal["name", "subdomains", "network", "any"]
     host: str = ""
     """Name (also of subdomains) in lower case and Punycode, or network in its usual notation."""
@@ -156,7 +156,7 @@ class ConnectionDecision(Record):
     """Refusing rule: `hosts.allow`, `hosts.deny`, `addresses`, `own-service` or `traffic`, after the name of its policy
     and a colon if it has one."""
     reason: str = ""
-    """In words, with the remedy."""
+    """Message with the remedy."""
 
 
 class RefusedHost(Record):
@@ -176,7 +176,7 @@ class NetworkSeen(Record):
 
     policy: NetworkPolicy = NetworkPolicy()
     refused: tuple[RefusedHost, ...] = ()
-    """In order of the first refusal; bounded."""
+    """Refused hosts in order of the first refusal; bounded."""
     more: int = 0
     """Further refused connections."""
     bytes_up: int = 0

@@ -33,7 +33,7 @@ class WrittenSkill(Authored):
     label: str = ""
     description: str = ""
     site: str = ""
-    """As in `https://mail.example`; without it, the skill runs on the site that its parameters give."""
+    """Site, such as `https://mail.example`; without it, the skill runs on the site that its parameters give."""
     patterns: tuple[str, ...] = ()
     near_misses: tuple[str, ...] = ()
     precondition: tuple[Predicate, ...] = ()

@@ -83,7 +83,7 @@ class CheckCheckpoint(OnSession):
 
     state: str
     expect: tuple[Predicate, ...] = ()
-    """With the parameters' values filled in."""
+    """Predicates with the parameters' values filled in."""
 
 
 class Restored(Record):

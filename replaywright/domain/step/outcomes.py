@@ -81,7 +81,7 @@ class DownloadedFile(Record):
     rule: str = ""
     """Rule that blocked the file."""
     earlier: bool = False
-    """It was begun before this step, by the page itself or by an attempt that was lost."""
+    """True: begun before this step, by the page itself or by a lost attempt."""
 
 
 class Departure(Record):
@@ -202,7 +202,7 @@ class Proof(StrEnum):
     BECAME_TRUE = "became_true"
     """A predicate holds that did not hold before."""
     RESPONSE = "response"
-    """It sent what may change something."""
+    """True: it sent a request that may change something."""
     CAUSE = "cause"
     """A document, a tab, a download or a dialog came of it."""
     CHANGE = "change"

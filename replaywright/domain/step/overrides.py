@@ -76,14 +76,14 @@ class OverrideRule(Authored):
     site: str | None = None
     """Host that the rule is for, `*` standing for any characters (`*.shop.example`); absent for every host."""
     when: Predicate | None = None
-    """What must hold on the page."""
+    """Condition on the page."""
     do: tuple[Step, ...] = Field((), max_length=STEPS_LIMIT)
-    """What is done then. Its author declares that doing it twice does no harm."""
+    """Actions of the rule. Its author declares that doing them twice does no harm."""
     prefer: Preference | None = None
     tried: Literal["before_a_step", "when_stuck"] = "before_a_step"
     """`when_stuck`: only when a step found no element, could not reach it, or did not lead to what was expected."""
     at_most: int = Field(3, ge=0, le=RUN_LIMIT)
-    """How often in one run. 0 switches the rule off, and so one of the same name from an earlier source."""
+    """Maximum applications in one run. 0 switches off the rule, and one of the same name from an earlier source."""
 
     @field_validator("site")
     @classmethod

@@ -141,7 +141,7 @@ class Question(SeenByPerson, Ask):
     id: str
     """Unique in the run: the step's number and a count."""
     since: datetime
-    """When it was asked."""
+    """Time of the question."""
     deadline: datetime | None = None
     """End of the question; None for never."""
     reminders: int = 0

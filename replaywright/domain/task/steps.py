@@ -759,7 +759,7 @@ class Reconcile(Authored):
     steps: tuple[ProbeStep, ...] = Field(min_length=1, max_length=10)
     """They begin with a goto. Elements are found by `target`; no model is asked."""
     expect: tuple[Predicate, ...] = Field(min_length=1)
-    """If all of it holds, the step took effect."""
+    """Conditions that hold if the step took effect."""
     site_lag_ms: int | None = Field(None, ge=0, le=600_000)
     """Time until the site shows this step; None: as in the task."""
     in_flight_ms: int | None = Field(None, ge=0, le=3_600_000)

@@ -34,7 +34,7 @@ class Parameter(Authored):
     type: Literal["text", "email", "number", "date", "choice", "list"] = "text"
     """A `list` is for the `values` of a `for_each`: its value is a JSON array of texts."""
     description: str = ""
-    """For people, and for models that read goals."""
+    """Description for people, and for models that read goals."""
     example: str = ""
     """Sample value, shown when one is missing."""
     default: str | None = None

@@ -33,11 +33,11 @@ class RunNumbers(Record):
     heals: int = 0
     calls: int = 0
     tokens: int = 0
-    """In and out together."""
+    """Tokens, in and out together."""
     cost_usd: float | None = None
     """None where the price of a call is not known."""
     is_this: bool = False
-    """Whether it is the run that the others are compared with."""
+    """True: the run that the others are compared with."""
 
 
 class Expected(Record):
@@ -50,7 +50,7 @@ class Expected(Record):
     expected: dict[str, Any] | None = None
     """The predicate, as a task file has it; None for one that was derived while learning, or that every step has."""
     actual: dict[str, Any] = Field(default_factory=dict)
-    """What was there."""
+    """Value found."""
 
 
 class Event(Record):
@@ -59,7 +59,7 @@ class Event(Record):
     at: float
     area: Area = "recovery"
     kind: str = "history"
-    """Of the trace's line, or `history` for what only the workflow's history tells."""
+    """Kind of the trace's line, or `history` for facts of the workflow's history alone."""
     title: str
     lines: tuple[str, ...] = ()
     who: str = ""
@@ -69,7 +69,7 @@ class Event(Record):
     sequence: int | None = None
     """Index of the step that an event of the history belongs to; None where it belongs to none."""
     expected: tuple[Expected, ...] = ()
-    """Of the final verification."""
+    """Conditions of the final verification."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Digests by kind."""
 
@@ -84,7 +84,7 @@ class RunFacts(RunEnd):
     ended: float | None = None
     """None while it goes on."""
     now: float = 0.0
-    """When this was asked; for the length of a run that goes on."""
+    """Time of the view, for the length of a run that goes on."""
     goal: str = ""
     """The sentence that it began from; empty for steps that somebody wrote."""
     site: str = ""
@@ -94,12 +94,12 @@ class RunFacts(RunEnd):
     """Empty where the history is gone."""
     heal: str = ""
     version: str = ""
-    """Of Replaywright, that looked."""
+    """Version of Replaywright that made the view."""
     doing: str = ""
     """Current activity; empty once it has ended."""
     steps_planned: int = 0
     question: Question | None = None
-    """What it waits for."""
+    """Question that it waits for."""
     paused: str = ""
     """Person who paused it, and the reason."""
     totals: Totals | None = None
@@ -111,7 +111,7 @@ class RunFacts(RunEnd):
     lineage_runs: tuple[str, ...] = ()
     """All runs of the lineage that are known, oldest first."""
     url: str = ""
-    """In the Temporal UI."""
+    """Address in the Temporal UI."""
     history: tuple[Event, ...] = ()
     earlier: tuple[RunNumbers, ...] = ()
     """Runs of the same task before this one."""
@@ -126,7 +126,7 @@ class AttemptView(StepOutcome):
     number: int
     """From 1, in the step."""
     kind: str = ""
-    """Why it was performed another time: retry, model, override, commit, resume, redis, person; empty for the first."""
+    """Reason of a further attempt: retry, model, override, commit, resume, redis, person; empty for the first."""
     why: str = ""
     """Outcome of the attempt before."""
     verdict: Verdict
@@ -139,7 +139,7 @@ class AttemptView(StepOutcome):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Return its duration in seconds."""
         return self.costs.total_ms / 1000
 
 
@@ -170,22 +170,22 @@ class StepView(Record):
 
     @property
     def number(self) -> int:
-        """As people count: from 1."""
+        """Return its number, counted from 1."""
         return self.sequence + 1
 
     @property
     def last(self) -> AttemptView:
-        """What became of the step."""
+        """Return the outcome of the step."""
         return self.attempts[-1]
 
     @property
     def seconds(self) -> float:
-        """Of all attempts, without what lay between them."""
+        """Return the duration of all attempts, without the time between them."""
         return sum(attempt.seconds for attempt in self.attempts)
 
     @property
     def at(self) -> float:
-        """When it was first told of."""
+        """Return the time of its first mention."""
         return self.attempts[0].at
 
     @property
@@ -211,7 +211,7 @@ class FailureView(Record):
     reason: str
     """A code."""
     step_id: str = ""
-    """Of the step in this view; empty where it is not in it."""
+    """Id of the step in this view; empty where it is not in it."""
     to_do: str = ""
     """Remedy for it."""
     resume: str = ""
@@ -223,7 +223,7 @@ class RunView(Record):
 
     facts: RunFacts
     steps: tuple[StepView, ...] = ()
-    """In the order in which they were begun."""
+    """Steps in the order in which they were begun."""
     events: tuple[Event, ...] = ()
     """Events that belong to no step, in their order."""
     failure: FailureView | None = None

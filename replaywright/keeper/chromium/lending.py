@@ -22,7 +22,7 @@ from replaywright.keeper.chromium.websocket import WebSocket, asks_for_websocket
 from replaywright.keeper.host.tcp_users import own_user, user_at
 
 LIMIT_S = 10.0
-"""For a request to come in, and for Chromium to answer it."""
+"""Time limit for a request to come in, and for Chromium to answer it."""
 
 _FRONT_END = "/devtools/"
 _ROOT = 0

@@ -20,7 +20,7 @@ from replaywright.keeper.chromium.websocket import WebSocket, fetched, open_webs
 
 CALL_S = 10.0
 PROOF_S = 20.0
-"""For a page to try to get round the proxy; on a machine out of breath it takes longer than anything else."""
+"""Time for a page to try to get round the proxy; the longest wait on a loaded machine."""
 ALIVE_EVERY_S = 5.0
 """Interval of the browser's health checks: a host without power closes no connection."""
 
@@ -42,7 +42,7 @@ class RemoteChromium:
         self._tabs: dict[str, Mapping[str, Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.identity = None
-        """It is no process of this host."""
+        """Never set: it is no process of this host."""
         self.exit_code: int | None = None
 
     @property

@@ -36,7 +36,7 @@ class UpstreamConnection:
     """Status of the response; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket messages
     without TLS."""
     refused: str | None = None
-    """Why the proxy did not connect it, or stopped it."""
+    """Reason why the proxy did not connect it, or stopped it."""
     bytes_up: int = 0
     """Handed to the network towards the site."""
     bytes_down: int = 0
@@ -56,7 +56,7 @@ class UpstreamConnection:
     digest: bytes | None = None
     """Digest of the whole request, where requests are compared."""
     is_granted: bool = False
-    """It was held and released for an operation that sends each request once."""
+    """True: held and released for an operation that sends each request once."""
 
     @property
     def is_one_request(self) -> bool:

@@ -55,7 +55,7 @@ class NetworkGuard:
     def __init__(self, policy: NetworkPolicy, black_box: BlackBox, own_ports: OwnPorts | None = None) -> None:
         """Without `own_ports`, own servers are those that the policy lists."""
         self.policy = policy
-        """In force for whatever is asked from now on."""
+        """Policy for all requests from now on."""
         self._black_box = black_box
         self._own_ports = own_ports
         self._resolved_s: dict[tuple[str, int], float] = {}

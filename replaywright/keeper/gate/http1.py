@@ -76,7 +76,7 @@ class RequestHead:
 
     @property
     def is_safe(self) -> bool:
-        """It promises to change nothing (RFC 9110, section 9.2.1): by its method, and by carrying no data."""
+        """Return True if its method promises to change nothing (RFC 9110, section 9.2.1), and it carries no data."""
         return self.method in SAFE_METHODS and not self.has_body
 
     @property
@@ -127,7 +127,7 @@ class ProxyTarget:
     host: str
     port: int
     path: str
-    """With query; what the origin server is to see."""
+    """Target with query, as the origin server sees it."""
 
     @property
     def authority(self) -> str:

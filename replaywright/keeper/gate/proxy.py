@@ -37,7 +37,7 @@ from replaywright.keeper.host.tcp_users import own_user, user_at
 
 CONNECT_TIMEOUT_S = 20.0
 ADDRESS_TIMEOUT_S = 4.0
-"""For each address but the last, where a name has several."""
+"""Time limit for each address of a name but the last."""
 HALF_CLOSED_TIMEOUT_S = 30.0
 """Limit of a tunnel without traffic after one side has closed."""
 REFUSED_BODY_BYTES = 1024 * 1024
@@ -101,7 +101,7 @@ class _Client:
 
     address: str
     user: int | None
-    """Whose process holds it on this host; None on another one."""
+    """Process of this host that holds it; None on another host."""
 
     @classmethod
     def of(cls, client: BufferedConnection) -> "_Client":
@@ -125,7 +125,7 @@ class _Exchange:
     """The head of the final response was written to the browser."""
     is_sent: bool = False
     failure: "_RefusedError | HttpError | None" = None
-    """Why the rest of the request was not sent."""
+    """Reason why the rest of the request was not sent."""
 
     def give_up_by(self, gate: Gate) -> Callable[[], None]:
         """Return what to do when the browser closes its connection: send nothing more, and tell the site."""

@@ -44,7 +44,7 @@ class Spares:
         self._options = options
         self._wanted = wanted
         self._ready: dict[KeeperHandle, float] = {}
-        """With the time when each was started."""
+        """Spare browsers with their start times."""
         self._starting: asyncio.Task[None] | None = None
         self._asked_at = time.monotonic()
 
