@@ -56,7 +56,7 @@ def _unwrapped(request: object) -> object:
 
 
 def measured(ran: Ran) -> Iterator[Measured]:
-    """Return the measurements of the attempt."""
+    """Yield the measurements of the attempt."""
     match _unwrapped(ran.request), ran.result:
         case CommandOnStep() as command, StepOutcome() as outcome:
             yield from _retried(command.context, ran.attempt)

@@ -17,17 +17,17 @@ class StatusFacts:
     """Facts about a status, for people and for Temporal."""
 
     words: str
-    """In lists of runs."""
+    """Words in lists of runs."""
     title: str
-    """In Temporal's UI."""
+    """Title in Temporal's UI."""
     report: str
-    """In a report."""
+    """Words in a report."""
     style: str
     """Colour in a terminal."""
     sign: str
-    """On the dashboard."""
+    """Sign on the dashboard."""
     tone: Literal["going", "doubt", "ok", "bad", "blocked", "skip"]
-    """Text in a report."""
+    """Tone in a report."""
     step: Literal["current", "waiting", "done", "failed", "stopped"]
     """State of the step that the run is at."""
     execution: str = "RUNNING"

@@ -175,7 +175,7 @@ class StepView(Record):
 
     @property
     def last(self) -> AttemptView:
-        """Return the outcome of the step."""
+        """Return the last attempt, which is the outcome of the step."""
         return self.attempts[-1]
 
     @property
