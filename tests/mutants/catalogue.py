@@ -155,8 +155,8 @@ WORKFLOW = (
         "Temporal retries a commit",
         "a commit activity has one attempt",
         "Attempt._call",
-        "retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE",
-        "retry_policy=policies.REPEATABLE",
+        "policies.REPEATABLE if self.may_repeat else policies.ONCE",
+        "policies.REPEATABLE",
         (_COMMITS + "test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried_again",),
     ),
     Mutant(

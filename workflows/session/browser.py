@@ -32,6 +32,11 @@ _Result = TypeVar("_Result")
 _WAIT_CANCELLED = workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED
 
 
+def attached(limit: timedelta, retries: RetryPolicy) -> Terms:
+    """Return the terms of an activity on the worker that is attached to the browser."""
+    return Terms(retries, limit, to_start=policies.TO_START, cancellation=_WAIT_CANCELLED)
+
+
 class Browser:
     """One run's browser across worker losses: every loss raises the epoch, so that what was before is fenced."""
 
@@ -166,8 +171,7 @@ class Browser:
         Raises:
             ActivityError: also when that worker is lost: see `policies.is_loss`.
         """
-        terms = Terms(retry_policy, limit, to_start=policies.TO_START, cancellation=_WAIT_CANCELLED)
-        queue = self.ref.queue
+        terms, queue = attached(limit, retry_policy), self.ref.queue
         return await ask(name, request, result_type, terms, activity_id=activity_id, summary=summary, queue=queue)
 
     async def on_its_host(

@@ -8,8 +8,9 @@ from typing import Any, Literal, TypedDict
 from temporalio import workflow
 
 from workflows import policies
+from workflows.calls import ask
 from workflows.run.context import RunContext
-from workflows.session.browser import Browser
+from workflows.session.browser import Browser, attached
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill, parameters_in
@@ -343,15 +344,10 @@ class Attempt:
         return f"replays {self.ahead}" if self.ahead else ""
 
     async def _call(self, activity_id: str, command: Perform | Reapply | Recheck, what: str) -> StepOutcome:
-        outcome = await self.browser.call(
-            f"browser.{self.step.action}",
-            command,
-            StepOutcome,
-            activity_id=activity_id,
-            summary=what,
-            limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
-            retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
-        )
+        limit = timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN
+        terms = attached(limit, policies.REPEATABLE if self.may_repeat else policies.ONCE)
+        name, queue = f"browser.{self.step.action}", self.browser.ref.queue
+        outcome = await ask(name, command, StepOutcome, terms, activity_id=activity_id, summary=what, queue=queue)
         if outcome.checkpoint is not None:
             self.browser.taken.append(outcome.checkpoint)
         return outcome
