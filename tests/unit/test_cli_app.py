@@ -328,4 +328,4 @@ def test_the_schema_of_skills_accepts_a_skill_and_refuses_one_without_steps() ->
     for wrong in wrongs:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, result)
-    assert result["$defs"]["WrittenSkill"]["properties"]["site"]["description"].startswith("As in")
+    assert result["$defs"]["WrittenSkill"]["properties"]["site"]["description"].startswith("Site, such as")
