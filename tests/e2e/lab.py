@@ -190,10 +190,14 @@ class Lab:
         """The same for whatever is begun in the block."""
         self.freeze_file.write_text(where)
         yield
-        await until(
-            f"the worker stops at {where}",
-            lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
-        )
+        try:
+            await until(
+                f"the worker stops at {where}",
+                lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
+            )
+        except AssertionError as exc:
+            exc.add_note(f"{psutil.Process(worker.pid)!r}, {self.freeze_file.exists()=}\n{worker.log_tail()}")
+            raise
 
     async def killed_at(self, point: str, sequence: int, order: Order) -> None:
         """Start the run, kill the worker with SIGKILL at the point of the step, and start another."""
