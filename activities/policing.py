@@ -12,7 +12,7 @@ from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trust_rule
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
-from replaywright.domain.run.runs import Perform, Reapply
+from replaywright.domain.run.commands import Perform, Reapply
 from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
 from replaywright.domain.secrets.secret_sites import unbound
 from replaywright.domain.secrets.starts import RULE as START_RULE
@@ -23,7 +23,7 @@ from replaywright.domain.task.policy import Policy, Wishes
 from replaywright.domain.task.steps import ProbeStep, Step
 from replaywright.domain.task.tasks import begins_at
 from replaywright.errors import PlanRefused, PolicyBlocked, SettingsInvalid
-from replaywright.ports import StepStore
+from replaywright.ports.ledger import StepStore
 
 
 def as_failure(blocked: PolicyBlocked) -> ApplicationError:

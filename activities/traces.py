@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from replaywright.errors import StoreUnavailable, ValueTooLarge
-from replaywright.ports import StepStore
+from replaywright.ports.ledger import StepStore
 
 _log = logging.getLogger("replaywright.traces")
 

@@ -7,7 +7,7 @@ from temporalio import activity
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.domain.secrets.starts import RULE, Admission, UnsignedStarts
 from replaywright.errors import PolicyBlocked
-from replaywright.ports import Secrets, Starts
+from replaywright.ports.stores import Secrets, Starts
 
 
 class Vault:

@@ -27,7 +27,7 @@ from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_
 from replaywright.cli.runs.starting import Order, prepared
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.batch.batches import BatchInput, Row
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings

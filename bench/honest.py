@@ -31,7 +31,7 @@ from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.questions import Question
 from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.imports import read_recording

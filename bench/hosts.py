@@ -40,7 +40,8 @@ from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.run.runs import Mode, RunResult
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.secret_sites import pattern_at
 from replaywright.domain.secrets.signing import written_key
 from replaywright.domain.session.sessions import SessionOpened

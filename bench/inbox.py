@@ -23,7 +23,7 @@ from temporalio.client import Client
 from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.runs.follow import handle_of, progress_of
 from replaywright.cli.servers.connect import Backend
-from replaywright.domain.run.runs import CommandOnStep
+from replaywright.domain.run.commands import CommandOnStep
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings

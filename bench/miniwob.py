@@ -33,7 +33,8 @@ from demo.stage import Stage
 from replaywright.cli.runs.follow import Ending, follow, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, Progress, RunResult
+from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 

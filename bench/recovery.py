@@ -34,7 +34,8 @@ from demo.stage import Stage
 from replaywright.cli.runs.follow import follow, handle_of, progress_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.run.runs import Mode, RunResult
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import StackFailed
 from replaywright.keeper.host.client import list_live

@@ -34,7 +34,7 @@ from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.task.steps import Step
 from replaywright.errors import StackFailed
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 
 NONE = "none"
 CONTROLS = """<section aria-label="Controls">

@@ -43,7 +43,7 @@ from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry, EntryInf
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.trace import flat
 from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
-from replaywright.ports import Intent, Known, Recording
+from replaywright.ports.ledger import Intent, Known, Recording
 
 LEDGER_VERSION = b"1"
 STATES: Final = ("INTENT", "DISPATCHED", "COMMITTED", "RESOLVING", "NOT_DONE", "ESCALATED", "ABANDONED")

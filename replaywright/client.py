@@ -36,7 +36,8 @@ from replaywright.cli.servers.connect import Backend, open_backend, require_back
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.run.runs import Heal, Mode, Progress, RunResult
+from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.run.views import PlanView, RunTrace
 from replaywright.domain.secrets.signing import Key
 from replaywright.domain.task.budgets import Budget

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 
 RecoveryKind = Literal["adopted", "rebuilt", "failed"]
 """Recovery of a lost browser: adopted alive, rebuilt as a new one, or failed."""

@@ -9,7 +9,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeout
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import UNTOUCHED
+    from replaywright.domain.run.commands import UNTOUCHED
 
 HEARTBEAT = timedelta(seconds=2)
 """A worker that is silent for this long is taken for dead; it beats every 0.4 s."""

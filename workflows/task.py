@@ -21,7 +21,8 @@ from workflows.step.failures import TaskFailed
 from workflows.step.rulings import MESSAGE_LIMIT
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict, RunInput, RunResult
+    from replaywright.domain.run.commit_requests import PersonVerdict
+    from replaywright.domain.run.runs import RunInput, RunResult
     from replaywright.domain.step.outcomes import SKIPPED_AHEAD
     from replaywright.errors import InputInvalid, ReplaywrightError
 

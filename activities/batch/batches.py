@@ -32,7 +32,7 @@ from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.standing import End
 from replaywright.domain.task.questions import WAITS
 from replaywright.errors import ArtifactMissing
-from replaywright.ports import Artifacts, RowEnds, Starts
+from replaywright.ports.stores import Artifacts, RowEnds, Starts
 
 _LOOK_EVERY_S = 0.5
 _LOOKED_AT_ONCE = 16

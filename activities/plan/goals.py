@@ -17,9 +17,11 @@ from replaywright.domain.common.token_count import count_tokens
 from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
 from replaywright.domain.plan.goal_runs import LabelRequest, Labels, PlanRequest
 from replaywright.domain.recall.labels import checked_labels
-from replaywright.domain.run.runs import Revision
+from replaywright.domain.run.model_requests import Revision
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
-from replaywright.ports import Artifacts, Labelled, Labeller, Planner, Secrets, StepStore
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.models import Labelled, Labeller, Planner
+from replaywright.ports.stores import Artifacts, Secrets
 
 
 @dataclass(frozen=True, eq=False)

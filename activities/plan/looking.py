@@ -13,7 +13,8 @@ from replaywright.domain.plan.goal_runs import Looked, LookRequest
 from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.domain.skill.fitting import place_of, signed_in_of
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
-from replaywright.ports import Artifacts, BrowserSession, Secrets
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.looking")
 

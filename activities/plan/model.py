@@ -15,11 +15,14 @@ from replaywright.domain.locating.preferences import Overruling, overruled
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.model_limits import refuses
-from replaywright.domain.run.runs import Proposal, ProposeRequest
+from replaywright.domain.run.commands import Proposal
+from replaywright.domain.run.model_requests import ProposeRequest
 from replaywright.domain.step.overrides import host_of
 from replaywright.errors import ModelRateLimited
 from replaywright.killpoints import hit
-from replaywright.ports import Artifacts, Overrides, StepStore, TargetProposer
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.models import TargetProposer
+from replaywright.ports.stores import Artifacts, Overrides
 
 
 @dataclass(frozen=True, eq=False)

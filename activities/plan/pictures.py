@@ -7,7 +7,8 @@ from replaywright.domain.page.snapshot_text import listed_ids, snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
-from replaywright.ports import Artifacts, BrowserSession, Secrets
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.pictures")
 

@@ -14,9 +14,11 @@ from activities.traces import traced
 from replaywright.domain.common.templates import fill
 from replaywright.domain.plan.goal_runs import PlannerRequest
 from replaywright.domain.plan.plans import PlanRules, checked_plan
-from replaywright.domain.run.runs import ReviseRequest, Revision
+from replaywright.domain.run.model_requests import ReviseRequest, Revision
 from replaywright.domain.task.steps import Step
-from replaywright.ports import Artifacts, Planner, PlanQuestion, StepStore
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.models import Planner, PlanQuestion
+from replaywright.ports.stores import Artifacts
 
 
 async def prepared(

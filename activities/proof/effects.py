@@ -18,18 +18,18 @@ from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import fill_predicate
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.proof.proof import is_same_site
-from replaywright.domain.run.redacted import redacted_outcome
-from replaywright.domain.run.runs import (
+from replaywright.domain.run.commands import StepContext
+from replaywright.domain.run.commit_requests import (
     NO_INTENT,
     NOT_ON_SITE,
     NOTHING_LEFT,
     RESOLVED,
-    Mode,
     Resolution,
     ResolveRequest,
     SettleRequest,
-    StepContext,
 )
+from replaywright.domain.run.redacted import redacted_outcome
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.fingerprints import content_key
@@ -38,7 +38,8 @@ from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import Reconcile, action_of
 from replaywright.errors import Fenced
 from replaywright.killpoints import hit
-from replaywright.ports import Known, Secrets, StepStore
+from replaywright.ports.ledger import Known, StepStore
+from replaywright.ports.stores import Secrets
 
 _log = logging.getLogger("replaywright.effects")
 

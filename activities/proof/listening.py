@@ -10,12 +10,14 @@ from activities.heartbeats import heartbeats
 from activities.session.attachments import Attachments
 from replaywright.domain.proof.proof import is_same_site
 from replaywright.domain.proof.witness import SENDINGS_KEPT, is_telling, sendings
-from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest
+from replaywright.domain.run.commit_requests import LateRequest, LearnedPress, Listened, ListenRequest
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Effect
-from replaywright.ports import Pressed, Secrets, StepStore
+from replaywright.ports.browser import Pressed
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.stores import Secrets
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,11 @@ from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.proof.probe_checks import checked_probe, with_nonexistent_values
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
+from replaywright.domain.run.model_requests import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
 from replaywright.domain.skill.entries import EntryStatus
-from replaywright.ports import Artifacts, ProbeQuestion, Prober, StepStore
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.models import ProbeQuestion, Prober
+from replaywright.ports.stores import Artifacts
 
 _log = logging.getLogger("replaywright.probing")
 

@@ -9,10 +9,10 @@ from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.predicates import Predicate, fill_predicate, named_parameters
 from replaywright.domain.proof.reconciling import APART_S, NEGATIVES, PAUSES_S, WAIT_MS, Answer, answer_of
-from replaywright.domain.run.runs import StepContext
+from replaywright.domain.run.commands import StepContext
 from replaywright.domain.task.steps import Reconcile
 from replaywright.errors import ActionFailed
-from replaywright.ports import BrowserSession, SiteAnswer, Work
+from replaywright.ports.browser import BrowserSession, SiteAnswer, Work
 
 _log = logging.getLogger("replaywright.reconciling")
 

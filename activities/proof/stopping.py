@@ -9,10 +9,10 @@ from activities.session.attachments import Attachments
 from activities.session.gate import operation_of
 from activities.step.records import has_lost_nothing, standing_of
 from replaywright.domain.run.commit_lines import left_at
-from replaywright.domain.run.runs import Stopped, StopRequest
+from replaywright.domain.run.commit_requests import Stopped, StopRequest
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import Fenced, SessionLost, StoreUnavailable
-from replaywright.ports import StepStore
+from replaywright.ports.ledger import StepStore
 
 _log = logging.getLogger("replaywright.stopping")
 

@@ -13,7 +13,8 @@ from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_results
 from replaywright.domain.run.runs import Finished, FinishRequest
 from replaywright.killpoints import hit_run
-from replaywright.ports import Secrets, StepStore
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.stores import Secrets
 
 VERIFY_MS = 5_000
 """Time that the final predicates have to become true."""

@@ -11,7 +11,8 @@ from activities.session.attachments import Attachments
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
 from replaywright.errors import ActionFailed
-from replaywright.ports import Artifacts, Codes, Notices, Secrets
+from replaywright.ports.people import Codes, Notices
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.people")
 

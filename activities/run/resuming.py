@@ -9,14 +9,14 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.step.records import from_ledger, settled_outcome, standing_of
 from replaywright.domain.plan.loops import Course
-from replaywright.domain.run.runs import AnsweredStep, ResumeRequest, Resumption
+from replaywright.domain.run.resuming import AnsweredStep, ResumeRequest, Resumption
 from replaywright.domain.step.fingerprints import begun_anew, fingerprint
 from replaywright.domain.step.outcomes import Costs, Evidence, Status, StepOutcome
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.trace.trace import input_of, step_line
 from replaywright.errors import InputInvalid
 from replaywright.killpoints import hit_run
-from replaywright.ports import Known, StepStore
+from replaywright.ports.ledger import Known, StepStore
 
 
 @dataclass(frozen=True)

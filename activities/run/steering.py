@@ -11,7 +11,10 @@ from activities.session.attachments import Attachments
 from activities.traces import traced
 from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, NoteSteering, TakeBack
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
-from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, StepStore
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.keepers import Keepers
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.steering")
 

@@ -13,13 +13,15 @@ from typing import Protocol
 from activities.session.gate import reopened, settled
 from activities.session.leaving import leave_pages
 from activities.session.network import Network
-from replaywright.domain.run.runs import Await, Recheck
+from replaywright.domain.run.commands import Await, Recheck
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.domain.step.checkpoints import Checkpoint, PageState
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.errors import Fenced, SessionLost, StoreUnavailable
-from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, LeftBehind
+from replaywright.ports.browser import Browsers, BrowserSession
+from replaywright.ports.keepers import CommitGate, Keepers, LeftBehind
+from replaywright.ports.ledger import Known
 
 _log = logging.getLogger("replaywright.sessions")
 

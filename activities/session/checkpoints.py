@@ -17,8 +17,8 @@ from activities.vault import Vault
 from replaywright.domain.common.templates import secrets_in, texts_of, with_secrets
 from replaywright.domain.page.outlines import Outline, unlike
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.commands import StepContext
 from replaywright.domain.run.redacted import redacted_outline
-from replaywright.domain.run.runs import StepContext
 from replaywright.domain.step.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
@@ -39,7 +39,7 @@ from replaywright.errors import (
     SecretMissing,
     SessionLost,
 )
-from replaywright.ports import Artifacts, Secrets
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.checkpoints")
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from replaywright.domain.run.runs import StepContext
+from replaywright.domain.run.commands import StepContext
 from replaywright.domain.session.commit_gate import GateSeen
-from replaywright.ports import CommitGate
+from replaywright.ports.keepers import CommitGate
 
 SETTLE_S = 2.0
 """A page that has sent nothing for so long since the gate was armed is not waited for any more."""

@@ -5,7 +5,8 @@ import time
 import uuid
 from typing import Final
 
-from replaywright.ports import BrowserSession, CommitGate
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.keepers import CommitGate
 
 LEAVE_MS: Final = 5_000
 """Time limit for leaving pages."""

@@ -26,7 +26,8 @@ from replaywright.domain.session.sessions import (
 )
 from replaywright.errors import NoPlace, PolicyBlocked, ReplaywrightError, SessionLost
 from replaywright.killpoints import hit_run
-from replaywright.ports import Keepers, StepStore
+from replaywright.ports.keepers import Keepers
+from replaywright.ports.ledger import StepStore
 
 _log = logging.getLogger("replaywright.sessions")
 

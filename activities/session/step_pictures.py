@@ -11,11 +11,14 @@ from typing import Any
 from activities.session.attachments import BLANK, Attachment
 from activities.traces import traced
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.run.runs import CommandOnStep, Mode, Reapply, Recheck, StepContext
+from replaywright.domain.run.commands import CommandOnStep, Reapply, Recheck, StepContext
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.steps import names_element
 from replaywright.errors import ArtifactsUnavailable, SessionLost
-from replaywright.ports import Artifacts, Secrets, Shown, StepStore
+from replaywright.ports.browser import Shown
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.pictures")
 

@@ -17,7 +17,8 @@ from replaywright.domain.skill.fitting import (
     signed_in_of,
 )
 from replaywright.errors import SessionLost
-from replaywright.ports import Artifacts, BrowserSession, Secrets
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.stores import Artifacts, Secrets
 
 MESSAGE_LIMIT = 300
 """Characters of why a page does not fit."""

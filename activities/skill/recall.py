@@ -15,10 +15,12 @@ from replaywright.domain.common.urls import site_of
 from replaywright.domain.recall.ranking import Ranked, SkillIndex
 from replaywright.domain.recall.recall import Recalled, RecallRecord, RecallRequest
 from replaywright.domain.recall.recalling import SEVERAL, Recaller, SkillCandidate, decided, decided_by_choice, offered
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.skills import Considered, Recall, Skill, SkillContext, SkillStatus, patterns_of
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
-from replaywright.ports import ChosenSkill, Recalls, SkillChooser, Skills, StepStore
+from replaywright.ports.ledger import StepStore
+from replaywright.ports.models import ChosenSkill, SkillChooser
+from replaywright.ports.stores import Recalls, Skills
 
 _log = logging.getLogger("replaywright.recall")
 

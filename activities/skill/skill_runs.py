@@ -6,7 +6,7 @@ from activities.heartbeats import heartbeats
 from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
 from replaywright.domain.skill.skills import Skill, SkillStatus, why_retired
 from replaywright.errors import InputInvalid
-from replaywright.ports import Skills
+from replaywright.ports.stores import Skills
 
 
 class SkillRunActivities:

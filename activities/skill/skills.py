@@ -15,7 +15,7 @@ from replaywright.domain.recall.recalling import other_context
 from replaywright.domain.skill.personalising import refusal, settled
 from replaywright.domain.skill.skills import Skill, SkillContext, SkillStatus
 from replaywright.domain.task.tasks import Task
-from replaywright.ports import Recalls, Secrets, Skills
+from replaywright.ports.stores import Recalls, Secrets, Skills
 
 _NAMES_TRIED = 100
 

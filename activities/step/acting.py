@@ -12,11 +12,12 @@ from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import named_parameters
 from replaywright.domain.proof.deriving import filled_expectations
-from replaywright.domain.run.runs import Heal, Perform
+from replaywright.domain.run.commands import Perform
+from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.fingerprints import digest, naming_parameters
 from replaywright.domain.task.steps import Goto
-from replaywright.ports import Report, Work
+from replaywright.ports.browser import Report, Work
 
 
 class Ungranted(Exception):

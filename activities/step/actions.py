@@ -15,7 +15,16 @@ from activities.session.checkpoints import Checkpoints, with_checkpoint
 from activities.session.step_pictures import StepPictures
 from activities.step.performance import Performance
 from activities.step.underway import StepTools
-from replaywright.domain.run.runs import AWAIT, UNTOUCHED, Await, CommandOnStep, Perform, Reapply, Recheck, StepCommand
+from replaywright.domain.run.commands import (
+    AWAIT,
+    UNTOUCHED,
+    Await,
+    CommandOnStep,
+    Perform,
+    Reapply,
+    Recheck,
+    StepCommand,
+)
 from replaywright.domain.step.outcomes import UNWITNESSED, StepOutcome
 from replaywright.domain.task.actions import Action
 from replaywright.errors import Fenced, PolicyBlocked, SessionLost

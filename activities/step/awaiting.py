@@ -15,7 +15,7 @@ from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Cause
-from replaywright.ports import BrowserSession, Report
+from replaywright.ports.browser import BrowserSession, Report
 
 LOOK_MS = 3_000
 """Additional time that the page has to show what is expected, once its request is answered."""

@@ -11,14 +11,14 @@ from activities.session.attachments import Attachment
 from activities.session.gate import WATCHED, operation_of
 from activities.step.consent import Consenting
 from activities.step.ledger import StepLedger
-from replaywright.domain.run.runs import InputCommand
+from replaywright.domain.run.commands import InputCommand
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.outcomes import Departure
 from replaywright.domain.step.press_grants import Consequence, Grant
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, KeeperRefused, ReplaywrightError, StoreUnavailable
 from replaywright.killpoints import hit
-from replaywright.ports import CommitGate
+from replaywright.ports.keepers import CommitGate
 
 _log = logging.getLogger("replaywright.commit")
 

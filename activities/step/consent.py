@@ -20,7 +20,7 @@ from replaywright.domain.step.press_grants import (
     held_consequence,
     kind_of,
 )
-from replaywright.ports import BrowserSession
+from replaywright.ports.browser import BrowserSession
 
 WORDS: Final = "the author's words"
 RECORDING: Final = "the recording"

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from activities.vault import Vault
 from replaywright.domain.common.templates import fill, secrets_in, totps_in
 from replaywright.domain.common.totp import totp_of
-from replaywright.domain.run.runs import InputCommand, StepContext
+from replaywright.domain.run.commands import InputCommand, StepContext
 from replaywright.domain.secrets.secret_sites import BoundSecret, own_site
 from replaywright.domain.task.questions import CODE_LOST, CODE_NAME
 from replaywright.domain.task.steps import Fill, Paste, Type
 from replaywright.errors import ActionFailed, CodeLost, StoreUnavailable
-from replaywright.ports import Codes, Work
+from replaywright.ports.browser import Work
+from replaywright.ports.people import Codes
 
 _log = logging.getLogger("replaywright.actions")
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.step.outcomes import DownloadedFile
 from replaywright.errors import ArtifactsUnavailable
-from replaywright.ports import Artifacts, BrowserSession, Download, Report
+from replaywright.ports.browser import BrowserSession, Download, Report
+from replaywright.ports.stores import Artifacts
 
 _log = logging.getLogger("replaywright.downloads")
 

@@ -13,8 +13,8 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.redacted import redacted_outcome, redacted_results
-from replaywright.domain.run.runs import Perform
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.weak_steps import WEAK_STEP
 from replaywright.domain.step.fingerprints import content_key, fingerprint
@@ -25,7 +25,8 @@ from replaywright.domain.task.steps import Step, action_of, names_element
 from replaywright.domain.trace.details import element_summary
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.killpoints import hit
-from replaywright.ports import Known, Report
+from replaywright.ports.browser import Report
+from replaywright.ports.ledger import Known
 
 _log = logging.getLogger("replaywright.actions")
 

@@ -17,13 +17,15 @@ from replaywright.domain.page.snapshot_diff import diff
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_message, was_signed_out
+from replaywright.domain.run.commands import Proposal, StepContext
 from replaywright.domain.run.redacted import redacted_snapshot
-from replaywright.domain.run.runs import Mode, Proposal, StepContext
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.fitting import place_of
 from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
 from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
-from replaywright.ports import Artifacts, BrowserSession, Secrets
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.failures")
 

@@ -12,7 +12,7 @@ from replaywright.domain.proof.proof import effect_seen, failed_requests, refuse
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.step.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
 from replaywright.domain.task.steps import Fill, Goto, Paste, Scroll, Step, Type
-from replaywright.ports import Report
+from replaywright.ports.browser import Report
 
 WARNING_LIMIT = 300
 """Characters of a warning."""

@@ -10,14 +10,16 @@ from replaywright.domain.predicate.predicates import Predicate, meaning_of
 from replaywright.domain.proof.deriving import derived_from, loosened
 from replaywright.domain.proof.proof import effect_seen
 from replaywright.domain.proof.witness import sendings
+from replaywright.domain.run.commands import StepContext
 from replaywright.domain.run.redacted import redacted_snapshot, redacted_target
-from replaywright.domain.run.runs import Heal, StepContext
+from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
 from replaywright.domain.step.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
 from replaywright.domain.task.actions import Action, stronger
 from replaywright.domain.task.steps import action_of, arguments_of, names_element
-from replaywright.ports import Report, Secrets
+from replaywright.ports.browser import Report
+from replaywright.ports.stores import Secrets
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 from temporalio import activity
 
 from activities.step.records import answered_line, from_ledger, standing_of
-from replaywright.domain.run.runs import Perform, StepContext
+from replaywright.domain.run.commands import Perform, StepContext
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.errors import DoneElsewhere, Fenced, StoreUnavailable
-from replaywright.ports import Intent, Known, Recording, StepStore
+from replaywright.ports.ledger import Intent, Known, Recording, StepStore
 
 _log = logging.getLogger("replaywright.actions")
 

@@ -19,7 +19,8 @@ from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.late import LATE
 from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, unanswered
 from replaywright.domain.proof.witness import GRACE_MS, Witness, missing
-from replaywright.domain.run.runs import Await, Mode, Perform, Reapply, Recheck
+from replaywright.domain.run.commands import Await, Perform, Reapply, Recheck
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
 from replaywright.domain.skill.weak_steps import WEAK_STEP
 from replaywright.domain.step.outcomes import (
@@ -41,7 +42,8 @@ from replaywright.domain.task.actions import Effect, stronger
 from replaywright.domain.task.steps import Goto, names_element
 from replaywright.errors import ActionFailed, DoneElsewhere, PolicyBlocked, StoreUnavailable
 from replaywright.killpoints import enter, hit
-from replaywright.ports import Known, Report
+from replaywright.ports.browser import Report
+from replaywright.ports.ledger import Known
 
 RECHECK_MS = 3_000
 """Additional time that a page has to show what is expected, before anything else is tried."""

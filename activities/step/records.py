@@ -2,11 +2,12 @@
 
 from typing import Any, Literal
 
-from replaywright.domain.run.runs import StepContext, Usage
+from replaywright.domain.run.commands import StepContext
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.trace.trace import input_of, step_line
-from replaywright.ports import Known, Recording, StepStore
+from replaywright.ports.ledger import Known, Recording, StepStore
 
 
 def from_ledger(outcome: StepOutcome) -> StepOutcome:

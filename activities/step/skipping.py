@@ -10,14 +10,15 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.commands import Decision, LeaveOutRequest, StepContext
 from replaywright.domain.run.redacted import redacted_outcome
-from replaywright.domain.run.runs import Decision, LeaveOutRequest, StepContext
 from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.step.outcomes import WHEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Step
 from replaywright.errors import SessionLost
-from replaywright.ports import BrowserSession, Secrets
+from replaywright.ports.browser import BrowserSession
+from replaywright.ports.stores import Secrets
 
 MESSAGE_LIMIT = 300
 """Characters of why a step was left out."""

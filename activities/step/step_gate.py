@@ -10,13 +10,13 @@ from activities.step.records import settled_outcome
 from activities.step.underway import StepUnderway
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import Perform
+from replaywright.domain.run.commands import Perform
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.step.outcomes import Departure, StepOutcome
 from replaywright.domain.step.press_grants import Grant
 from replaywright.errors import ReplaywrightError
 from replaywright.killpoints import hit
-from replaywright.ports import BeforeDispatch
+from replaywright.ports.browser import BeforeDispatch
 
 
 class AlreadyCommitted(Exception):

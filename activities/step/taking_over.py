@@ -10,8 +10,8 @@ from activities.step.underway import StepTools
 from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.commands import HandedBackRequest
 from replaywright.domain.run.redacted import redacted_outcome
-from replaywright.domain.run.runs import HandedBackRequest
 from replaywright.domain.run.steering import HANDED_BACK
 from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.step.outcomes import Status, StepOutcome

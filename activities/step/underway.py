@@ -15,7 +15,7 @@ from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.proof import effect_seen
 from replaywright.domain.proof.witness import Sending
-from replaywright.domain.run.runs import Perform, Reapply, StepContext
+from replaywright.domain.run.commands import Perform, Reapply, StepContext
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.weak_steps import StepRate, rate_of
 from replaywright.domain.step.fingerprints import content_key, site_scope
@@ -23,7 +23,8 @@ from replaywright.domain.step.outcomes import Departure
 from replaywright.domain.step.overrides import OverrideRule, host_of
 from replaywright.domain.task.actions import Effect, effect_of, stronger
 from replaywright.domain.task.steps import SolveCaptcha, VerificationCode, action_of, entering
-from replaywright.ports import Artifacts, BrowserSession, Overrides, Report, Secrets
+from replaywright.ports.browser import BrowserSession, Report
+from replaywright.ports.stores import Artifacts, Overrides, Secrets
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, follow, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import read_task
-from replaywright.domain.run.runs import Mode, PersonVerdict, RunResult
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.domain.trace.histories import calls_of
 

@@ -18,7 +18,7 @@ from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 
 _BY_THE_PAGE = """async urls => {
   const settled = [];

@@ -18,7 +18,8 @@ from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.common.text import normalise
-from replaywright.domain.run.runs import Mode, RunResult, Usage
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Costs, StepOutcome
 
 Manner = Literal["default", "learn"]

@@ -28,7 +28,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import StackFailed
-from replaywright.ports import Recording
+from replaywright.ports.ledger import Recording
 from replaywright.stack.redis import provide_redis, start_redis
 
 Row = dict[str, float | int | str]

@@ -19,7 +19,8 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
-from replaywright.domain.run.runs import PersonVerdict, Progress, RunResult
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
 from replaywright.keeper.host.client import KeeperClient

@@ -21,7 +21,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.task.steps import Step
 from replaywright.errors import ActionFailed
-from replaywright.ports import Report, Work
+from replaywright.ports.browser import Report, Work
 from replaywright.settings import load_settings
 from replaywright.stack import free_port, start_child
 from replaywright.stack.chromium import find_chromium

@@ -34,7 +34,7 @@ from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.steps import ForEach
 from replaywright.errors import ActionFailed
-from replaywright.ports import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
+from replaywright.ports.browser import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
 
 _Reading = TypeVar("_Reading")
 

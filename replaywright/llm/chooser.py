@@ -8,7 +8,7 @@ from pydantic_ai import Agent
 from replaywright.domain.skill.skills import Skill
 from replaywright.llm import prompts
 from replaywright.llm.client import ModelRole
-from replaywright.ports import ChosenSkill
+from replaywright.ports.models import ChosenSkill
 
 
 class Value(BaseModel):

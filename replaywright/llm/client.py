@@ -31,7 +31,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.usage import RunUsage
 
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.task.budgets import Price
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts

@@ -7,7 +7,7 @@ from pydantic_ai import Agent, ModelRetry, RunContext
 
 from replaywright.llm import prompts
 from replaywright.llm.client import ModelRole
-from replaywright.ports import Choice
+from replaywright.ports.models import Choice
 
 
 class Answer(BaseModel):

@@ -9,7 +9,7 @@ from pydantic_ai import Agent
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.llm import prompts
 from replaywright.llm.client import ModelRole
-from replaywright.ports import Labelled
+from replaywright.ports.models import Labelled
 
 
 class LabelledParameter(BaseModel):

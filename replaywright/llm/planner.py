@@ -9,12 +9,12 @@ from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext, ToolOutput
 from pydantic_ai.messages import UserContent
 
 from replaywright.domain.plan.goal_plans import GoalPlan
-from replaywright.domain.run.runs import Revision
+from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.task.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
 from replaywright.llm.client import ModelRole
-from replaywright.ports import CheckGoalPlan, PlanQuestion
+from replaywright.ports.models import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
 

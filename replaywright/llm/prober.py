@@ -6,11 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
 from replaywright.llm.client import ModelRole
-from replaywright.ports import ProbeQuestion
+from replaywright.ports.models import ProbeQuestion
 
 
 class ProbeAnswer(BaseModel):

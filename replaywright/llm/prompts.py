@@ -8,7 +8,7 @@ from replaywright.domain.proof.probe_checks import TELLING, TEXTS_LIMIT
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import ITEMS_LIMIT
-from replaywright.ports import PlanQuestion, ProbeQuestion
+from replaywright.ports.models import PlanQuestion, ProbeQuestion
 
 VERSION = 7
 """Rises with every change of a text below, so that a trace says which prompt an answer belongs to."""

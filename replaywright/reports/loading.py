@@ -9,7 +9,7 @@ from typing import Any
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.trace.run_view import AttemptView, Expected, RunView, StepView
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
-from replaywright.ports import Artifacts
+from replaywright.ports.stores import Artifacts
 
 MEGABYTE = 1024 * 1024
 TEXT_BYTES = 200_000

@@ -8,7 +8,7 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from replaywright.domain.common.text import shorten, still_lines
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.spending import money_said
 from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.step.outcomes import LEFT_OUT, Status

@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from replaywright.domain.secrets.signing import Fault, Signer
 from replaywright.domain.secrets.starts import FIRED, MAC, Admission, pass_fault, sign_pass, start_fault, tenant_of
 from replaywright.errors import SealBroken, StoreUnavailable
-from replaywright.ports import FirstStarts
+from replaywright.ports.stores import FirstStarts
 
 RUN, BATCH = "BrowserTask", "BrowserBatch"
 _LIMIT = timedelta(seconds=5)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import get_args
 
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.standing import ENDS, OwnStatus
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.task.actions import Action

@@ -7,18 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import (
-    CommandOnStep,
-    Finished,
-    InputCommand,
-    ProposeRequest,
-    Recheck,
-    Resolution,
-    ResolveRequest,
-    StepCommand,
-    StepContext,
-    Usage,
-)
+from replaywright.domain.run.commands import CommandOnStep, InputCommand, Recheck, StepCommand, StepContext
+from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
+from replaywright.domain.run.model_requests import ProposeRequest
+from replaywright.domain.run.runs import Finished
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.overrides import host_of
 from replaywright.domain.task.steps import names_element

@@ -6,7 +6,7 @@ from functools import partial
 
 from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
 
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.observing import RecoveryTold, StepTold, Told
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.catalogue import OTHER, Metric, MetricKind

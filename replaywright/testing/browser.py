@@ -46,17 +46,7 @@ from replaywright.errors import (
     ReplaywrightError,
     SessionLost,
 )
-from replaywright.ports import (
-    BeforeDispatch,
-    Capture,
-    Download,
-    Look,
-    Pressed,
-    Report,
-    Shown,
-    SiteAnswer,
-    Work,
-)
+from replaywright.ports.browser import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
 from replaywright.testing.faults import raise_next
 from replaywright.testing.gate import FakeGate
 

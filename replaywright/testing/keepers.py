@@ -11,7 +11,7 @@ from replaywright.errors import (
     KeeperUnavailable,
     NoPlace,
 )
-from replaywright.ports import LeftBehind
+from replaywright.ports.keepers import LeftBehind
 from replaywright.testing.gate import FakeCommitGate, FakeGate
 
 ANYWHERE = NetworkPolicy(rules=(HostRules(name="anywhere", allow=(HostRule(text="*", kind="any", ports="all"),)),))

@@ -7,20 +7,15 @@ from typing import Any
 from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import Revision, Usage
+from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.task.steps import Step
 from replaywright.errors import (
     PlanRefused,
     ProbeRefused,
     ReplaywrightError,
 )
-from replaywright.ports import (
-    CheckGoalPlan,
-    Choice,
-    Labelled,
-    PlanQuestion,
-    ProbeQuestion,
-)
+from replaywright.ports.models import CheckGoalPlan, Choice, Labelled, PlanQuestion, ProbeQuestion
 
 
 @dataclass(frozen=True)

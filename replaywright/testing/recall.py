@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from replaywright.domain.recall.choosing import SkillChoice
 from replaywright.domain.recall.recall import Outcome, RecallRecord
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.skills import Skill
 from replaywright.errors import ModelFailed
-from replaywright.ports import ChosenSkill
+from replaywright.ports.models import ChosenSkill
 
 
 @dataclass

@@ -15,7 +15,7 @@ from replaywright.errors import (
     ReplaywrightError,
     StoreUnavailable,
 )
-from replaywright.ports import Intent, Known, Recording
+from replaywright.ports.ledger import Intent, Known, Recording
 from replaywright.testing.faults import raise_next
 
 

@@ -4,7 +4,7 @@ import logging
 import traceback
 from typing import Any
 
-from replaywright.ports import Secrets
+from replaywright.ports.stores import Secrets
 
 _OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """Fields of every record; all others come from `extra`."""

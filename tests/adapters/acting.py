@@ -14,7 +14,8 @@ from activities.step.ledger import StepLedger
 from activities.step.underway import StepTools
 from activities.vault import Vault
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.run.runs import Await, CommandOnStep, Perform, Resolution, ResolveRequest
+from replaywright.domain.run.commands import Await, CommandOnStep, Perform
+from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import AWAITED, StepOutcome
 from replaywright.testing.keepers import FakeKeepers

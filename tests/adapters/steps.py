@@ -9,7 +9,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.task.steps import Step
-from replaywright.ports import Report, Work
+from replaywright.ports.browser import Report, Work
 from tests.adapters.browser_site import Site
 
 STEP: TypeAdapter[Step] = TypeAdapter(Step)

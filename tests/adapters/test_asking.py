@@ -10,7 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.proof.reconciling import answer_of
-from replaywright.ports import SiteAnswer, Work
+from replaywright.ports.browser import SiteAnswer, Work
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import PREDICATE, link, opened, work
 

@@ -728,7 +728,7 @@ import asyncio, sys
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.task.steps import Fill, Goto
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 
 async def main(endpoint, url):
     session = await ChromiumBrowsers().attach(endpoint)

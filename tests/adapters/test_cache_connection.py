@@ -20,7 +20,7 @@ from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import SettingsInvalid, StoreUnavailable
 from replaywright.observing import observed_by
-from replaywright.ports import Intent, Recording
+from replaywright.ports.ledger import Intent, Recording
 from replaywright.settings import load_settings
 from replaywright.stack.processes import free_port, start_child
 from replaywright.stack.redis import RedisServer, provide_redis, start_redis

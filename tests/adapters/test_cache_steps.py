@@ -13,7 +13,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action
 from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
-from replaywright.ports import Intent, Known, Recording, StepStore
+from replaywright.ports.ledger import Intent, Known, Recording, StepStore
 
 SEND = "a1" + "0" * 62
 OPEN = "a2" + "0" * 62

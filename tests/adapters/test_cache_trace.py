@@ -17,7 +17,7 @@ from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.audit import audit
 from replaywright.domain.trace.trace import chained, content_digest, origin
 from replaywright.domain.trace.trace_file import written
-from replaywright.ports import Recording
+from replaywright.ports.ledger import Recording
 
 PAGE = {"tenant": "acme", "lineage": "order-7"}
 JSON = st.recursive(

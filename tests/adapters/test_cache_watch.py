@@ -13,7 +13,7 @@ from cache.connection import Client, open_redis
 from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.errors import StoreUnavailable
-from replaywright.ports import Intent
+from replaywright.ports.ledger import Intent
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import RedisServer, provide_redis, start_redis
 from tests.raw_redis import ask_redis

@@ -8,7 +8,7 @@ from typing import Any
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.ports import Intent, Recording
+from replaywright.ports.ledger import Intent, Recording
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import provide_redis, start_redis
 from tests.raw_redis import ask_redis

@@ -8,7 +8,7 @@ from replaywright.browser.reading import capture
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.observing import observed_by
-from replaywright.ports import Capture
+from replaywright.ports.browser import Capture
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import opened, work
 from tests.telemetry.told import Remembering

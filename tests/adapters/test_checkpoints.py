@@ -18,7 +18,7 @@ from replaywright.domain.page.outlines import Outline
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 from tests.adapters import browser_site
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium

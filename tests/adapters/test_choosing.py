@@ -6,7 +6,7 @@ import pytest
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.errors import ActionFailed
-from replaywright.ports import Report
+from replaywright.ports.browser import Report
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import holds, opened, says, work
 

@@ -21,7 +21,7 @@ from replaywright.keeper.host.client import list_live, reap
 from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import KeeperOptions
-from replaywright.ports import CommitGate, LeftBehind
+from replaywright.ports.keepers import CommitGate, LeftBehind
 from tests.adapters.gate_site import authority, serving
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.test_keeper import until

@@ -16,7 +16,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.network_policy import NetworkSeen
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 
 
 @dataclass

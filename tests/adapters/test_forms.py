@@ -9,7 +9,7 @@ import pytest
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.errors import ActionFailed
-from replaywright.ports import Report
+from replaywright.ports.browser import Report
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
 from tests.adapters.steps import button, holds, opened, says, work

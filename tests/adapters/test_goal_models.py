@@ -11,12 +11,12 @@ from demo.standin.goals import labels_for
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.goal_runs import LabelRequest, PlanRequest
-from replaywright.domain.run.runs import Revision
+from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
-from replaywright.ports import Labelled
+from replaywright.ports.models import Labelled
 from replaywright.testing.models import FakeLabeller, FakePlanner
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeArtifacts, FakeSecrets

@@ -21,7 +21,7 @@ from replaywright.domain.common.urls import origin_of
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.goal_runs import PlanRequest
 from replaywright.domain.plan.model_limits import trusted_context
-from replaywright.domain.run.runs import ProposeProbeRequest, ProposeRequest, ReviseRequest
+from replaywright.domain.run.model_requests import ProposeProbeRequest, ProposeRequest, ReviseRequest
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.task.steps import Goto, Step
 from replaywright.domain.task.tasks import Task, parse_task

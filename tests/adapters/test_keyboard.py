@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.ports import Report
+from replaywright.ports.browser import Report
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import opened, says, work
 

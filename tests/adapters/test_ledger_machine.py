@@ -17,7 +17,7 @@ from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import Fenced
-from replaywright.ports import Intent, Known, Recording
+from replaywright.ports.ledger import Intent, Known, Recording
 
 
 @dataclass(frozen=True)

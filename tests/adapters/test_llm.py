@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
 from replaywright.llm.executor import ModelExecutor
 from replaywright.observing import observed_by
-from replaywright.ports import Choice, TargetProposer
+from replaywright.ports.models import Choice, TargetProposer
 from tests.telemetry.told import Remembering
 
 ROOT = Path(__file__).parents[2]

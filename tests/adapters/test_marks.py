@@ -11,7 +11,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.snapshot_text import listed_ids, snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.secrets.redaction import Redactor
-from replaywright.ports import Look
+from replaywright.ports.browser import Look
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import opened, work
 

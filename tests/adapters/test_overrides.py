@@ -9,7 +9,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.step.overrides import OverrideRule, parse_rules
 from replaywright.errors import ActionFailed
 from replaywright.overrides import shipped_rules
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import button, holds, opened, says, work
 

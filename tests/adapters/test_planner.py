@@ -10,7 +10,7 @@ import pytest
 from demo.standin.plans import plan_for
 from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.plan.plans import PlanRules, checked_plan
-from replaywright.domain.run.runs import Revision
+from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.task.budgets import Price
 from replaywright.domain.task.questions import UserAnswer
 from replaywright.domain.task.steps import Step
@@ -18,7 +18,7 @@ from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
 from replaywright.llm.planner import ModelPlanner
-from replaywright.ports import PlanQuestion
+from replaywright.ports.models import PlanQuestion
 from tests.adapters.test_llm import Reply, Scripted, called, completion, failed, scripted, stand_in
 
 TASK = parse_task(

@@ -8,7 +8,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.page.targets import Target
 from replaywright.domain.task.actions import Cause, Effect
 from replaywright.errors import ActionFailed
-from replaywright.ports import Report
+from replaywright.ports.browser import Report
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import button, link, opened, says, work
 

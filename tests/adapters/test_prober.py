@@ -3,11 +3,11 @@
 import json
 
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
 from replaywright.llm.prober import ModelProber
-from replaywright.ports import ProbeQuestion
+from replaywright.ports.models import ProbeQuestion
 from tests.adapters.test_llm import Scripted, called, scripted, stand_in
 
 QUESTION = ProbeQuestion(

@@ -12,7 +12,7 @@ from replaywright.domain.recall.recall import RecallRecord
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.tasks import parse_task
 from replaywright.llm.chooser import ModelSkillChooser
-from replaywright.ports import Recalls
+from replaywright.ports.stores import Recalls
 from replaywright.testing.recall import FakeRecalls
 from tests.adapters.test_llm import called, scripted
 

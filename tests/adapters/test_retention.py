@@ -14,7 +14,7 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Action
-from replaywright.ports import Recording
+from replaywright.ports.ledger import Recording
 
 NOW = 1_700_000_000.0
 LOOSE = RetentionLimits(age_s=1000 * DAY_S, size_bytes=10**9, count=10**6)

@@ -9,7 +9,7 @@ from cache.keys import row_ends_key
 from cache.row_ends import RedisRowEnds
 from replaywright.domain.batch.batches import RowEnd
 from replaywright.errors import StoreUnavailable
-from replaywright.ports import RowEnds
+from replaywright.ports.stores import RowEnds
 from replaywright.testing.batches import FakeRowEnds
 
 

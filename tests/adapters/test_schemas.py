@@ -17,7 +17,7 @@ from replaywright.domain.task.actions import Action
 from replaywright.domain.trace.trace import VERSION, step_line
 from replaywright.errors import Fenced
 from replaywright.overrides import shipped_rules
-from replaywright.ports import Intent
+from replaywright.ports.ledger import Intent
 
 CONTENT = "a1" + "0" * 62
 LINEAGE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}

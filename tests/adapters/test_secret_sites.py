@@ -8,7 +8,7 @@ import pytest
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, sites_in
 from replaywright.errors import ActionFailed
-from replaywright.ports import Report, Work
+from replaywright.ports.browser import Report, Work
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import opened, work
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cache.connection import open_redis
 from cache.skills import RedisSkills
 from replaywright.domain.skill.skills import SkillStatus
-from replaywright.ports import Skills
+from replaywright.ports.stores import Skills
 from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import SITE, run, skill
 

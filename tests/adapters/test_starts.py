@@ -32,7 +32,7 @@ from replaywright.domain.secrets.signing import Key, Signer, written_key
 from replaywright.domain.secrets.starts import FIRED, sign_start
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import StoreUnavailable
-from replaywright.ports import FirstStarts
+from replaywright.ports.stores import FirstStarts
 from replaywright.settings import Settings
 from replaywright.stack.keyring import new_key
 from replaywright.stack.starts import TemporalStarts

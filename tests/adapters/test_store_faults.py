@@ -9,7 +9,7 @@ from cache.connection import open_redis
 from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.errors import Fenced, StoreUnavailable
-from replaywright.ports import Intent
+from replaywright.ports.ledger import Intent
 from tests.adapters.between import Between
 from tests.raw_redis import ask_redis
 

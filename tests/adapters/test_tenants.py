@@ -21,7 +21,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action
 from replaywright.domain.task.tasks import parse_task
-from replaywright.ports import Recording
+from replaywright.ports.ledger import Recording
 from replaywright.settings import load_settings
 
 MARK = "alphaonly"

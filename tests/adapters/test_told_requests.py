@@ -18,7 +18,7 @@ from replaywright.keeper.gate.dead_keepers import left_behind
 from replaywright.keeper.host.client import launch_keeper, list_live, reap
 from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.protocol import KeeperOptions
-from replaywright.ports import LeftBehind
+from replaywright.ports.keepers import LeftBehind
 from tests.adapters.gate_site import Authority, authority, serving
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.test_keeper import until

@@ -11,7 +11,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.step.outcomes import Proof
 from replaywright.domain.task.actions import Cause, Effect
 from replaywright.errors import ActionFailed
-from replaywright.ports import Download
+from replaywright.ports.browser import Download
 from tests.adapters.channel_site import PIECE, ChannelSite, posted_files, serving
 from tests.adapters.chromium import leave_one_blank_tab
 from tests.adapters.steps import button, holds, link, says, work

@@ -13,7 +13,9 @@ from temporalio import workflow
 import activities
 from activities.step.actions import Actions as ActionActivities
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import Asking, PersonVerdict, Progress, Resume, RunInput, RunResult, StepLine, Totals
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.resuming import Resume
+from replaywright.domain.run.runs import Asking, Progress, RunInput, RunResult, StepLine, Totals
 from replaywright.domain.run.steering import EditStep, Said, SkipStep, TakeOverRequest
 from replaywright.domain.run.views import PlanView, RunFailure, RunTrace, StepInPlan, TraceLine
 from replaywright.domain.step.outcomes import DownloadedFile, Lookup

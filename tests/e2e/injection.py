@@ -12,7 +12,8 @@ from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, RunResult
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab

@@ -33,7 +33,9 @@ from replaywright.cli.runs.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.run.runs import Mode, PersonVerdict, Progress, RunResult
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.questions import Question
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.domain.trace.audit import AuditFinding, audit

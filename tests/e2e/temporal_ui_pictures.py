@@ -12,7 +12,7 @@ from playwright.async_api import FloatRect
 
 from demo.stage import Stage
 from replaywright.cli.runs.options import OnFailure
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.settings import load_settings
 from replaywright.stack import find_chromium
 from tests.e2e.lab import Lab

@@ -18,7 +18,8 @@ from demo.stage import Stage
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.secret_sites import is_loopback
 from replaywright.settings import load_settings
 from replaywright.stack import Child, start_child

@@ -17,7 +17,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.predicate.predicates import TextContains
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.steps import names_element
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.settings import load_settings

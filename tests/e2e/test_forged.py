@@ -12,7 +12,8 @@ from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.starts import RULE, UnsignedStarts
 from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import load_settings

@@ -20,7 +20,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of

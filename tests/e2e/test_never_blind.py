@@ -11,7 +11,7 @@ import pytest
 
 from replaywright.cli.runs.starting import Order
 from replaywright.domain.predicate.predicates import UrlContains
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import ARTIFACT_KINDS
 from replaywright.domain.task.steps import Goto
 from tests.e2e.lab import Lab

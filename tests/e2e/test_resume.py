@@ -14,7 +14,8 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.resume import Planned, Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings

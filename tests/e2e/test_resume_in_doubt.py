@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from replaywright.cli.runs.resume import Wish, planned
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from tests.e2e.lab import Lab
 
 SEND = 9

@@ -12,7 +12,7 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.task.questions import QuestionKind
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.settings import Settings

@@ -13,7 +13,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.tasks import parse_task
 from replaywright.stack.keyring import signer_of

@@ -12,7 +12,8 @@ from replaywright.cli.people.takeover import address_of
 from replaywright.cli.people.updates import decide, updated
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.steering import LentBrowser, TakeOverRequest
 from replaywright.domain.task.questions import QuestionKind
 from replaywright.domain.task.tasks import parse_task

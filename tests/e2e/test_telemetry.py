@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from demo.stage import PASSWORD_SECRET
 from replaywright.cli.runs.starting import Order
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import stop_worker
 from replaywright.stack.telemetry import end_command_telemetry

@@ -9,7 +9,8 @@ from temporalio.client import Client
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Backend
-from replaywright.domain.run.runs import CommandOnStep, Mode
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.processes import free_port

@@ -16,7 +16,7 @@ from replaywright.cli.servers.connect import Backend
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.batch.batches import BatchInput, Row
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid, RunExists
 from replaywright.settings import UNVERSIONED

@@ -14,7 +14,8 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Heal, Mode, RunInput, RunResult
+from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from tests.adapters.browser_site import serving

@@ -19,7 +19,8 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.settings import load_settings
 from replaywright.stack import Child, stop_worker

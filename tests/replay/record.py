@@ -24,7 +24,8 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task
 from replaywright.settings import default_home, load_settings
 from replaywright.testing.grants import allow_loopback

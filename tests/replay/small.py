@@ -9,7 +9,9 @@ from temporalio.client import Client, WorkflowHistory
 
 from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Backend
-from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Totals
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Totals
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.temporal import DevServer, provide_temporal

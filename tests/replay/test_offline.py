@@ -10,7 +10,9 @@ import pytest
 
 from activities.policing import Policing
 from replaywright.cli.evidence.offline import Difference, replay
-from replaywright.domain.run.runs import Heal, StepContext, Totals
+from replaywright.domain.run.commands import StepContext
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.scope import Heal
 from replaywright.domain.task.policy import Policy
 from replaywright.domain.trace.histories import calls_of, end_of
 from replaywright.domain.trace.trace_file import History

@@ -10,18 +10,11 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from cache.scripts import SCRIPTS
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import (
-    Finished,
-    Perform,
-    Proposal,
-    ProposeRequest,
-    Recheck,
-    Resolution,
-    ResolveRequest,
-    RunScope,
-    StepContext,
-    Usage,
-)
+from replaywright.domain.run.commands import Perform, Proposal, Recheck, StepContext
+from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
+from replaywright.domain.run.model_requests import ProposeRequest
+from replaywright.domain.run.runs import Finished
+from replaywright.domain.run.scope import RunScope, Usage
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect

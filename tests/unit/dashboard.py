@@ -15,7 +15,8 @@ from replaywright.dashboard.views import (
     RunRow,
     WaitingRun,
 )
-from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.skill.skills import Rate, Skill, SkillChange, SkillRecord, SkillStatistics, SkillStatus

@@ -5,7 +5,8 @@ import struct
 import zlib
 from typing import Any
 
-from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.trace.run_reading import run_view

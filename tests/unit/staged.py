@@ -23,24 +23,15 @@ from activities.step.ledger import StepLedger
 from activities.step.underway import StepTools
 from activities.vault import Vault
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import (
-    Await,
-    CommandOnStep,
-    InputCommand,
-    Perform,
-    Proposal,
-    Reapply,
-    RunScope,
-    StepContext,
-    Usage,
-)
+from replaywright.domain.run.commands import Await, CommandOnStep, InputCommand, Perform, Proposal, Reapply, StepContext
+from replaywright.domain.run.scope import RunScope, Usage
 from replaywright.domain.secrets.secret_sites import sites_in
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.fingerprints import fingerprint
 from replaywright.domain.step.outcomes import AWAITED, StepOutcome, UnsafeRequest
 from replaywright.domain.task.steps import Step
-from replaywright.ports import Intent
+from replaywright.ports.ledger import Intent
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore

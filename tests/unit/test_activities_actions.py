@@ -10,7 +10,8 @@ from activities.step.judging import Judge
 from activities.vault import Vault
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
-from replaywright.domain.run.runs import UNTOUCHED, Heal, Mode, Perform, StepCommand
+from replaywright.domain.run.commands import UNTOUCHED, Perform, StepCommand
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.secrets.secret_sites import RULE, Site, sites_in
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.skill.entries import EntryStatus
@@ -27,7 +28,8 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Intent, Known, Report
+from replaywright.ports.browser import Report
+from replaywright.ports.ledger import Intent, Known
 from replaywright.testing.browser import Dispatch, FakeElement, FakePage
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets

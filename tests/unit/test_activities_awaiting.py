@@ -6,7 +6,7 @@ from activities.step.awaiting import with_unheard
 from replaywright.browser.devtools.evidence import Recorder, TabTraffic
 from replaywright.domain.proof.proof import unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
-from replaywright.domain.run.runs import Perform
+from replaywright.domain.run.commands import Perform
 from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from replaywright.domain.run.runs import Perform, SealedCode
+from replaywright.domain.run.commands import Perform, SealedCode
 from replaywright.domain.step.outcomes import StepOutcome
 from tests.unit.staged import TO, Stage, request, step
 

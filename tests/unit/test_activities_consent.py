@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from activities.policing import Policing
-from replaywright.domain.run.runs import Perform
+from replaywright.domain.run.commands import Perform
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.press_grants import UNGRANTED, Consent, Grant, kind_of
 from replaywright.domain.task.policy import Learning, Policy

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from activities.step.downloads import FILES_TOLD, keep_downloads, not_kept
 from replaywright.domain.step.outcomes import DownloadedFile, Lookup
-from replaywright.ports import Download, Report
+from replaywright.ports.browser import Download, Report
 from replaywright.testing.browser import FakeBrowserSession, FakeSite
 from replaywright.testing.stores import FakeArtifacts
 

@@ -11,12 +11,14 @@ from activities.proof.effects import Flight
 from activities.session.gate import operation_of
 from activities.step.records import recording_of
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import Perform, PersonVerdict, Resolution, ResolveRequest, SettleRequest
+from replaywright.domain.run.commands import Perform
+from replaywright.domain.run.commit_requests import PersonVerdict, Resolution, ResolveRequest, SettleRequest
 from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
-from replaywright.ports import Intent, SiteAnswer
+from replaywright.ports.browser import SiteAnswer
+from replaywright.ports.ledger import Intent
 from replaywright.testing.browser import FakePage
 from tests.unit.staged import (
     CLICK_SEND,

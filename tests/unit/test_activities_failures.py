@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from replaywright.domain.page.snapshots import Element, Snapshot
-from replaywright.domain.run.runs import Mode, Perform, Usage
+from replaywright.domain.run.commands import Perform
+from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import ARTIFACT_KINDS, Status, StepOutcome
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import Capture
+from replaywright.ports.browser import Capture
 from replaywright.testing.browser import FakeBrowserSession, FakeElement
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, HELP, PASSWORD, SEND, TO, Stage, request, step
 

@@ -13,11 +13,11 @@ from activities.heartbeats import heartbeats
 from activities.plan.model import ModelActivities
 from activities.plan.plans import PlanActivities
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.domain.run.runs import ProposeRequest, ReviseRequest, Revision
+from replaywright.domain.run.model_requests import ProposeRequest, ReviseRequest, Revision
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_task
-from replaywright.ports import Choice, PlanQuestion
+from replaywright.ports.models import Choice, PlanQuestion
 from replaywright.testing.models import FakePlanner, FakeProposer
 from replaywright.testing.stores import FakeArtifacts
 from workflows import policies

@@ -10,7 +10,8 @@ from pydantic import TypeAdapter
 from replaywright.cli.servers.store import step_records
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.run.runs import Finished, FinishRequest, Heal
+from replaywright.domain.run.runs import Finished, FinishRequest
+from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.step.outcomes import Status
 from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable

@@ -6,7 +6,7 @@ import pytest
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.proof.late import may_come_late
-from replaywright.domain.run.runs import Perform, Recheck
+from replaywright.domain.run.commands import Perform, Recheck
 from replaywright.domain.step.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect
 from tests.unit.staged import COMPOSE, TO, Stage, but, request, step

@@ -5,11 +5,11 @@ import time
 import pytest
 
 from activities.proof.listening import ListenActivities
-from replaywright.domain.run.runs import LearnedPress, Listened, ListenRequest
+from replaywright.domain.run.commit_requests import LearnedPress, Listened, ListenRequest
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Step
-from replaywright.ports import Pressed
+from replaywright.ports.browser import Pressed
 from tests.unit.staged import HELP, POST, SESSION, Stage, request, run_activity, step
 
 PRESS: Step = step("click", "how to write")

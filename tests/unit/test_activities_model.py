@@ -9,7 +9,8 @@ from activities.plan.model import ModelActivities
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import Proposal, ProposeRequest
+from replaywright.domain.run.commands import Proposal
+from replaywright.domain.run.model_requests import ProposeRequest
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.step.overrides import parse_rules
 from replaywright.errors import (

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.run.runs import Proposal
+from replaywright.domain.run.commands import Proposal
 from replaywright.domain.step.outcomes import Status
 from replaywright.domain.step.overrides import OverrideRule, parse_rules
 from replaywright.domain.task.actions import Effect

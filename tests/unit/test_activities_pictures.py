@@ -6,10 +6,11 @@ from activities.plan.goals import GoalActivities
 from activities.plan.looking import LookActivities
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.plan.goal_runs import Looked, LookRequest, PlanRequest
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, StepOutcome
 from replaywright.domain.task.tasks import parse_task
-from replaywright.ports import Look, PlanQuestion
+from replaywright.ports.browser import Look
+from replaywright.ports.models import PlanQuestion
 from replaywright.testing.browser import FakeBrowserSession
 from replaywright.testing.models import FakeLabeller, FakePlanner
 from replaywright.testing.steps import FakeStepStore

@@ -9,7 +9,7 @@ from temporalio.exceptions import ApplicationError
 from activities.plan.plans import PlanActivities
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import ReviseRequest, Revision
+from replaywright.domain.run.model_requests import ReviseRequest, Revision
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import ModelRateLimited
 from replaywright.testing.models import FakePlanner

@@ -12,7 +12,9 @@ from activities.run.knowledge import KnowledgeActivities
 from activities.vault import Vault
 from replaywright.domain.policy.effective import Used
 from replaywright.domain.policy.policy_runs import CheckPolicy
-from replaywright.domain.run.runs import FinishRequest, Mode, StepCommand
+from replaywright.domain.run.commands import StepCommand
+from replaywright.domain.run.runs import FinishRequest
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.step.outcomes import BLOCKED, DownloadedFile, Status
 from replaywright.domain.task.budgets import RunLimits
@@ -20,7 +22,7 @@ from replaywright.domain.task.policy import Policy, Wishes
 from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_authored, parse_task
 from replaywright.errors import PlanRefused, PolicyBlocked
-from replaywright.ports import Download
+from replaywright.ports.browser import Download
 from replaywright.testing.stores import FakeStarts
 from tests.unit.staged import (
     CLICK_SEND,

@@ -8,9 +8,11 @@ from activities.proof.probing import ProbeProposals, ProbeTrials
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.targets import Target
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import Perform, ProposeProbeRequest, Resolution, ResolveRequest, TryProbeRequest
+from replaywright.domain.run.commands import Perform
+from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
+from replaywright.domain.run.model_requests import ProposeProbeRequest, TryProbeRequest
 from replaywright.errors import ModelUnavailable
-from replaywright.ports import SiteAnswer
+from replaywright.ports.browser import SiteAnswer
 from replaywright.testing.browser import FakeElement, FakePage
 from replaywright.testing.models import FakeProber
 from tests.unit.staged import COMPOSE, SEND, SENT, Stage, but, of_run, request, run_activity, step

@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from activities.run.resuming import Earlier, ResumeActivities, Standing, standing
-from replaywright.domain.run.runs import Perform, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
+from replaywright.domain.run.commands import Perform
+from replaywright.domain.run.commit_requests import PersonVerdict, SettleRequest
+from replaywright.domain.run.resuming import Resume, ResumeRequest, Resumption
 from replaywright.domain.step.fingerprints import acts_of, begun_anew, fingerprint
 from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Step
 from replaywright.errors import Fenced, InputInvalid
-from replaywright.ports import Intent, Recording
+from replaywright.ports.ledger import Intent, Recording
 from tests.unit.staged import (
     CLICK_HELP,
     CLICK_SEND,

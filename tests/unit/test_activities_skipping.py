@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from activities.step.skipping import Skipping
-from replaywright.domain.run.runs import Decision, LeaveOutRequest
+from replaywright.domain.run.commands import Decision, LeaveOutRequest
 from replaywright.domain.step.outcomes import ITEM_LEFT, WHEN, Status
 from replaywright.domain.task.actions import Effect
-from replaywright.ports import Intent
+from replaywright.ports.ledger import Intent
 from tests.unit.staged import CLICK_SEND, SEND, Stage, reapplied, request, run_activity, step
 
 SENT_IS_SHOWN = {"text_contains": "Message sent"}

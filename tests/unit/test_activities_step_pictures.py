@@ -7,10 +7,10 @@ import pytest
 
 from activities.session.step_pictures import is_wanted
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.errors import ArtifactsUnavailable
-from replaywright.ports import Shown
+from replaywright.ports.browser import Shown
 from replaywright.testing.browser import FakeBrowserSession
 from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, reapplied, request, step
 

@@ -4,8 +4,9 @@ import pytest
 
 from activities.proof.stopping import StopActivities
 from activities.session.gate import operation_of
+from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.commit_lines import left_at
-from replaywright.domain.run.runs import Perform, Stopped, StopRequest
+from replaywright.domain.run.commit_requests import Stopped, StopRequest
 from tests.unit.staged import CLICK_SEND, Stage, but, request, run_activity
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from replaywright.domain.common.text import code_span
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import Progress, StepLine, Totals, Usage
+from replaywright.domain.run.runs import Progress, StepLine, Totals
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.views import PlanView, StepInPlan, StepState
 from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.domain.task.budgets import RunLimits

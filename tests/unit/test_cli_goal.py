@@ -7,7 +7,7 @@ import pytest
 from replaywright.cli.tasks.goal import is_file, refuse_for_steps, task_or_goal, told
 from replaywright.cli.tasks.taskfile import plan_of, summary_of
 from replaywright.domain.plan.goal_runs import SkillUse
-from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.task.budgets import GOAL_PLANS, PLANS, Budget, RunLimits
 from replaywright.errors import InputInvalid
 

@@ -11,7 +11,8 @@ from replaywright.cli.files import write_whole
 from replaywright.cli.runs.follow import Ending
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.plan.goal_runs import SkillUse
-from replaywright.domain.run.runs import Progress, Resume, RunInput, RunResult, Totals
+from replaywright.domain.run.resuming import Resume
+from replaywright.domain.run.runs import Progress, RunInput, RunResult, Totals
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from replaywright.cli import output
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import Heal, Mode, StepLine, Totals, Usage
+from replaywright.domain.run.runs import StepLine, Totals
+from replaywright.domain.run.scope import Heal, Mode, Usage
 from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid

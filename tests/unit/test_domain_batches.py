@@ -18,7 +18,8 @@ from replaywright.domain.batch.batches import (
     run_id_of,
     run_input_of,
 )
-from replaywright.domain.run.runs import Resume, RunInput, RunResult, RunState, Totals
+from replaywright.domain.run.resuming import Resume
+from replaywright.domain.run.runs import RunInput, RunResult, RunState, Totals
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.task.tasks import parse_task
 

@@ -6,7 +6,8 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.page.pictures import StepPicture
 from replaywright.domain.page.targets import Box
-from replaywright.domain.run.runs import RunResult, Totals, Usage
+from replaywright.domain.run.runs import RunResult, Totals
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
 from replaywright.domain.task.steps import Step
 from replaywright.domain.trace.run_reading import of_run, run_view

@@ -3,7 +3,7 @@
 import pytest
 
 from replaywright.domain.policy.effective import Caps
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.spending import money_said, plans_spent, spent
 from replaywright.domain.task.budgets import CALLS, TOKENS, Budget, Price, RunLimits
 

@@ -11,24 +11,16 @@ import pytest
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.domain.run.runs import SECRET_PREFIX
+from replaywright.domain.run.scope import SECRET_PREFIX
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, DoneElsewhere, Fenced, SecretMissing
-from replaywright.ports import (
-    Artifacts,
-    Browsers,
-    BrowserSession,
-    Intent,
-    Keepers,
-    Known,
-    Overrides,
-    Recording,
-    Secrets,
-    StepStore,
-    TargetProposer,
-)
+from replaywright.ports.browser import Browsers, BrowserSession
+from replaywright.ports.keepers import Keepers
+from replaywright.ports.ledger import Intent, Known, Recording, StepStore
+from replaywright.ports.models import TargetProposer
+from replaywright.ports.stores import Artifacts, Overrides, Secrets
 from replaywright.testing.browser import FakeBrowsers, FakeBrowserSession
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.models import FakeProposer

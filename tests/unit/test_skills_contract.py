@@ -9,7 +9,7 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from replaywright.domain.secrets.signing import Key, Signer
 from replaywright.domain.skill.skills import HISTORY_KEPT, RECENT_RUNS, Rate, Skill, SkillStatus
-from replaywright.ports import Skills
+from replaywright.ports.stores import Skills
 from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import SITE, run, skill
 

@@ -20,7 +20,8 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Intent, Recording, Work
+from replaywright.ports.browser import Work
+from replaywright.ports.ledger import Intent, Recording
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
 from replaywright.testing.keepers import ANYWHERE, FakeKeepers
 from replaywright.testing.models import FakeProposer

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from replaywright.errors import SecretMissing
-from replaywright.ports import Secrets
+from replaywright.ports.stores import Secrets
 from replaywright.vault import environment, sources
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter

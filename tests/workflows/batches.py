@@ -18,7 +18,9 @@ from replaywright.domain.batch.batches import (
     RowIndex,
     chunks_of,
 )
-from replaywright.domain.run.runs import CommandOnStep, Mode, RunInput
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.runs import RunInput
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.tasks import parse_task
 from replaywright.testing.batches import FakeRowEnds

@@ -28,38 +28,38 @@ from replaywright.domain.plan.goal_runs import (
 )
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
 from replaywright.domain.recall.recall import Recalled, RecallRequest
-from replaywright.domain.run.runs import (
+from replaywright.domain.run.commands import (
     AWAIT,
     CommandOnStep,
     Decision,
-    Finished,
-    FinishRequest,
     HandedBackRequest,
     LeaveOutRequest,
+    Proposal,
+    Reapply,
+    StepCommand,
+    StepContext,
+)
+from replaywright.domain.run.commit_requests import (
     Listened,
     ListenRequest,
-    Proposal,
+    Resolution,
+    ResolveRequest,
+    SettleRequest,
+    Stopped,
+    StopRequest,
+)
+from replaywright.domain.run.model_requests import (
     ProposedProbe,
     ProposeProbeRequest,
     ProposeRequest,
-    Reapply,
-    Resolution,
-    ResolveRequest,
-    ResumeRequest,
-    Resumption,
     ReviseRequest,
     Revision,
-    RunInput,
-    RunResult,
-    SettleRequest,
-    StepCommand,
-    StepContext,
-    Stopped,
-    StopRequest,
     TriedProbe,
     TryProbeRequest,
-    Usage,
 )
+from replaywright.domain.run.resuming import ResumeRequest, Resumption
+from replaywright.domain.run.runs import Finished, FinishRequest, RunInput, RunResult
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
 from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, NoteSteering, TakeBack
 from replaywright.domain.session.sessions import (
@@ -85,7 +85,7 @@ from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice
 from replaywright.domain.task.steps import names_element
 from replaywright.domain.task.tasks import parse_task
 from replaywright.domain.trace.trace_file import History
-from replaywright.ports import Labelled
+from replaywright.ports.models import Labelled
 from workflows.policies import browser_queue, model_queue
 from workflows.task import BrowserTask
 

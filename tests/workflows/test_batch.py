@@ -16,8 +16,8 @@ from replaywright.domain.batch.batches import (
     StopBatch,
     run_id_of,
 )
+from replaywright.domain.run.commands import CommandOnStep
 from replaywright.domain.run.commit_lines import CommitLine
-from replaywright.domain.run.runs import CommandOnStep
 from replaywright.domain.step.outcomes import Departure, Evidence, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.tasks import parse_task

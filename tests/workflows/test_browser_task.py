@@ -7,17 +7,10 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import (
-    CommandOnStep,
-    Finished,
-    Mode,
-    PersonVerdict,
-    Proposal,
-    Reapply,
-    Resolution,
-    RunResult,
-    Usage,
-)
+from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply
+from replaywright.domain.run.commit_requests import PersonVerdict, Resolution
+from replaywright.domain.run.runs import Finished, RunResult
+from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import (

@@ -5,7 +5,9 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.run.runs import CommandOnStep, Reapply, Resolution, RunResult
+from replaywright.domain.run.commands import CommandOnStep, Reapply
+from replaywright.domain.run.commit_requests import Resolution
+from replaywright.domain.run.runs import RunResult
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start

@@ -6,7 +6,8 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.page.targets import Target
-from replaywright.domain.run.runs import Asking, CommandOnStep, Proposal
+from replaywright.domain.run.commands import CommandOnStep, Proposal
+from replaywright.domain.run.runs import Asking
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.press_grants import UNGRANTED, Consequence, RequestKind
 from replaywright.domain.task.actions import Effect

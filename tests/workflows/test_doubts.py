@@ -7,17 +7,9 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailed
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.run.runs import (
-    UNTOUCHED,
-    Await,
-    CommandOnStep,
-    Perform,
-    PersonVerdict,
-    Reapply,
-    Resolution,
-    ResolveRequest,
-    RunResult,
-)
+from replaywright.domain.run.commands import UNTOUCHED, Await, CommandOnStep, Perform, Reapply
+from replaywright.domain.run.commit_requests import PersonVerdict, Resolution, ResolveRequest
+from replaywright.domain.run.runs import RunResult
 from replaywright.domain.step.outcomes import AWAITED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, given, lost, run_of, scripted, start, waiting

@@ -11,8 +11,10 @@ from temporalio.worker import Replayer
 
 from activities.heartbeats import heartbeats
 from replaywright.cli.runs.follow import Ending, ended
+from replaywright.domain.run.commands import CommandOnStep
 from replaywright.domain.run.commit_lines import CommitLine
-from replaywright.domain.run.runs import CommandOnStep, RunInput, RunResult, Stopped
+from replaywright.domain.run.commit_requests import Stopped
+from replaywright.domain.run.runs import RunInput, RunResult
 from replaywright.domain.run.steering import Said
 from replaywright.domain.step.outcomes import Departure, Evidence, Status, StepOutcome
 from replaywright.domain.task.actions import Effect

@@ -7,7 +7,9 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import CommandOnStep, Finished, FinishRequest, PersonVerdict
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Finished, FinishRequest
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, given, lost, missed, run_of, scripted, start, waiting

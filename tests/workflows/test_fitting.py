@@ -9,7 +9,7 @@ from temporalio.worker import Replayer
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.predicates import Exists
 from replaywright.domain.recall.recall import Recalled, RecallRequest
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.fitting import Fit
 from replaywright.domain.skill.skills import Skill, SkillContext
 from tests.workflows.scripted import Script, run_from, scripted, start

@@ -18,14 +18,17 @@ from replaywright.domain.plan.plans import PlanRules
 from replaywright.domain.predicate.predicates import TextContains
 from replaywright.domain.recall.recall import Recalled
 from replaywright.domain.run.approvals import effect_of_skill, is_confirmed
-from replaywright.domain.run.runs import Asking, CommandOnStep, Mode, Proposal, Revision, RunResult, Usage
+from replaywright.domain.run.commands import CommandOnStep, Proposal
+from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.runs import Asking, RunResult
+from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.skill.skills import Skill, SkillStatus
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.questions import UNANSWERED, QuestionKind
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.task.tasks import parse_task
-from replaywright.ports import Labelled
+from replaywright.ports.models import Labelled
 from tests.workflows.scripted import Script, after_goto, done, missed, run_from, scripted, start, waiting
 from tests.workflows.test_human_steps import ended, say
 from workflows.plugin import WorkflowPlugin

@@ -9,16 +9,11 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_runs import PlanRequest
-from replaywright.domain.run.runs import (
-    Asking,
-    CommandOnStep,
-    PersonVerdict,
-    Reapply,
-    Resolution,
-    Revision,
-    RunResult,
-    Usage,
-)
+from replaywright.domain.run.commands import CommandOnStep, Reapply
+from replaywright.domain.run.commit_requests import PersonVerdict, Resolution
+from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.runs import Asking, RunResult
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.questions import QuestionKind

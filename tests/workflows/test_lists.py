@@ -10,15 +10,9 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.loops import Course
-from replaywright.domain.run.runs import (
-    AnsweredStep,
-    CommandOnStep,
-    Reapply,
-    Resume,
-    ResumeRequest,
-    Resumption,
-    RunResult,
-)
+from replaywright.domain.run.commands import CommandOnStep, Reapply
+from replaywright.domain.run.resuming import AnsweredStep, Resume, ResumeRequest, Resumption
+from replaywright.domain.run.runs import RunResult
 from replaywright.domain.step.outcomes import ITEM_LEFT, ITEM_SKIPPED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start

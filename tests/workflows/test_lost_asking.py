@@ -7,7 +7,10 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.run.runs import CommandOnStep, Resolution, Resume, RunInput
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.commit_requests import Resolution
+from replaywright.domain.run.resuming import Resume
+from replaywright.domain.run.runs import RunInput
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.step.outcomes import StepOutcome
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start

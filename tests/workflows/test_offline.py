@@ -8,7 +8,7 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.evidence.offline import replay
-from replaywright.domain.run.runs import CommandOnStep, StepCommand
+from replaywright.domain.run.commands import CommandOnStep, StepCommand
 from replaywright.domain.secrets.signing import Key
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.histories import calls_of, end_of

@@ -6,7 +6,8 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import CommandOnStep, Proposal, Reapply, Usage
+from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.overrides import RUN_LIMIT, Due
 from replaywright.domain.task.actions import Effect

@@ -8,7 +8,9 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import Asking, CommandOnStep, PersonVerdict, RunResult
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Asking, RunResult
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.questions import WAITS, Notice, Question, QuestionKind
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting

@@ -7,7 +7,8 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import CommandOnStep, RunResult
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.runs import RunResult
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.budgets import RunLimits
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start

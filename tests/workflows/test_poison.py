@@ -7,7 +7,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.follow import follow
 from replaywright.cli.runs.silence import NO_WORKER, Silence
-from replaywright.domain.run.runs import CommandOnStep, Progress, RunResult
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.step import fingerprints
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.steps import Step

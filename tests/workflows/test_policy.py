@@ -8,7 +8,8 @@ from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.policy.effective import Caps, Used
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
-from replaywright.domain.run.runs import CommandOnStep, Reapply, RunInput, RunResult
+from replaywright.domain.run.commands import CommandOnStep, Reapply
+from replaywright.domain.run.runs import RunInput, RunResult
 from replaywright.domain.session.guard import RuleLimit
 from replaywright.domain.step.outcomes import BLOCKED, Evidence, Status, StepOutcome
 from replaywright.domain.step.overrides import Due

@@ -8,7 +8,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.proof.probing import SiteProbe
-from replaywright.domain.run.runs import CommandOnStep, Mode, ProposedProbe, ProposeProbeRequest, RunResult, Usage
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.model_requests import ProposedProbe, ProposeProbeRequest
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start

@@ -10,7 +10,10 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Proposal, Reapply, Resolution, RunResult, Usage
+from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply
+from replaywright.domain.run.commit_requests import PersonVerdict, Resolution
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.checkpoints import Restored
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect

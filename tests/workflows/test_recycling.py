@@ -11,7 +11,8 @@ from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import CommandOnStep, Progress, Reapply
+from replaywright.domain.run.commands import CommandOnStep, Reapply
+from replaywright.domain.run.runs import Progress
 from replaywright.domain.session.sessions import Wear
 from replaywright.domain.step.checkpoints import RestoreCheckpoint, Restored
 from replaywright.domain.step.outcomes import StepOutcome

@@ -9,16 +9,11 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.proof.late import LATE
-from replaywright.domain.run.runs import (
-    CommandOnStep,
-    Mode,
-    PersonVerdict,
-    Proposal,
-    Recheck,
-    Revision,
-    RunResult,
-    Usage,
-)
+from replaywright.domain.run.commands import CommandOnStep, Proposal, Recheck
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import Effect

@@ -8,19 +8,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import (
-    AnsweredStep,
-    CommandOnStep,
-    PersonVerdict,
-    Reapply,
-    Resolution,
-    Resume,
-    ResumeRequest,
-    Resumption,
-    RunInput,
-    RunResult,
-    RunState,
-)
+from replaywright.domain.run.commands import CommandOnStep, Reapply
+from replaywright.domain.run.commit_requests import PersonVerdict, Resolution
+from replaywright.domain.run.resuming import AnsweredStep, Resume, ResumeRequest, Resumption
+from replaywright.domain.run.runs import RunInput, RunResult, RunState
 from replaywright.domain.step.fingerprints import begun_anew, fingerprint
 from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
 from replaywright.domain.task.actions import Effect

@@ -14,7 +14,10 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.runs.starting import start as start_order
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.recall.recall import Recalled
-from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Proposal, RunInput, RunResult, Usage
+from replaywright.domain.run.commands import CommandOnStep, Proposal
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.trace.search_attributes import kinds
 from replaywright.settings import Settings

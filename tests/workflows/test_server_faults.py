@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from temporalio.client import Client
 
-from replaywright.domain.run.runs import CommandOnStep, Resolution
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.commit_requests import Resolution
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.stack.temporal import DevServer, TemporalServer

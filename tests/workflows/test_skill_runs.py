@@ -10,7 +10,10 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_runs import Learned, SkillUse
-from replaywright.domain.run.runs import CommandOnStep, Mode, Proposal, Revision, RunInput
+from replaywright.domain.run.commands import CommandOnStep, Proposal
+from replaywright.domain.run.model_requests import Revision
+from replaywright.domain.run.runs import RunInput
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.skill_runs import NoteSkillRun
 from replaywright.domain.skill.skills import SkillRef, SkillRun
 from replaywright.domain.step.outcomes import StepOutcome

@@ -14,7 +14,9 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import CommandOnStep, PersonVerdict, Progress, RunResult, StepContext
+from replaywright.domain.run.commands import CommandOnStep, StepContext
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.run.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
 from replaywright.domain.run.views import PlanView
 from replaywright.domain.step.checkpoints import Checkpoint, TakeCheckpoint

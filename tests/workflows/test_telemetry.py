@@ -11,7 +11,9 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.run.runs import CommandOnStep, Proposal, Resolution, Usage
+from replaywright.domain.run.commands import CommandOnStep, Proposal
+from replaywright.domain.run.commit_requests import Resolution
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.telemetry import catalogue

@@ -10,7 +10,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import CommandOnStep, Mode, PersonVerdict, RunResult
+from replaywright.domain.run.commands import CommandOnStep
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.views import PlanView, RunFailure, RunTrace
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from tests.workflows.scripted import Script, after_goto, done, given, missed, run_of, scripted, start, waiting

@@ -15,7 +15,8 @@ from workflows.step.lists import Lists
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill
     from replaywright.domain.run.approvals import approval_of, approved_act, shown
-    from replaywright.domain.run.runs import PersonVerdict, Revision
+    from replaywright.domain.run.commit_requests import PersonVerdict
+    from replaywright.domain.run.model_requests import Revision
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.actions import Effect
     from replaywright.domain.task.questions import (

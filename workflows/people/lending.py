@@ -13,7 +13,7 @@ from workflows.session.recovery import Recovery
 from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict
+    from replaywright.domain.run.commit_requests import PersonVerdict
     from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, Said, TakeBack, TakeOverRequest
     from replaywright.domain.trace.details import event_summary
 

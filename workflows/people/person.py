@@ -20,7 +20,7 @@ from workflows.step.attempts import Attempt
 from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict, SettleRequest
+    from replaywright.domain.run.commit_requests import PersonVerdict, SettleRequest
     from replaywright.domain.task.questions import (
         DEADLINE,
         UNANSWERED,

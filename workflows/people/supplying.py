@@ -8,7 +8,7 @@ from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill
-    from replaywright.domain.run.runs import SealedCode
+    from replaywright.domain.run.commands import SealedCode
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.task.actions import Effect
     from replaywright.domain.task.questions import DEADLINE, UNANSWERED, Ask, QuestionKind, Verdict

@@ -16,7 +16,7 @@ from workflows.step.lists import Lists
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill
-    from replaywright.domain.run.runs import HandedBackRequest
+    from replaywright.domain.run.commands import HandedBackRequest
     from replaywright.domain.run.steering import Said
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.questions import DEADLINE, UNANSWERED, Ask, QuestionKind

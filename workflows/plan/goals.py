@@ -41,7 +41,9 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.recall.patterns import pattern_of
     from replaywright.domain.recall.recall import Recalled, RecallRequest
     from replaywright.domain.run.approvals import is_confirmed, recalled_question
-    from replaywright.domain.run.runs import Mode, Revision, RunInput, RunResult, Usage
+    from replaywright.domain.run.model_requests import Revision
+    from replaywright.domain.run.runs import RunInput, RunResult
+    from replaywright.domain.run.scope import Mode, Usage
     from replaywright.domain.run.skill_runs import NoteSkillRun, change_of
     from replaywright.domain.run.spending import BUDGET_SPENT
     from replaywright.domain.skill.fitting import RecalledFor
@@ -51,7 +53,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.tasks import Parameter, Task, bind_parameters
     from replaywright.domain.trace.details import event_summary
     from replaywright.errors import InputInvalid
-    from replaywright.ports import Labelled
+    from replaywright.ports.models import Labelled
 
 _Result = TypeVar("_Result")
 

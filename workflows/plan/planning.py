@@ -15,13 +15,9 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.model_limits import trusted_context
     from replaywright.domain.plan.trusted_context import TrustedContext
     from replaywright.domain.proof.signed_out import SIGNED_OUT
-    from replaywright.domain.run.runs import (
-        Mode,
-        Proposal,
-        ProposeRequest,
-        ReviseRequest,
-        Revision,
-    )
+    from replaywright.domain.run.commands import Proposal
+    from replaywright.domain.run.model_requests import ProposeRequest, ReviseRequest, Revision
+    from replaywright.domain.run.scope import Mode
     from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
     from replaywright.domain.task.steps import Goto, Step, names_element
     from replaywright.domain.trace.details import summary

@@ -10,7 +10,8 @@ from workflows.step.failures import TaskFailed
 from workflows.step.rulings import failed_question
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict, Resume
+    from replaywright.domain.run.commit_requests import PersonVerdict
+    from replaywright.domain.run.resuming import Resume
     from replaywright.domain.skill.weak_steps import WEAK_STEP
     from replaywright.domain.step.outcomes import DONE_BEFORE, SKIPPED_AHEAD, Lookup, Status, StepOutcome
     from replaywright.domain.step.press_grants import UNGRANTED, Grant

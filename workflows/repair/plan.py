@@ -8,7 +8,7 @@ from workflows.step.attempts import Attempt
 from workflows.step.rulings import MESSAGE_LIMIT, explained, out_of_budget
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import Revision
+    from replaywright.domain.run.model_requests import Revision
     from replaywright.domain.step.outcomes import ITEM_SKIPPED, Status, StepOutcome
 
 

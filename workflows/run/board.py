@@ -7,7 +7,8 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.loops import Course
-    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunState
+    from replaywright.domain.run.model_requests import Revision
+    from replaywright.domain.run.runs import Progress, RunResult, RunState
     from replaywright.domain.run.standing import STATUSES, OwnStatus
     from replaywright.domain.run.views import (
         LINES_TOLD,

@@ -4,7 +4,8 @@ from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.policy.effective import Caps
-    from replaywright.domain.run.runs import Progress, RunInput, Usage
+    from replaywright.domain.run.runs import Progress, RunInput
+    from replaywright.domain.run.scope import Usage
     from replaywright.domain.run.spending import Spent, plans_spent, spent
     from replaywright.domain.task.budgets import RunLimits
     from replaywright.domain.trace.details import spent_so_far

@@ -14,7 +14,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.policy.effective import Used
     from replaywright.domain.predicate.predicates import Predicate
     from replaywright.domain.run.commit_lines import COMMITS_TOLD, CommitLine
-    from replaywright.domain.run.runs import FILES_KEPT, Progress, RunInput, RunResult, RunState, Usage
+    from replaywright.domain.run.runs import FILES_KEPT, Progress, RunInput, RunResult, RunState
+    from replaywright.domain.run.scope import Usage
     from replaywright.domain.run.views import PlanView, RunFailure
     from replaywright.domain.step.outcomes import ITEM_SKIPPED, LEFT_OUT, StepOutcome
     from replaywright.domain.task.steps import Goto, Step

@@ -14,7 +14,8 @@ from workflows.step.failures import TaskFailed, rule_behind
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commit_lines import COMMITS, CommitLine, commits_said, left_at
-    from replaywright.domain.run.runs import Finished, FinishRequest, RunResult, StopRequest
+    from replaywright.domain.run.commit_requests import StopRequest
+    from replaywright.domain.run.runs import Finished, FinishRequest, RunResult
     from replaywright.domain.run.steering import ABORTED
     from replaywright.domain.step.outcomes import BLOCKED, Status
     from replaywright.errors import ReplaywrightError

@@ -12,7 +12,7 @@ from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commit_lines import CommitLine, CommitState, left_at
-    from replaywright.domain.run.runs import Stopped, StopRequest
+    from replaywright.domain.run.commit_requests import Stopped, StopRequest
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.trace.details import summary
 

@@ -13,7 +13,8 @@ from workflows.people.steering import Steered
 from workflows.run.context import RunContext
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import PersonVerdict, Progress
+    from replaywright.domain.run.commit_requests import PersonVerdict
+    from replaywright.domain.run.runs import Progress
     from replaywright.domain.run.steering import EditStep, LentBrowser, Said, SkipStep, TakeOverRequest
     from replaywright.domain.run.views import STEPS_TOLD, PlanView, RunTrace
 

@@ -13,14 +13,8 @@ from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.reconciling import total_limit_ms
-    from replaywright.domain.run.runs import (
-        Mode,
-        ProposedProbe,
-        ProposeProbeRequest,
-        TriedProbe,
-        TryProbeRequest,
-        Usage,
-    )
+    from replaywright.domain.run.model_requests import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
+    from replaywright.domain.run.scope import Mode, Usage
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.trace.details import summary
 

@@ -10,7 +10,7 @@ from workflows.run.context import RunContext
 from workflows.step.doubts import EARLIER_RUN
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import ResumeRequest, Resumption
+    from replaywright.domain.run.resuming import ResumeRequest, Resumption
     from replaywright.domain.trace.details import event_summary
 
 

@@ -29,7 +29,7 @@ from workflows.step.overrides import OverrideRules
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
     from replaywright.domain.predicate.predicates import fill_predicate
-    from replaywright.domain.run.runs import RESOLVED, PersonVerdict
+    from replaywright.domain.run.commit_requests import RESOLVED, PersonVerdict
     from replaywright.domain.step.checkpoints import (
         NOT_RESTORED,
         CheckCheckpoint,

@@ -15,19 +15,18 @@ from workflows.session.browser import Browser, attached
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill, parameters_in
     from replaywright.domain.predicate.predicates import Predicate
-    from replaywright.domain.run.runs import (
+    from replaywright.domain.run.commands import (
         AWAIT,
         Await,
-        Mode,
         Perform,
         Proposal,
         Reapply,
         Recheck,
-        RunInput,
-        RunScope,
         SealedCode,
         StepContext,
     )
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.run.scope import Mode, RunScope
     from replaywright.domain.run.views import TraceLine
     from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
     from replaywright.domain.step.press_grants import Consent

@@ -19,7 +19,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.probing import SiteProbe
     from replaywright.domain.proof.proof import is_answered
     from replaywright.domain.proof.reconciling import IN_FLIGHT_MS, total_limit_ms
-    from replaywright.domain.run.runs import (
+    from replaywright.domain.run.commands import StepContext
+    from replaywright.domain.run.commit_requests import (
         NOT_ON_SITE,
         NOTHING_LEFT,
         UNDISPATCHED,
@@ -27,7 +28,6 @@ with workflow.unsafe.imports_passed_through():
         Resolution,
         ResolveRequest,
         SettleRequest,
-        StepContext,
     )
     from replaywright.domain.step.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
     from replaywright.domain.task.actions import Effect

@@ -11,7 +11,7 @@ from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.proof import needs_proof
-    from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest
+    from replaywright.domain.run.commit_requests import LateRequest, LearnedPress, Listened, ListenRequest
     from replaywright.domain.step.outcomes import StepOutcome
 
 PRESSES_KEPT = 50

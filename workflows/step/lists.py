@@ -13,7 +13,7 @@ from workflows.step.attempts import Attempt
 from workflows.step.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.run.runs import Decision, LeaveOutRequest
+    from replaywright.domain.run.commands import Decision, LeaveOutRequest
     from replaywright.domain.step.outcomes import ITEM_LEFT, StepOutcome
     from replaywright.domain.trace.details import summary
 

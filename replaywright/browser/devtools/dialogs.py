@@ -11,7 +11,7 @@ from replaywright.browser.tabs import Tabs
 from replaywright.domain.common.text import shorten
 from replaywright.domain.secrets.secret_sites import refusal
 from replaywright.domain.task.steps import Answer
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 
 BEFORE_UNLOAD = "beforeunload"
 

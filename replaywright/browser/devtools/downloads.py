@@ -20,7 +20,7 @@ from replaywright.domain.common.files import safe_name
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.step.outcomes import DownloadedFile
-from replaywright.ports import Download
+from replaywright.ports.browser import Download
 
 _log = logging.getLogger("replaywright.downloads")
 

@@ -12,7 +12,7 @@ from replaywright.browser.tabs import Tabs
 from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, refusal
 from replaywright.domain.task.steps import Fill, Paste, Step
 from replaywright.errors import ActionFailed
-from replaywright.ports import Work
+from replaywright.ports.browser import Work
 
 WHY_NOT = {
     "moved": "the page went elsewhere",

@@ -21,7 +21,7 @@ from replaywright.browser.page import script_of
 from replaywright.domain.page.targets import Box
 from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
-from replaywright.ports import Capture, Shown
+from replaywright.ports.browser import Capture, Shown
 
 WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
 """Limits of a picture of the whole page, of one of the screen instead, and of the documents."""

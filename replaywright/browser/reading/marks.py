@@ -17,7 +17,7 @@ from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.page import script_of
 from replaywright.browser.reading import capture, frames, snapshots
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.ports import Look
+from replaywright.ports.browser import Look
 
 FRAME_S = 2.0
 """Limit of one call to one frame."""

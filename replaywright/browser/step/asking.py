@@ -18,7 +18,7 @@ from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
 from replaywright.domain.task.steps import Goto, names_element
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import Report, SiteAnswer, Work
+from replaywright.ports.browser import Report, SiteAnswer, Work
 
 Perform: TypeAlias = "Callable[[Work], Awaitable[Report]]"
 

@@ -8,7 +8,7 @@ from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.evidence import Recorder, without_query
 from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.domain.task.actions import Cause
-from replaywright.ports import Pressed
+from replaywright.ports.browser import Pressed
 
 PRESSES_KEPT = 50
 _Kind = tuple[str, str]

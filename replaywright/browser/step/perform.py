@@ -49,7 +49,7 @@ from replaywright.domain.task.steps import (
 )
 from replaywright.errors import ActionFailed
 from replaywright.killpoints import hit
-from replaywright.ports import BeforeDispatch, Report, Work
+from replaywright.ports.browser import BeforeDispatch, Report, Work
 
 _STOPPED_TRIES = 3
 """Repetitions of a stopped press: pages shift while they are rendered."""

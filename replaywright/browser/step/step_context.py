@@ -16,7 +16,7 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.step.outcomes import Evidence
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
-from replaywright.ports import BeforeDispatch, Work
+from replaywright.ports.browser import BeforeDispatch, Work
 
 _AFTERMATH_S = 1.0
 """Once an input is on its way, at least this long is spent on learning what became of it."""

@@ -17,7 +17,7 @@ from replaywright.domain.skill.cache_statistics import counts_of, is_held
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import InputInvalid
-from replaywright.ports import Recording
+from replaywright.ports.ledger import Recording
 from replaywright.settings import load_settings
 
 _KEY_SHOWN = 12

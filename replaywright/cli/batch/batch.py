@@ -54,7 +54,7 @@ from replaywright.domain.batch.batches import (
 )
 from replaywright.domain.batch.row_files import as_csv, as_json_line, read_rows, repeated, result_of
 from replaywright.domain.common.elsewhere import ROWS_LIMIT
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.skills import SkillRef, SkillStatus
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid

@@ -12,7 +12,7 @@ from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.batch.batches import BatchInput, Row, RowEnd, RowResume
-from replaywright.domain.run.runs import OPEN_STATES
+from replaywright.domain.run.resuming import OPEN_STATES
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 

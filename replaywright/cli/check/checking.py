@@ -25,7 +25,8 @@ from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.run.runs import Heal, Mode, Progress, RunResult
+from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.step.outcomes import BLOCKED
 from replaywright.domain.trace.checks import (
     BEGINNING,

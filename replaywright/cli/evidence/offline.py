@@ -34,13 +34,13 @@ from activities.step.judging import Judge
 from replaywright.domain.common.text import unmarked
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.proof.proof import effect_seen
-from replaywright.domain.run.runs import CommandOnStep, Perform, Reapply, StepCommand, StepContext
+from replaywright.domain.run.commands import CommandOnStep, Perform, Reapply, StepCommand, StepContext
 from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import action_of
 from replaywright.domain.trace.histories import ActivityCall, ExecutionEnd, How, calls_of, end_of
 from replaywright.domain.trace.trace_file import History
-from replaywright.ports import Report
+from replaywright.ports.browser import Report
 from workflows.admission import AdmittingRunner
 from workflows.plugin import WorkflowPlugin
 

@@ -20,7 +20,8 @@ from replaywright.cli.servers.connect import Backend, open_existing_backend, tem
 from replaywright.cli.servers.macs import update_arguments
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.commit_lines import commits_said
-from replaywright.domain.run.runs import PersonVerdict, Progress
+from replaywright.domain.run.commit_requests import PersonVerdict
+from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import Said
 from replaywright.domain.task.questions import Question, Verdict
 from replaywright.errors import InputInvalid, StackFailed

@@ -19,7 +19,8 @@ from replaywright.cli.runs.finding import executions, memo_of, standing_of
 from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, refuse_unknown, schedule_id
 from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.dashboard.views import RunRow
-from replaywright.domain.run.runs import Mode, Progress, Totals
+from replaywright.domain.run.runs import Progress, Totals
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.standing import FILTERS, STATUSES, RunStatus
 from replaywright.domain.trace.search_attributes import (
     HEALS,

@@ -8,7 +8,7 @@ import typer
 
 from replaywright.cli.options import Json
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.run.scope import Heal, Mode
 
 
 class OnFailure(StrEnum):

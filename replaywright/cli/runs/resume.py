@@ -24,7 +24,9 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import OPEN_STATES, Reapply, Resume, RunInput, StepCommand
+from replaywright.domain.run.commands import Reapply, StepCommand
+from replaywright.domain.run.resuming import OPEN_STATES, Resume
+from replaywright.domain.run.runs import RunInput
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import effect_of

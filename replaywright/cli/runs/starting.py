@@ -19,7 +19,9 @@ from replaywright.cli.tasks import taskfile
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.policy.effective import Effective, before_start
 from replaywright.domain.policy.policy_hosts import named
-from replaywright.domain.run.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState
+from replaywright.domain.run.resuming import Resume
+from replaywright.domain.run.runs import Asking, RunInput, RunResult, RunState
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.task.budgets import Budget, RunLimits
 from replaywright.domain.task.questions import REMIND_EVERY_S, WAITS

@@ -13,7 +13,7 @@ from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.servers.connect import redis_url_of
 from replaywright.cli.skills.skill_store import KnowledgeBase
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.settings import Settings

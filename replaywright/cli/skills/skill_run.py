@@ -14,7 +14,7 @@ from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skill_store import KnowledgeBase
 from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus, why_retired
 from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid

@@ -15,7 +15,8 @@ from replaywright.domain.common.base import Record
 from replaywright.domain.common.canonical import canonical
 from replaywright.domain.common.text import shorten
 from replaywright.domain.run.commit_lines import CommitLine
-from replaywright.domain.run.runs import Resume, RunInput, RunResult, RunState
+from replaywright.domain.run.resuming import Resume
+from replaywright.domain.run.runs import RunInput, RunResult, RunState
 from replaywright.domain.run.standing import End
 
 CHUNK_ROWS = 100

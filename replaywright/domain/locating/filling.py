@@ -21,7 +21,7 @@ _OWN = frozenset({"id", "name", "value", "href", *TEST_IDS})
 
 
 def filled_step(step: Step, values: Mapping[str, str]) -> Step:
-    """Fill the parameters of the step, except the values that fill, type and paste enter (see `ports.Work`).
+    """Fill the parameters of the step, except the values that fill, type and paste enter (see `ports.browser.Work`).
 
     Raises:
         InputInvalid: a parameter has no value, or nothing is left of a query because its parameters are all empty.

@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.fitting import PassedOver
 from replaywright.domain.skill.skills import Recall, SkillContext
 

@@ -17,7 +17,7 @@ from replaywright.domain.step.outcomes import Evidence, StepOutcome
 
 
 class Redacts(Protocol):
-    """Knows the secrets; see `replaywright.ports.Secrets`."""
+    """Knows the secrets; see `replaywright.ports.stores.Secrets`."""
 
     def redact(self, text: str) -> str:
         """`text` with every known secret replaced by its name."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from replaywright.domain.policy.effective import Caps
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.task.budgets import RunLimits
 
 BUDGET_SPENT = "budget_spent"

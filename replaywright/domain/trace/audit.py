@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from replaywright.domain.common.base import first_fault
-from replaywright.domain.run.runs import Decision, LeaveOutRequest, Reapply, StepCommand, StepContext
+from replaywright.domain.run.commands import Decision, LeaveOutRequest, Reapply, StepCommand, StepContext
 from replaywright.domain.secrets.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Status, StepOutcome

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from replaywright.domain.run.runs import Reapply, Resumption, RunInput, RunState, StepCommand
+from replaywright.domain.run.commands import Reapply, StepCommand
+from replaywright.domain.run.resuming import Resumption
+from replaywright.domain.run.runs import RunInput, RunState
 from replaywright.domain.session.sessions import SessionOpened, SessionRef
 from replaywright.domain.step.checkpoints import Checkpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.trace.histories import text_in
 from replaywright.domain.trace.run_view import Area, Event, Expected
 from replaywright.domain.trace.saying import count

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import StepPicture
 from replaywright.domain.run.remedies import REMEDIES
-from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.standing import ENDS
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.trace.run_events import event_of

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.page.pictures import StepPicture
-from replaywright.domain.run.runs import RunEnd, Totals, Usage
+from replaywright.domain.run.runs import RunEnd, Totals
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.standing import RunStatus
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.step.outcomes import StepOutcome

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import parameters_in, texts_of
-from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.secrets.signing import Fault, Signed, Signer
 from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome

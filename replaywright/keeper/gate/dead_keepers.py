@@ -17,7 +17,7 @@ from replaywright.keeper.gate.departures import (
     departures_path,
     read_lines,
 )
-from replaywright.ports import LeftBehind
+from replaywright.ports.keepers import LeftBehind
 
 
 def left_behind(sessions_dir: Path, session_id: str, op_id: str, epoch: int) -> LeftBehind:

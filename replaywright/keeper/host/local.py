@@ -17,7 +17,7 @@ from replaywright.keeper.host.owner import end_session
 from replaywright.keeper.host.places import Places
 from replaywright.keeper.host.spares import Spares
 from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
-from replaywright.ports import LeftBehind
+from replaywright.ports.keepers import LeftBehind
 
 
 class LocalKeepers:
