@@ -79,6 +79,7 @@ def test_a_short_value_of_a_naming_parameter_is_replaced_as_a_word_of_its_own() 
     values = {"n": "3", "sign": "+"}
 
     assert generalise("Tab #3 of 13: 3rd +1", values, [], ["n", "sign"]) == "Tab #{{n}} of 13: 3rd {{sign}}1"
+    assert generalise("Part 3 of A-3-b, 3.50", values, [], ["n"]) == "Part {{n}} of A-3-b, 3.50"
 
 
 @given(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from replaywright.domain.common.text import EDGE
+from replaywright.domain.common.text import EDGE, is_word_edge
 from replaywright.errors import InputInvalid
 
 ITEM_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -161,12 +161,11 @@ def generalise(text: str, values: Mapping[str, str], names: Iterable[str], namin
     }
     if not found:
         return text
+
+    def named_value(match: re.Match[str]) -> str:
+        is_word = is_word_edge(text, match.start()) and is_word_edge(text, match.end())
+        return "{{" + found[match[0]] + "}}" if is_word or len(match[0]) >= _LONG else match[0]
+
     # One pass: inserted names are not searched for further values.
     longest_first = sorted(found, key=lambda value: (-len(value), value))
-    places = "|".join(re.escape(value) if len(value) >= _LONG else _as_word(value) for value in longest_first)
-    return re.sub(places, lambda match: "{{" + found[match[0]] + "}}", text)
-
-
-def _as_word(value: str) -> str:
-    before, after = (r"(?<!\w)" if value[0].isalnum() else ""), (r"(?!\w)" if value[-1].isalnum() else "")
-    return before + re.escape(value) + after
+    return re.sub("|".join(map(re.escape, longest_first)), named_value, text)
