@@ -98,7 +98,7 @@ class Stage:
         told = list(recorded)
         async for _, positions, answer in self._looked_up(recorded):
             for at, one in zip(positions, answer["looks"], strict=True):
-                told[at] = recorded[at].model_copy(update={"namesakes": one["namesakes"]})
+                told[at] = _counted(recorded[at], one)
         return told
 
     async def look(self, recorded: Sequence[Target]) -> list[tuple[tuple[ElementCandidate, ...], int]]:
@@ -108,7 +108,7 @@ class Stage:
             seen = [Target.model_validate(one).model_copy(update={"frame": path}) for one in answer["targets"]]
             for at, one in zip(positions, answer["looks"], strict=True):
                 candidates = tuple(
-                    ElementCandidate(index=index, tier=each["tier"], target=seen[each["element"]])
+                    ElementCandidate(index=index, tier=each["tier"], target=_counted(seen[each["element"]], one))
                     for index, each in enumerate(one["candidates"])
                 )
                 found[at] = (candidates, one["certain"])
@@ -127,6 +127,10 @@ class Stage:
                 continue
             told = [recorded[at].model_dump(by_alias=True, exclude={"frame"}) for at in positions]
             yield path, positions, await self.tab.call(frame, script_for("lookUpAll", told), timeout_s=LOOK_TIMEOUT_S)
+
+
+def _counted(target: Target, look: Mapping[str, Any]) -> Target:
+    return target.model_copy(update={"namesakes": look["namesakes"]})
 
 
 @asynccontextmanager

@@ -109,6 +109,40 @@ def test_elements_that_differ_only_in_position_are_ambiguous(count: int, start: 
     assert similar(SEND, *shuffled).lookup.reason == "ambiguous"
 
 
+NAV = {**COMPOSE, "namesakes": 2, "neighbours": ("Page 1 of 3", "Newest", "10 a page")}
+TOP = target(NAV, xpath="/html/body/div[1]/button")
+BOTTOM = target(NAV, xpath="/html/body/div[2]/button", neighbours=("10 a page", "Page 1 of 3"))
+
+
+def test_twins_on_an_unchanged_page_are_told_apart_by_where_they_stand() -> None:
+    for recorded, other in ((TOP, BOTTOM), (BOTTOM, TOP)):
+        decision = identified(recorded, other, recorded)
+
+        assert decision.chosen is not None
+        assert decision.chosen.target == recorded
+        assert not decision.lookup.healed
+
+
+@pytest.mark.parametrize("neighbours", [("Page 1 of 3", "Newest", "12:30"), ("Page 1 of 3", "Oldest", "10 a page")])
+def test_a_text_around_twins_that_changes_leaves_them_apart(neighbours: tuple[str, ...]) -> None:
+    decision = identified(TOP, BOTTOM, target(NAV, xpath=TOP.xpath, neighbours=neighbours))
+
+    assert decision.chosen is not None
+    assert decision.chosen.target.xpath == TOP.xpath
+
+
+@pytest.mark.parametrize(
+    ("seen", "change"),
+    [
+        ({"neighbours": ("Page 2 of 3", "Newest", "10 a page")}, "another stands where it stood"),
+        ({"namesakes": 3}, "one has come"),
+        ({"attributes": {"id": "other"}}, "it is another"),
+    ],
+)
+def test_twins_on_a_changed_page_are_not_told_apart_by_where_they_stand(seen: dict[str, Any], change: str) -> None:
+    assert identified(TOP, BOTTOM, target(NAV, **{"xpath": TOP.xpath, **seen})).chosen is None, change
+
+
 INNER = {"css": "form button button", "element_hash": "h-inner", "xpath": f"{COMPOSE['xpath']}/button"}
 
 

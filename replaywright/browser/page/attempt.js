@@ -262,13 +262,18 @@ class Attempt {
   }
 
   describeCandidates(reading) {
-    return this.candidates.map(({ element, tier }, index) => ({ index, tier, target: describe(element, reading) }));
+    return this.candidates.map(({ element, tier }, index) => ({ index, tier, target: this.describeNow(element, reading) }));
+  }
+
+  /** A candidate with how many are called as the recorded element now. */
+  describeNow(element, reading) {
+    return { ...describe(element, reading), namesakes: this.namesakes };
   }
 
   /** The candidates that Python chose from, or the certain one: the others have another role or name. */
   describeChosen(reading) {
     if (this.byPython) return this.describeCandidates(reading);
-    return [{ index: this.index, tier: this.chosenTier, target: describe(this.element, reading) }];
+    return [{ index: this.index, tier: this.chosenTier, target: this.describeNow(this.element, reading) }];
   }
 
   /** The element as it is recorded: with how many are called as it is. */

@@ -2,16 +2,18 @@
 
 const QUOTES = { "‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' };
 const QUOTE = /[‘’‚‛“”„«»]/g;
-const INVISIBLE = /[\ue000-\uf8ff\u{f0000}-\u{10ffff}\u00ad\u200b-\u200f\u2060\ufeff]/gu;
+const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/g;
+const ICON = /[\ue000-\uf8ff\u{f0000}-\u{10ffff}]/gu;
 // Python's \s: JavaScript's lacks the separators 1c to 1f and the next-line character.
 const SPACE = /[\s\x1c-\x1f\x85]+/g;
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** NFKC, icon-font glyphs and invisible characters dropped, quotes made equal, spaces collapsed, case folded. */
+/** NFKC, invisible characters and icon glyphs dropped (unless it is glyphs alone), quotes and spaces unified, case folded. */
 function normalise(text) {
   if (PLAIN.test(text)) return text.replace(/ {2,}/g, " ").trim().toLowerCase();
-  const plain = text.normalize("NFKC").replace(INVISIBLE, "").replace(QUOTE, (quote) => QUOTES[quote]);
-  return plain.replace(SPACE, " ").replace(/^ | $/g, "").toLowerCase();
+  const shown = text.normalize("NFKC").replace(INVISIBLE, "").replace(QUOTE, (quote) => QUOTES[quote]);
+  const trimmed = (some) => some.replace(SPACE, " ").replace(/^ | $/g, "");
+  return (trimmed(shown.replace(ICON, "")) || trimmed(shown)).toLowerCase();
 }
 
 /** Around a parameter's value in a text that is looked for: there only whole words match. `normalise` drops it. */

@@ -4,7 +4,9 @@ import re
 import unicodedata
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
-_INVISIBLE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\u00ad\u200b-\u200f\u2060\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_ICON = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+"""Glyphs of icon fonts."""
 _SPACE = re.compile(r"\s+")
 EDGE = "\u2060"
 """Word joiner around a parameter's value in a text to search for: there only whole words match. `normalise` drops it,
@@ -17,14 +19,16 @@ _LINKED = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
 
 def normalise(text: str) -> str:
-    """Apply NFKC, drop icon glyphs and invisible characters, unify quotes and spaces, fold case.
+    """Apply NFKC, drop invisible characters and icon glyphs, unify quotes and spaces, fold case.
 
-    The page script has the same function (`normalise` in `browser/page/text.js`); a test compares the two.
+    A text of icon glyphs alone keeps them: they are what is seen. The page script has the same function (`normalise`
+    in `browser/page/text.js`); a test compares the two.
     """
     if text.isascii():
         return _SPACE.sub(" ", text).strip().lower()
-    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
-    return _SPACE.sub(" ", plain).strip().lower()
+    shown = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
+    words = _SPACE.sub(" ", _ICON.sub("", shown)).strip()
+    return (words or _SPACE.sub(" ", shown).strip()).lower()
 
 
 def contains(haystack: str, needle: str) -> bool:

@@ -61,6 +61,8 @@ STILL_WORDED = 0.34
 SAME_PATH = 0.9
 """Paths at least this alike lead to one place of a page that was hardly rebuilt."""
 
+_BESIDE = frozenset({"box", "namesakes", "neighbours"})
+"""Fields of a target that say what is around it."""
 _DISTINCT_KINDS = frozenset({"password", "checkbox", "radio", "file"})
 
 
@@ -240,6 +242,10 @@ def decide_identified(
 
     agreeing = [c for c in candidates if agrees(recorded, c.target)]
     alike = len(agreeing)
+    if (same := _unchanged(recorded, agreeing)) is not None:
+        [known] = identities_of(recorded, [same.target])
+        evidence = _evidence(recorded, _Scored(same, 1.0, Wording.SAME, known))
+        return MatchDecision(lookup(hit=True, tier=same.tier, score=1.0, evidence=evidence), same)
     confirmed = [
         c for c in agreeing if not _other_row(recorded, c.target) and not _is_stranger(recorded, c.target, alike)
     ]
@@ -276,6 +282,25 @@ def decide_identified(
         evidence=_evidence(recorded, best),
     )
     return MatchDecision(found, best.candidate)
+
+
+def _unchanged(recorded: Target, agreeing: Sequence[ElementCandidate]) -> ElementCandidate | None:
+    """Return the element that is as it was recorded, and stands where it stood, among as many of its name as then.
+
+    Clocks and tips that change come and go among the texts around it; the nearest stays, and no other element has more
+    of them around.
+    """
+
+    def around(target: Target) -> tuple[bool, int]:
+        left = {normalise(text) for text in recorded.neighbours} & {normalise(text) for text in target.neighbours}
+        return target.neighbours[:1] == recorded.neighbours[:1], len(left)
+
+    same = [c for c in agreeing if c.target.model_dump(exclude=_BESIDE) == recorded.model_dump(exclude=_BESIDE)]
+    if len(same) != 1 or not recorded.namesakes or same[0].target.namesakes != recorded.namesakes:
+        return None
+    seen, others = same[0].target, [c.target for c in agreeing if c is not same[0]]
+    is_surrounded = around(seen)[0] and all(around(seen) > around(target) for target in others)
+    return same[0] if is_surrounded or seen.neighbours == recorded.neighbours else None
 
 
 def _one_of_nested(recorded: Target, confirmed: list[ElementCandidate]) -> list[ElementCandidate]:
