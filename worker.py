@@ -343,7 +343,7 @@ def _model_worker(context: WorkerContext) -> Worker:
         policing=context.policing,
         languages=settings.phrase_languages,
     )
-    skills = SkillActivities(kept, secrets, recalls, _skill_context())
+    skills = SkillActivities(kept, store, secrets, recalls, _skill_context())
     recalling = RecallActivities(kept, recalls, store, chooser, redact=secrets.redact, context=_skill_context())
     executor = asked(ModelExecutor, settings.executor)
     activities: list[Callable[..., Any]] = [

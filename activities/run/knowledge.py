@@ -59,9 +59,9 @@ class KnowledgeActivities:
                 note = "the final verification failed: nothing learned is promoted"
             else:
                 hit_run("promoting")
-                promoted, held_back = await self.store.promote(
-                    tenant=request.tenant, run_id=request.lineage, content_keys=request.content_keys
-                )
+                written = {"tenant": request.tenant, "run_id": request.lineage}
+                promoted, held_back = await self.store.promote(**written, content_keys=request.content_keys)
+                await self.store.promote(**written, content_keys=request.element_keys)
             line = {
                 "kind": "finish",
                 "runId": request.run_id,

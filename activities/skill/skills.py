@@ -12,9 +12,12 @@ from replaywright.domain.plan.goal_runs import CLAIM_S, ClaimRequest, JudgeReque
 from replaywright.domain.predicate.predicates import Exists, Predicate
 from replaywright.domain.recall.phrases import phrases_for
 from replaywright.domain.recall.recalling import other_context
+from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.personalising import refusal, settled
+from replaywright.domain.skill.recorded import named
 from replaywright.domain.skill.skills import Skill, SkillContext, SkillStatus
 from replaywright.domain.task.tasks import Task
+from replaywright.ports.ledger import StepStore
 from replaywright.ports.stores import Recalls, Secrets, Skills
 
 _NAMES_TRIED = 100
@@ -25,6 +28,7 @@ class SkillActivities:
     """Activities `skill.claim`, `skill.release`, `skill.judge` and `skill.learn`."""
 
     skills: Skills
+    steps: StepStore
     secrets: Secrets
     recalls: Recalls | None = None
     """None: it is not kept what became of recalls."""
@@ -129,8 +133,21 @@ class SkillActivities:
             who=request.run_id,
             reason="verified by the run that learned it",
         )
+        await self._name_recordings(request, saved.task)
         used = SkillUse(name=saved.name, version=saved.version, how="learned" if old is None else "relearned")
         return Learned(skill=used)
+
+    async def _name_recordings(self, request: LearnRequest, task: Task) -> None:
+        """Make what the run has recorded of its steps that of the task, now that it has a name."""
+        tenant, store = request.tenant, self.steps
+        if not request.owner or request.owner == task.task:
+            return
+        found = [await store.versions(tenant=tenant, content_key=key) for key in request.content_keys]
+        entries = [version for versions in found for version in versions if version.status is EntryStatus.ACTIVE]
+        own = list(named(task, request.task, entries, tenant, request.owner))
+        for entry in own:
+            await store.keep(tenant=tenant, run_id=request.run_id, entry=entry)
+        await store.promote(tenant=tenant, run_id=request.run_id, content_keys=[entry.content_key for entry in own])
 
     async def _free_name(self, request: LearnRequest, task: Task, context: SkillContext) -> str:
         """The labels' name; one with a number where another skill has that, or was learned in another context."""

@@ -117,8 +117,12 @@ class Endings:
         good_snapshot = "" if report.seen is None else await at.tools.failures.keep_snapshot(report.seen.after)
         granted = self._gate.granted
         entry = lesson.entry(report, at.judge().on_derived(report), good_snapshot, granted)
-        outcome = outcome.model_copy(update={"granted": granted})
-        known, (due, verification) = await asyncio.gather(self.write(outcome, entry), self._afterwards(command))
+        element = self._element_of(entry, report)
+        element_key = "" if element is None else element.content_key
+        outcome = outcome.model_copy(update={"granted": granted, "element_key": element_key})
+        known, (due, verification), _ = await asyncio.gather(
+            self.write(outcome, entry), self._afterwards(command), self._keep(element)
+        )
         spent = {"recording_ms": ms_since(begun), "total_ms": ms_since(at.started)}
         self._keep_ahead(command.next_step, known)
         await at.tools.credentials.forget_code(command)
@@ -135,6 +139,16 @@ class Endings:
             more["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=more)
 
+    async def _keep(self, element: ActionCacheEntry | None) -> None:
+        if element is not None:
+            await self._at.tools.ledger.keep(self._at.context, element)
+
+    def _element_of(self, entry: ActionCacheEntry | None, report: Report) -> ActionCacheEntry | None:
+        """Return the recording of the element alone where the step found it in a new way."""
+        at = self._at
+        is_new = at.entry is None or at.is_proposed or report.lookup.healed
+        return entry.as_element(at.element_key) if entry is not None and entry.target is not None and is_new else None
+
     async def write(self, outcome: StepOutcome, entry: ActionCacheEntry | None = None) -> Known:
         """Record the outcome and its line of the trace; return what is known of the next step."""
         at, command = self._at, self._at.command
@@ -147,7 +161,7 @@ class Endings:
             update={
                 "entry": entry,
                 "witnessed": witnessed,
-                "used_version": 0 if at.entry is None else at.entry.version,
+                "used_version": 0 if at.entry is None or at.entry.is_of_site else at.entry.version,
                 "next_fingerprint": self._following[0],
                 "next_content_key": self._following[1],
             }
@@ -216,4 +230,4 @@ class Endings:
     def _next_keys(self, step: Step, outcome: StepOutcome) -> tuple[str, str]:
         context = self._at.context
         mark = fingerprint(step, context.values, context.fingerprint, outcome.digest)
-        return mark, content_key(context.run.tenant, self._at.left_at, step)
+        return mark, content_key(context.run.tenant, self._at.left_at, step, context.run.owner)

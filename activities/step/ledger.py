@@ -8,6 +8,7 @@ from temporalio import activity
 
 from activities.step.records import answered_line, from_ledger, standing_of
 from replaywright.domain.run.commands import Perform, StepContext
+from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.errors import DoneElsewhere, Fenced, StoreUnavailable
 from replaywright.ports.ledger import Intent, Known, Recording, StepStore
@@ -50,6 +51,21 @@ class StepLedger:
     async def look_up(self, context: StepContext, key: str) -> Known:
         """Read the step's record, and the recording under this content key."""
         return await self._store.look_up(**context.record, run_id=context.run.lineage, content_key=key)
+
+    async def element(self, context: StepContext, key: str) -> ActionCacheEntry | None:
+        """Read what other tasks on this site have recorded of the step's element."""
+        run = context.run
+        known = await self._store.look_up(
+            tenant=run.tenant, lineage=run.lineage, run_id=run.lineage, fingerprint="", content_key=key
+        )
+        return known.entry
+
+    async def keep(self, context: StepContext, entry: ActionCacheEntry) -> None:
+        """Keep a recording of an element as a candidate of the run, if the store takes it."""
+        try:
+            await self._store.keep(tenant=context.run.tenant, run_id=context.run.lineage, entry=entry)
+        except StoreUnavailable as exc:
+            _log.warning("the element of step %d of %s is not kept: %s", context.sequence, context.run.lineage, exc)
 
     async def known_of(self, context: StepContext, fingerprint: str = "") -> Known:
         """Read the record of this step, or of another one of its lineage."""

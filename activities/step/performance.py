@@ -108,8 +108,7 @@ class Performance:
             return self._endings.outcome(Status.REFUSED, "store_unavailable", f"the ledger cannot be read: {exc}")
         if known.outcome is not None:
             return await at.tools.ledger.answered(at.context, known.outcome)
-        recorded = (at.context.run.mode is not Mode.LEARN or at.is_reapplied) and not at.context.override
-        at.entry = known.entry if recorded else None
+        at.entry = known.entry if self._uses_recordings else None
         at.refused = known.refused
         at.effect = at.declared_effect(None if at.entry is None else at.entry.effect)
         if known.state == "DAMAGED":
@@ -133,7 +132,17 @@ class Performance:
         if known is None or at.command.recovered or activity.info().attempt > 1:
             known = await at.tools.ledger.look_up(at.context, at.key)
             at.spend(begun)
+        wants_element = self._uses_recordings and names_element(at.step) and not at.is_proposed
+        if wants_element and known.entry is None and known.outcome is None:
+            begun = time.perf_counter()
+            known = known.model_copy(update={"entry": await at.tools.ledger.element(at.context, at.element_key)})
+            at.spend(begun)
         return Known(entry=known.entry, refused=known.refused) if at.is_reapplied else known
+
+    @property
+    def _uses_recordings(self) -> bool:
+        at = self._at
+        return (at.context.run.mode is not Mode.LEARN or at.is_reapplied) and not at.context.override
 
     def _is_own_intent(self, known: Known) -> bool:
         """Tell if an open intent was written by an earlier try of this attempt, which dispatched nothing."""

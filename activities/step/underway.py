@@ -18,7 +18,7 @@ from replaywright.domain.proof.witness import Sending
 from replaywright.domain.run.commands import Perform, Reapply, StepContext
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.weak_steps import StepRate, rate_of
-from replaywright.domain.step.fingerprints import content_key, site_scope
+from replaywright.domain.step.fingerprints import content_key, element_key, site_scope
 from replaywright.domain.step.outcomes import Departure
 from replaywright.domain.step.overrides import OverrideRule, host_of
 from replaywright.domain.task.actions import Effect, effect_of, stronger
@@ -64,7 +64,9 @@ class StepUnderway:
         if isinstance(written, VerificationCode | SolveCaptcha):
             written = entering(written, has_text=command.code is not None)
         self.step = filled_step(written, command.context.values)
-        self.key = content_key(self.context.run.tenant, held.browser.url, self.context.step)
+        run, url = self.context.run, held.browser.url
+        self.key = content_key(run.tenant, url, self.context.step, run.owner)
+        self.element_key = element_key(run.tenant, url, self.context.step)
         self.left_at = self.url = held.browser.url
         self.site = tools.secrets.redact(site_scope(held.browser.url))
         self.began_s = time.monotonic()

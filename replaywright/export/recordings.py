@@ -18,6 +18,8 @@ class Recordings:
 
     tenant: str
     entries: Sequence[EntryInfo] = ()
+    owner: str = ""
+    """Task or skill whose steps they are of."""
     site: str = ""
     """The skill's origin: recordings made there are taken first."""
     device: str = "desktop"
@@ -33,7 +35,7 @@ class Recordings:
             if info.entry.action_type == step.action
             and info.entry.status in _USED
             and normalise(info.entry.instruction) == normalise(step.instruction)
-            and content_key(self.tenant, info.entry.site, step, self.device) == info.content_key
+            and content_key(self.tenant, info.entry.site, step, self.owner, self.device) == info.content_key
         ]
         return max(own, key=self._rank, default=None)
 

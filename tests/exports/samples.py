@@ -43,7 +43,7 @@ def skill_of(steps: Sequence[Mapping[str, Any]], **fields: Any) -> Skill:
 def recorded(skill: Skill, targets: Mapping[int, Mapping[str, Any]], **entry: Any) -> Recordings:
     """Recordings of the steps with these numbers: their elements, and whatever else `entry` says of all."""
     entries = [_recorded(skill.task.steps[number], target, entry) for number, target in targets.items()]
-    return Recordings(TENANT, entries, SITE)
+    return Recordings(TENANT, entries, site=SITE)
 
 
 def inside(skill: Skill, at: int, targets: Mapping[int, Mapping[str, Any]]) -> tuple[EntryInfo, ...]:

@@ -11,6 +11,9 @@ from replaywright.domain.task.tasks import parse_task
 
 SITE = "http://mail.example"
 
+OWNER = "send-mail"
+"""The task that recordings belong to."""
+
 
 def skill(name: str = "send-mail", **fields: Any) -> Skill:
     """A skill that fills and sends a form of `SITE`."""
@@ -46,14 +49,17 @@ def run(run_id: str = "r1", version: int = 1, *, succeeded: bool = True, **field
     )
 
 
-def learned(step: Step, url: str, *, name: str = "Password", tenant: str = "default") -> ActionCacheEntry:
+def learned(
+    step: Step, url: str, *, name: str = "Password", tenant: str = "default", owner: str = OWNER
+) -> ActionCacheEntry:
     """What a verified run has learned of a step on the page `url`."""
     return ActionCacheEntry(
         tag="input",
         role="textbox",
         name=name,
         attributes={"id": "field"},
-        content_key=content_key(tenant, url, step),
+        content_key=content_key(tenant, url, step, owner),
+        owner=owner,
         status=EntryStatus.ACTIVE,
         site=site_scope(url),
         instruction=step.instruction,

@@ -27,7 +27,7 @@ from replaywright.domain.run.commands import Await, CommandOnStep, InputCommand,
 from replaywright.domain.run.scope import RunScope, Usage
 from replaywright.domain.secrets.secret_sites import sites_in
 from replaywright.domain.session.sessions import SessionRef
-from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.step.fingerprints import fingerprint
 from replaywright.domain.step.outcomes import AWAITED, StepOutcome, UnsafeRequest
 from replaywright.domain.task.steps import Step
@@ -191,6 +191,14 @@ class Stage:
         )
         self.store.calls.clear()
 
+    async def recordings(self) -> list[EntryInfo]:
+        """What is recorded of steps, without the recordings of their elements alone."""
+        return [info for info in await self.store.entries(tenant="acme") if not info.entry.is_of_site]
+
+    async def kept_elements(self) -> list[EntryInfo]:
+        """The recordings of elements alone."""
+        return [info for info in await self.store.entries(tenant="acme") if info.entry.is_of_site]
+
     async def kept(self) -> str:
         """Everything that was written anywhere, as one text."""
         infos = await self.store.entries(tenant="acme")
@@ -208,7 +216,16 @@ def request(wanted: Step, sequence: int = 1, **fields: Any) -> Perform:
     """The command to perform this step of run r1; fields as in `but`."""
     values = fields.pop("values", {"to": "ada@example.com"})
     mark = fingerprint(wanted, values, str(sequence), "")
-    run = RunScope(run_id="r1", lineage="l1", tenant="acme", task="send-mail", session=SESSION, epoch=1, site=COMPOSE)
+    run = RunScope(
+        run_id="r1",
+        lineage="l1",
+        tenant="acme",
+        task="send-mail",
+        owner="send-mail",
+        session=SESSION,
+        epoch=1,
+        site=COMPOSE,
+    )
     context = StepContext(run=run, sequence=sequence, step=wanted, values=values, fingerprint=mark)
     return but(Perform(context=context), **fields)
 

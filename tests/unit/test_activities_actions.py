@@ -163,7 +163,7 @@ async def test_a_miss_keeps_a_snapshot_and_dispatches_nothing(stage: Stage) -> N
     assert (outcome.status, outcome.reason, outcome.lookup.hit) == (Status.MISSED, "no_entry", False)
     assert [element.id for element in snapshot.elements] == ["to", "password", "send", "help"]
     assert stage.inputs == []
-    assert stage.store.calls == ["look_up", "record"]
+    assert stage.store.calls == ["look_up", "look_up", "record"]
     assert [line["status"] for line in await stage.lines()] == ["missed"]
     assert await stage.versions(outcome) == []
 
@@ -765,6 +765,23 @@ async def test_an_identifier_alone_is_enough_for_what_is_called_nothing_and_stan
     assert outcome.status is status
 
 
+async def test_another_task_finds_the_element_and_inherits_nothing_of_what_the_step_led_to(stage: Stage) -> None:
+    first = await stage.learn(request(CLICK_SEND, proposed=SEND))
+    await stage.store.promote(
+        tenant="acme", run_id="l1", content_keys=[info.content_key for info in await stage.kept_elements()]
+    )
+    other = but(of_run("r2", request(CLICK_SEND)), owner="another-task")
+
+    outcome = await stage.perform(other)
+
+    assert (outcome.status, outcome.lookup.hit, outcome.lookup.from_model) == (Status.DONE, True, False)
+    assert stage.browser.works[-1].target is not None
+    assert (stage.browser.works[-1].learning, stage.browser.works[-1].causes) == (True, None)
+    [own] = await stage.versions(outcome)
+    assert (own.owner, own.name, own.run_id) == ("another-task", "Send", "r2")
+    assert outcome.content_key != first.content_key
+
+
 async def test_learning_ignores_the_cache(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
     await stage.learn(asked)
@@ -1173,7 +1190,7 @@ async def test_nothing_is_fetched_ahead_while_the_store_is_away(stage: Stage) ->
 async def test_bytes_leave_only_after_the_ledger_has_let_them_go(stage: Stage) -> None:
     outcome = await stage.perform(learned(CLICK_SEND, SEND))
 
-    assert stage.store.calls == ["look_up", "intend", "dispatch", "record"]
+    assert stage.store.calls == ["look_up", "intend", "dispatch", "record", "keep"]
     assert outcome.evidence.departure == Departure(bytes_up=1, held_at=1.0, permitted_at=2.0)
     assert stage.gate.current is None
 

@@ -71,7 +71,7 @@ async def sent(stage: Stage) -> list[str]:
 
 
 async def statuses(stage: Stage) -> set[EntryStatus]:
-    return {info.entry.status for info in await stage.store.entries(tenant="acme")}
+    return {info.entry.status for info in await stage.recordings()}
 
 
 async def test_what_a_verified_run_learned_becomes_active(stage: Stage) -> None:

@@ -46,7 +46,7 @@ async def test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_ef
     told = await listened(stage, POST)
 
     [late] = told.late
-    [info] = await stage.store.entries(tenant="acme")
+    [info] = await stage.recordings()
     newest = (await stage.store.versions(tenant="acme", content_key=info.content_key))[-1]
     assert (late.sequence, late.request) == (1, f"POST {POST.url}")
     assert late.delay_ms == pytest.approx(5000, abs=2)
@@ -71,7 +71,7 @@ async def test_what_a_page_sends_much_later_is_not_of_the_press(stage: Stage) ->
 async def test_what_a_page_counts_with_is_no_effect_of_the_press(stage: Stage, sent: UnsafeRequest) -> None:
     told = await listened(stage, sent)
 
-    [info] = await stage.store.entries(tenant="acme")
+    [info] = await stage.recordings()
     versions = await stage.store.versions(tenant="acme", content_key=info.content_key)
     assert told.late == ()
     assert [(version.effect, version.sends) for version in versions] == [(Effect.READ, ())]

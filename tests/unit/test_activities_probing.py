@@ -70,7 +70,7 @@ async def test_a_probe_that_shows_what_was_done_and_not_what_nobody_did_is_kept_
 ) -> None:
     assert await tried(stage, YES, NO) == (True, "")
 
-    [info] = await stage.store.entries(tenant="acme")
+    [info] = await stage.recordings()
     versions = await stage.store.versions(tenant="acme", content_key=info.content_key)
     assert [version.probe for version in versions] == [None, LIST]
     assert versions[-1].target == versions[0].target
@@ -106,7 +106,7 @@ async def test_a_probe_that_does_not_prove_itself_is_not_kept(
 
     assert found[0] is False
     assert reason in found[1]
-    [info] = await stage.store.entries(tenant="acme")
+    [info] = await stage.recordings()
     assert info.versions == 1
     [line] = [line for line in await stage.store.trace(tenant="acme", lineage="l1") if line["kind"] == "probe_tried"]
     assert (line["kept"], line["reason"]) == found

@@ -8,6 +8,7 @@ from replaywright.domain.plan.goal_runs import ClaimRequest, Labels, Learned, Le
 from replaywright.domain.skill.skills import SkillRef, SkillStatus
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.testing.skills import FakeSkills
+from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -32,7 +33,7 @@ def task(*steps: dict[str, Any], goal: str = "Send {{to}} a mail with {{site}}",
 async def learn(skills: FakeSkills, *, run_id: str = "run-1", **fields: Any) -> Learned:
     told = {"task": task(), "values": VALUES, "labels": Labels(name="send-mail", label="Send a mail"), **fields}
     request = LearnRequest(run_id=run_id, tenant="default", **told)
-    return await SkillActivities(skills, FakeSecrets({"PASSWORD": "hunter22"})).learn_skill(request)
+    return await SkillActivities(skills, FakeStepStore(), FakeSecrets({"PASSWORD": "hunter22"})).learn_skill(request)
 
 
 async def test_what_a_run_did_is_an_active_skill_of_templates() -> None:
@@ -151,7 +152,7 @@ async def test_a_file_of_its_own_is_refused_with_the_action_s_name() -> None:
 
 
 async def test_one_run_of_many_learns() -> None:
-    activities = SkillActivities(FakeSkills(), FakeSecrets())
+    activities = SkillActivities(FakeSkills(), FakeStepStore(), FakeSecrets())
 
     def asked(run_id: str) -> ClaimRequest:
         return ClaimRequest(run_id=run_id, tenant="default", key="k")

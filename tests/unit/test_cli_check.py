@@ -16,7 +16,7 @@ from replaywright.domain.skill.skill_files import written_file
 from replaywright.domain.skill.skills import SkillStatus
 from replaywright.domain.trace.checks import SkillCheck
 from replaywright.errors import InputInvalid
-from tests.unit.skills import SITE, learned, skill
+from tests.unit.skills import OWNER, SITE, learned, skill
 
 
 def given(pairs: dict[str, str] | None = None, common: dict[str, str] | None = None, **own: dict[str, str]) -> Given:
@@ -160,7 +160,7 @@ def test_without_consequences_all_of_it_is_checked() -> None:
     task = skill().task
     steps = task.steps[:2]
     harmless = CheckedSkill(
-        task.model_copy(update={"steps": steps}), {}, recorded(task, [learned(steps[0], SITE)], "default")
+        task.model_copy(update={"steps": steps}), {}, recorded(task, [learned(steps[0], SITE)], "default", OWNER)
     )
 
     assert until_commit(harmless) == harmless

@@ -20,7 +20,7 @@ from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import Expected, RunFacts
 from replaywright.domain.trace.trace import flat, step_line
 from replaywright.errors import InputInvalid
-from tests.unit.skills import SITE, learned, skill
+from tests.unit.skills import OWNER, SITE, learned, skill
 
 TASK = skill().task
 TITLES = [
@@ -201,7 +201,7 @@ def test_a_click_that_nobody_has_observed_counts_as_one_with_consequences() -> N
     details = learned(task.steps[2], "https://shop.example/")
 
     assert first_with_consequences(task, {}) == 2
-    assert first_with_consequences(task, observed_effects(recorded(task, [details], "default"))) == 3
+    assert first_with_consequences(task, observed_effects(recorded(task, [details], "default", OWNER))) == 3
     assert (
         first_with_consequences(parse_task({"task": "look", "steps": [{"action": "goto", "url": "/"}]}, "t"), {})
         is None

@@ -15,7 +15,7 @@ from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import parse_yaml
 from tests.readme import ROOT
-from tests.unit.skills import SITE, learned, skill
+from tests.unit.skills import OWNER, SITE, learned, skill
 
 PAGE = f"{SITE}/compose"
 
@@ -23,16 +23,18 @@ PAGE = f"{SITE}/compose"
 def file_with_elements() -> dict[str, Any]:
     given = skill()
     entries = [learned(step, PAGE, name=step.instruction) for step in given.task.steps]
-    return written_file([given], {given.name: recorded(given.task, entries, "default")})
+    return written_file([given], {given.name: recorded(given.task, entries, "default", OWNER)})
 
 
 def test_what_a_file_holds_is_found_under_the_key_that_a_run_asks_for() -> None:
     given = skill()
     elements = elements_in(file_with_elements(), "a file")["send-mail"]
 
-    made = entries_of(given.task, elements, "elsewhere", PAGE)
+    made = entries_of(given.task, elements, "elsewhere", PAGE, given.name)
 
-    assert [entry.content_key for entry in made] == [content_key("elsewhere", PAGE, step) for step in given.task.steps]
+    assert [entry.content_key for entry in made] == [
+        content_key("elsewhere", PAGE, step, OWNER) for step in given.task.steps
+    ]
     assert [entry.name for entry in made] == ["the password", "To", "Send"]
     assert {entry.effect for entry in made} == {"idempotent"}
     assert made[0].attributes == {"id": "field"}
@@ -43,7 +45,7 @@ def test_a_step_that_was_learned_on_two_pages_has_two_elements() -> None:
     step = task.steps[0]
     entries = [learned(step, f"{SITE}/login"), learned(step, PAGE), learned(step, PAGE, tenant="another")]
 
-    found = recorded(task, entries, "default")
+    found = recorded(task, entries, "default", OWNER)
 
     assert [element.site for element in found] == [PAGE, f"{SITE}/login"]
 
@@ -52,7 +54,7 @@ def test_only_what_a_run_has_verified_is_taken() -> None:
     task = skill().task
     entry = learned(task.steps[0], PAGE)
 
-    assert recorded(task, [entry.model_copy(update={"status": EntryStatus.SUSPECT})], "default") == ()
+    assert recorded(task, [entry.model_copy(update={"status": EntryStatus.SUSPECT})], "default", OWNER) == ()
 
 
 @pytest.mark.parametrize(
@@ -66,19 +68,19 @@ def test_only_what_a_run_has_verified_is_taken() -> None:
 )
 def test_the_same_application_under_another_address_finds_its_elements(begins_at: str, site: str) -> None:
     task = skill().task
-    elements = recorded(task, [learned(task.steps[0], PAGE)], "default")
+    elements = recorded(task, [learned(task.steps[0], PAGE)], "default", OWNER)
 
-    [entry] = entries_of(task, elements, "default", begins_at)
+    [entry] = entries_of(task, elements, "default", begins_at, OWNER)
 
     assert entry.site == site
-    assert entry.content_key == content_key("default", site, task.steps[0])
+    assert entry.content_key == content_key("default", site, task.steps[0], OWNER)
 
 
 def test_another_site_that_the_task_passes_stays_what_it_is() -> None:
     task = skill().task
     entries = [learned(task.steps[0], PAGE), learned(task.steps[1], "http://mail.example.org/compose")]
 
-    made = entries_of(task, recorded(task, entries, "default"), "default", "https://preview.example/")
+    made = entries_of(task, recorded(task, entries, "default", OWNER), "default", "https://preview.example/", OWNER)
 
     assert [entry.site for entry in made] == ["https://preview.example/compose", "http://mail.example.org/compose"]
 

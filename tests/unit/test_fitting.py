@@ -11,6 +11,7 @@ from replaywright.domain.skill.fitting import PassedOver, place_of, signed_in_of
 from replaywright.domain.skill.skills import SkillContext, SkillRef
 from replaywright.testing.recall import FakeRecalls
 from replaywright.testing.skills import FakeSkills
+from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
 from tests.unit.test_activities_skills import VALUES, task
 from tests.unit.test_domain_recall import MAIL, SENTENCE, recalled, skill
@@ -73,7 +74,7 @@ def test_of_two_skills_for_other_circumstances_the_one_that_fits_is_recalled_onc
 
 async def test_what_a_skill_was_learned_under_is_recorded_and_another_context_makes_another_skill() -> None:
     skills = FakeSkills()
-    activities = SkillActivities(skills, FakeSecrets(), context=USUAL)
+    activities = SkillActivities(skills, FakeStepStore(), FakeSecrets(), context=USUAL)
 
     async def learned(run_id: str, *, signed_in: bool) -> None:
         seen = SkillContext(signed_in=signed_in, start="http://site/of/ada@example.com")
@@ -103,7 +104,7 @@ async def test_what_a_skill_was_learned_under_is_recorded_and_another_context_ma
 @pytest.mark.parametrize("keeps_start", [True, False])
 async def test_a_version_learned_again_begins_as_the_old_one_if_its_first_step_was_done(keeps_start: bool) -> None:
     skills = FakeSkills()
-    activities = SkillActivities(skills, FakeSecrets())
+    activities = SkillActivities(skills, FakeStepStore(), FakeSecrets())
     told = {"tenant": "default", "task": task(), "values": VALUES, "labels": {"name": "send-mail"}}
     first = Target(role="link", name="Compose")
     await activities.learn_skill(LearnRequest.model_validate({**told, "run_id": "run-1", "first": first}))
@@ -122,7 +123,7 @@ async def test_a_skill_that_was_refused_is_so_recorded_and_recall_grows_no_stric
     await recalls.note("default", record)
 
     refused = JudgeRequest(run_id="run-1", tenant="default", outcome="refused", reason="precondition")
-    await SkillActivities(FakeSkills(), FakeSecrets(), recalls).judge_recall(refused)
+    await SkillActivities(FakeSkills(), FakeStepStore(), FakeSecrets(), recalls).judge_recall(refused)
 
     [kept] = await recalls.recent("default")
     assert (kept.decision, kept.reason) == ("abstain", "precondition")

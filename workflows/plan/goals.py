@@ -471,6 +471,8 @@ class Goals:
             task=task,
             values=self._run.values,
             replaces=self._run.skill,
+            owner=self._context.owner,
+            content_keys=self._context.state.content_keys,
             keeps_start=min(self._context.state.revised_from, default=0) > 1,
             **more,
         )

@@ -134,6 +134,12 @@ class RunContext:
         """Put other steps in the place of all from the current one on."""
         self.course = self.course.revised(self.position, steps)
 
+    @property
+    def owner(self) -> str:
+        """Owner of the recordings of its steps: the task, by its name. What is being learned has none yet."""
+        is_unnamed = self.state.goal is not None and self.state.goal.learning and self.run.skill is None
+        return self.lineage if is_unnamed else self.run.task.task
+
     def advance(self, fingerprint: str, outcome: StepOutcome) -> None:
         """Go on to the next step: the current one is done, or left out."""
         state, position, course = self.state, self.position, self.course
@@ -149,7 +155,8 @@ class RunContext:
             skipped=state.skipped + skipped_items(course, position, outcome),
             left_out=tuple(sorted(left_out)),
             left_until=left_until,
-            content_keys=tuple(dict.fromkeys(filter(None, (*state.content_keys, outcome.content_key)))),
+            content_keys=_with(state.content_keys, outcome.content_key),
+            element_keys=_with(state.element_keys, outcome.element_key),
             previous=fingerprint,
             previous_outcome=outcome.digest,
             due=outcome.due,
@@ -205,3 +212,7 @@ class RunContext:
         """Return what the error of a run that failed says of it."""
         title = next((step.title for step in plan.steps if step.sequence == result.failed_step), "")
         return self.board.failure(result, title, self.run_id)
+
+
+def _with(keys: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return (*keys, key) if key and key not in keys else keys

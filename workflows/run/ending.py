@@ -175,6 +175,7 @@ class RunEnding:
             verify=final_predicates(context),
             seen=None if context.last is None else context.last.verification,
             content_keys=context.state.content_keys,
+            element_keys=context.state.element_keys,
             policy=context.run.task.policy,
             used=context.used,
         )

@@ -205,6 +205,7 @@ class Attempt:
                 lineage=self.context.lineage,
                 tenant=run.tenant,
                 task=run.task.task,
+                owner=self.context.owner,
                 session=self.browser.ref,
                 epoch=self.browser.epoch,
                 mode=run.mode,

@@ -170,7 +170,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[SkillChec
     async with open_scratch_backend(asked.settings, tell=asked.tell) as here:
         async with open_store(here.settings) as store:
             for each in wanted:
-                entries = entries_of(each.task, each.elements, store.tenant, _begins_at(each))
+                entries = entries_of(each.task, each.elements, store.tenant, _begins_at(each), each.task.task)
                 await take_over(store.steps, store.tenant, entries)
         return await _performed(asked, here, wanted)
 

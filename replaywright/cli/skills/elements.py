@@ -29,7 +29,7 @@ class FromFile:
 
     def entries(self, tenant: str) -> tuple[ActionCacheEntry, ...]:
         """Make cache entries of the elements, for the skill's site or else the recorded one."""
-        return entries_of(self.skill.task, self.elements, tenant, self.skill.site)
+        return entries_of(self.skill.task, self.elements, tenant, self.skill.site, self.skill.name)
 
 
 def read_skills(files: Iterable[str]) -> list[FromFile]:
@@ -55,7 +55,7 @@ async def elements_of(
 ) -> dict[str, Sequence[RecordedElement]]:
     """Return the recorded elements of the skills' steps from the action cache, by the skill's name."""
     entries = [info.entry for info in await store.entries(tenant=tenant)]
-    return {skill.name: recorded(skill.task, entries, tenant) for skill in skills}
+    return {skill.name: recorded(skill.task, entries, tenant, skill.name) for skill in skills}
 
 
 def unknown_steps(skill: Skill, elements: Sequence[RecordedElement]) -> list[str]:

@@ -73,9 +73,9 @@ async def _found(name: str, version: int | None) -> tuple[Skill, Recordings]:
     async with open_or_start_store(load_settings()) as store:
         skill = written or await store.knowledge.skill(name, version)
         entries = await store.steps.entries(tenant=store.tenant)
-    carried = entries_of(skill.task, elements, store.tenant, "")
+    carried = entries_of(skill.task, elements, store.tenant, "", skill.name)
     entries += [EntryInfo(content_key=entry.content_key, entry=entry, versions=1) for entry in carried]
-    return skill, Recordings(store.tenant, entries, skill.site, skill.context.device)
+    return skill, Recordings(store.tenant, entries, skill.name, skill.site, skill.context.device)
 
 
 def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:

@@ -61,7 +61,7 @@ STILL_WORDED = 0.34
 SAME_PATH = 0.9
 """Paths at least this alike lead to one place of a page that was hardly rebuilt."""
 
-_BESIDE = frozenset({"box", "namesakes", "neighbours"})
+_BESIDE = {"box", "namesakes", "neighbours"}
 """Fields of a target that say what is around it."""
 _DISTINCT_KINDS = frozenset({"password", "checkbox", "radio", "file"})
 

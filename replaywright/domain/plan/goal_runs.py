@@ -204,6 +204,10 @@ class LearnRequest(Record):
     first: Target | None = None
     replaces: SkillRef | None = None
     """Version that failed in this run."""
+    owner: str = ""
+    """Owner of the recordings of its steps until it has a name."""
+    content_keys: tuple[str, ...] = ()
+    """Their keys."""
     keeps_start: bool = False
     """True if the replaced version's first step was performed unchanged, so its precondition holds for the new one."""
     reason: str = ""

@@ -51,7 +51,9 @@ class FinishRequest(OfRun):
     used: Used = Used()
     """Use so far of all that a policy limits."""
     content_keys: tuple[str, ...] = ()
-    """Content keys of all steps performed: candidates written under these by this run become active."""
+    """Keys of the recordings of the steps done: candidates written under these by this run become active."""
+    element_keys: tuple[str, ...] = ()
+    """The same for recordings of elements alone."""
 
 
 class Finished(Record):
@@ -118,6 +120,9 @@ class RunState(Record):
     """Index of the last step performed that must not be repeated; -1 when there is none."""
     totals: Totals = Totals()
     content_keys: tuple[str, ...] = ()
+    """Keys of the recordings of the steps done."""
+    element_keys: tuple[str, ...] = ()
+    """Keys of the recordings of elements alone that are new."""
     extracted: dict[str, Any] = Field(default_factory=dict)
     files: tuple[DownloadedFile, ...] = ()
     due: tuple[Due, ...] = ()

@@ -80,6 +80,8 @@ class RunScope(Record):
     lineage: str
     tenant: str
     task: str
+    owner: str = ""
+    """Task or skill that the recordings of its steps belong to."""
     session: SessionRef
     epoch: int
     """Epoch of the session and of this attempt at the step."""

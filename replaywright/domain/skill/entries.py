@@ -36,6 +36,8 @@ class ActionCacheEntry(Target):
 
     schema_version: int = SCHEMA
     content_key: str
+    owner: str = ""
+    """Task whose step it is; empty for an element alone, which all tasks on its origin share."""
     version: int = 1
     status: EntryStatus = EntryStatus.CANDIDATE
     step_index: int = 0
@@ -85,6 +87,17 @@ class ActionCacheEntry(Target):
     hold: bool = False
     """True for a heal that waits for a person (heal mode `propose`): verification does not promote it."""
     signature: str = ""
+
+    @property
+    def is_of_site(self) -> bool:
+        """True if it says what the element is, and nothing of what a step leads to."""
+        return not self.owner
+
+    def as_element(self, key: str) -> "ActionCacheEntry":
+        """Return the recording of its element alone, under the element's key: nothing of what the step led to."""
+        kept = {*Target.model_fields, "site", "instruction", "action_type", "method", "arguments", "granted"}
+        kept |= {"run_id", "origin", "bound", "hold"}
+        return ActionCacheEntry(content_key=key, **{name: getattr(self, name) for name in kept})
 
     @property
     def target(self) -> Target | None:

@@ -76,21 +76,41 @@ def _with_inner(step: Step) -> Iterator[Step]:
         yield from _with_inner(other)
 
 
-def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str) -> tuple[RecordedElement, ...]:
-    """Return the elements that the active entries have for the task's steps, in step order."""
+def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str) -> tuple[RecordedElement, ...]:
+    """Return the elements that the active entries of this owner have for the task's steps, in step order."""
     found: dict[str, list[ActionCacheEntry]] = {}
     steps = {meaning(step): step for step in reversed(list(cached_steps(task)))}
     for entry in entries:
         if entry.status is not EntryStatus.ACTIVE:
             continue
         for means, step in steps.items():
-            if content_key(tenant, entry.site, step) == entry.content_key:
+            if content_key(tenant, entry.site, step, owner) == entry.content_key:
                 found.setdefault(means, []).append(entry)
     return tuple(
         _written(entry, means)
         for means in reversed(steps)
         for entry in sorted(found.get(means, ()), key=lambda entry: entry.site)
     )
+
+
+def named(
+    task: Task, learned_as: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str
+) -> Iterator[ActionCacheEntry]:
+    """Yield the recordings that a run has made under `owner`, as those of the task, whose steps it has learned.
+
+    Args:
+        task: the task by its name, whose steps are those of `learned_as` in other words.
+        learned_as: the task as the run did it.
+        entries: recordings of the run.
+        tenant: tenant of the entries.
+        owner: owner that the run has given them.
+    """
+    pairs = list(zip(cached_steps(learned_as), cached_steps(task), strict=True))
+    for entry in entries:
+        own = (now for then, now in pairs if content_key(tenant, entry.site, then, owner) == entry.content_key)
+        if (step := next(own, None)) is not None:
+            key = content_key(tenant, entry.site, step, task.task)
+            yield entry.model_copy(update={"content_key": key, "owner": task.task})
 
 
 def strangers(task: Task, elements: Iterable[RecordedElement]) -> Iterator[int]:
@@ -100,16 +120,17 @@ def strangers(task: Task, elements: Iterable[RecordedElement]) -> Iterator[int]:
 
 
 def entries_of(
-    task: Task, elements: Sequence[RecordedElement], tenant: str, begins_at: str
+    task: Task, elements: Sequence[RecordedElement], tenant: str, begins_at: str, owner: str
 ) -> tuple[ActionCacheEntry, ...]:
     """Return the elements as entries of a tenant's action cache.
 
     Args:
         task: the task of the elements.
         elements: elements as `recorded` returns them; those of no step are left out.
-        tenant: owner of the entries.
+        tenant: tenant of the entries.
         begins_at: current start address. On another site than the recorded one, recordings move to this site: the same
             application under another address.
+        owner: task or skill that they are for.
     """
     steps = {meaning(step): (index, step) for index, step in reversed(list(enumerate(cached_steps(task))))}
     then, now = _moved(elements, begins_at)
@@ -123,7 +144,8 @@ def entries_of(
         target = element.element or Target()
         entry = ActionCacheEntry(
             **target.model_dump(),
-            content_key=content_key(tenant, site, step),
+            content_key=content_key(tenant, site, step, owner),
+            owner=owner,
             step_index=index,
             site=site,
             instruction=step.instruction,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from replaywright.domain.common.canonical import EXACT, canonical
 from replaywright.domain.common.templates import fill_canonical, parameters_in, texts_of
 from replaywright.domain.common.text import normalise
+from replaywright.domain.common.urls import origin_of
 from replaywright.domain.predicate.predicates import meaning_of
 from replaywright.domain.task.steps import Step, arguments_of
 
@@ -128,8 +129,22 @@ def site_scope(url: str) -> str:
     return f"{parts.scheme}://{host}{path.rstrip('/') or '/'}"
 
 
-def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
-    """Return the key of the action cache: the step's meaning on this page, whatever the values, model or position.
+def content_key(tenant: str, url: str, step: Step, owner: str = "", device: str = "desktop") -> str:
+    """Return the key of a step's recording: its meaning on this page, whatever the values, model or position.
+
+    What a step leads to belongs to its `owner`, the task: another one that signs in with the same words ends up
+    elsewhere.
+    """
+    return _meaning_at(tenant, site_scope(url), step, owner, device)
+
+
+def element_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
+    """Return the key of the recording of the step's element alone, which all tasks on this origin share."""
+    return _meaning_at(tenant, origin_of(url), step, "", device)
+
+
+def _meaning_at(tenant: str, site: str, step: Step, owner: str, device: str) -> str:
+    """Return the digest of a step's meaning at one place.
 
     What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
     """
@@ -138,7 +153,8 @@ def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> s
         {
             "v": VERSION,
             "tenant": tenant,
-            "site": site_scope(url),
+            "site": site,
+            **({"owner": owner} if owner else {}),
             "action": step.action,
             "instruction": normalise(step.instruction),
             "arguments": {key: value for key, value in arguments_of(step).items() if key not in ENTERED},

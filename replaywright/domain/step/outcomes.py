@@ -236,6 +236,8 @@ class StepOutcome(Record):
     """Rule that blocked the step, such as `policy 'back-office': actions.deny`."""
     fingerprint: str = ""
     content_key: str = ""
+    element_key: str = ""
+    """Key of the recording of its element alone, if that is new."""
     effect: Effect = Effect.READ
     lookup: Lookup = Lookup()
     evidence: Evidence = Evidence()
