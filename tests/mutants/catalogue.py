@@ -7,6 +7,7 @@ from tests.mutants.recall import RECALL
 from tests.mutants.stacks import STACKS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
+_MATCHING = "tests/unit/test_domain_matching.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
 _AWAITING = "tests/unit/test_activities_awaiting.py::"
 _PROBING = "tests/unit/test_activities_probing.py::"
@@ -280,6 +281,22 @@ WORKFLOW = (
 )
 
 ACTIVITIES = (
+    Mutant(
+        "consequences of another task",
+        "what a step led to in another task is not taken for what it leads to here",
+        "Acting._work",
+        "is_new = entry is None or entry.is_of_site or proposed is not None",
+        "is_new = entry is None or proposed is not None",
+        (_ACTIONS + "test_another_task_finds_the_element_and_inherits_nothing_of_what_the_step_led_to",),
+    ),
+    Mutant(
+        "twins told apart on a changed page",
+        "where it stood tells an element from its twins only where as many are there as then",
+        "_unchanged",
+        "if len(same) != 1 or not recorded.namesakes or same[0].target.namesakes != recorded.namesakes:",
+        "if len(same) != 1:",
+        (_MATCHING + "test_twins_on_a_changed_page_are_not_told_apart_by_where_they_stand",),
+    ),
     Mutant(
         "intent before prepare",
         "the intent is written when the element is found and ready",

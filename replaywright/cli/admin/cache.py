@@ -37,7 +37,7 @@ async def list_entries(
     held: Annotated[bool, typer.Option("--held", help="Only entries with a heal that waits for a person.")] = False,
     json: Json = False,
 ) -> None:
-    """List the entries with their statistics.
+    """List the entries with their statistics: what each task knows of its steps, and what `any` task may use.
 
     Example: `replaywright admin cache list`
     """
@@ -47,7 +47,7 @@ async def list_entries(
     numbers = ("version", "hits", "heals", "misses")
     output.print_list(
         {"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]},
-        ("key", "site", "what", "status", *numbers, "last success"),
+        ("key", "task", "site", "what", "status", *numbers, "last success"),
         [_row(info) for info in sorted(entries, key=lambda info: (info.entry.site, info.entry.step_index))],
         json=json,
         nothing="no entry waits for a person" if held else "the cache is empty: a run with a model fills it",
@@ -60,7 +60,7 @@ def _row(info: EntryInfo) -> tuple[object, ...]:
     what = f"{entry.action_type.value} {entry.instruction}".strip()
     numbers = (entry.version, entry.hits, entry.heals, entry.misses)
     last = output.time_text(entry.last_success)
-    return (info.content_key[:_KEY_SHOWN], entry.site, what, _status(entry), *numbers, last)
+    return (info.content_key[:_KEY_SHOWN], entry.owner or "any", entry.site, what, _status(entry), *numbers, last)
 
 
 @cache_app.command("stats")
