@@ -230,4 +230,4 @@ class Endings:
     def _next_keys(self, step: Step, outcome: StepOutcome) -> tuple[str, str]:
         context = self._at.context
         mark = fingerprint(step, context.values, context.fingerprint, outcome.digest)
-        return mark, content_key(context.run.tenant, self._at.left_at, step, context.run.owner)
+        return mark, content_key(context.run.tenant, self._at.left_at, step, context.run.owner, values=context.values)

@@ -13,6 +13,7 @@ from replaywright.domain.step.fingerprints import (
     begun_anew,
     content_key,
     digest,
+    element_key,
     entered_parameters,
     fingerprint,
     instruction_parameters,
@@ -204,6 +205,46 @@ def test_how_the_pointer_is_used_is_in_the_content_key() -> None:
 )
 def test_a_site_is_origin_and_path_without_ids(url: str, scope: str) -> None:
     assert site_scope(url) == scope
+
+
+@pytest.mark.parametrize(
+    ("path", "scope"),
+    [
+        ("/wiki/Main_Page", "/wiki/{title}"),
+        ("/wiki/main+page/edit", "/wiki/{title}/edit"),
+        ("/wiki/Main%20Page", "/wiki/{title}"),
+        ("/wiki/Talk:Main_Page", "/wiki/talk:{title}"),
+        ("/wiki/Main_Pages", "/wiki/Main_Pages"),
+        ("/search/caf%C3%A9/next", "/search/{word}/next"),
+        ("/de/start", "/{language}/start"),
+        ("/index/start", "/index/start"),
+        ("/orders/10442/lines", "/orders/{order}/lines"),
+        ("/orders/10443/lines", "/orders/{id}/lines"),
+    ],
+)
+def test_values_of_parameters_in_a_path_are_no_part_of_a_site(path: str, scope: str) -> None:
+    values = {"title": "Main Page", "word": "Café", "language": "de", "order": "10442", "note": ""}
+
+    assert site_scope(f"https://x.example{path}", values) == f"https://x.example{scope}"
+    assert site_scope(f"https://x.example{scope}") == f"https://x.example{scope}"
+
+
+def test_a_recording_is_found_under_the_next_value_of_a_parameter_in_the_path() -> None:
+    step = fill()
+
+    def key(page: str, title: str) -> str:
+        return content_key("t", f"https://x.example/wiki/{page}", step, "task", values={"title": title})
+
+    assert key("Main_Page", "Main Page") == key("Annual_report", "Annual report")
+    assert key("Main_Page", "Main Page") != key("Main_Page", "another")
+
+
+def test_a_recording_belongs_to_its_task_and_its_element_to_the_origin() -> None:
+    step = fill()
+
+    assert content_key("t", "https://x.example/a", step, "one") != content_key("t", "https://x.example/a", step, "two")
+    assert element_key("t", "https://x.example/a", step) == element_key("t", "https://x.example/b?c", step)
+    assert element_key("t", "https://x.example/a", step) != element_key("t", "https://y.example/a", step)
 
 
 def test_only_parameters_that_a_step_names_may_stand_in_its_recording() -> None:

@@ -18,7 +18,7 @@ _PLACE = re.compile(rf"\{{\{{\s*(?:(secret|totp):\s*)?({ITEM_NAME}(?:\.[^{{}}]*[
 
 _BRACES = re.compile(r"\{\{[^{}]*\}\}")
 
-_LONG = 3
+LONG = 3
 """Shortest value that is unlikely to occur in a text by chance."""
 
 Part: TypeAlias = str | Mapping[str, str]
@@ -157,14 +157,14 @@ def generalise(text: str, values: Mapping[str, str], names: Iterable[str], namin
     found = {
         value: name
         for name in sorted({*names, *named}, reverse=True)
-        if len(value := values.get(name, "")) >= _LONG or (value and name in named)
+        if len(value := values.get(name, "")) >= LONG or (value and name in named)
     }
     if not found:
         return text
 
     def named_value(match: re.Match[str]) -> str:
         is_word = is_word_edge(text, match.start()) and is_word_edge(text, match.end())
-        return "{{" + found[match[0]] + "}}" if is_word or len(match[0]) >= _LONG else match[0]
+        return "{{" + found[match[0]] + "}}" if is_word or len(match[0]) >= LONG else match[0]
 
     # One pass: inserted names are not searched for further values.
     longest_first = sorted(found, key=lambda value: (-len(value), value))

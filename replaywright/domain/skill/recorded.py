@@ -162,7 +162,7 @@ def entries_of(
 
 def _moved(elements: Sequence[RecordedElement], begins_at: str) -> tuple[str, str]:
     """Return the recorded and the current site; both empty if they are the same."""
-    sites = [origin_of(element.site.replace("{id}", "0")) for element in elements]
+    sites = [origin_of(element.site.partition("{")[0]) for element in elements]
     now = origin_of(begins_at)
     if not now or not sites or now in sites:
         return "", ""

@@ -5,12 +5,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from replaywright.domain.common.canonical import EXACT, canonical
-from replaywright.domain.common.templates import fill_canonical, parameters_in, texts_of
-from replaywright.domain.common.text import normalise
+from replaywright.domain.common.templates import LONG, fill_canonical, parameters_in, texts_of
+from replaywright.domain.common.text import is_word_edge, normalise
 from replaywright.domain.common.urls import origin_of
 from replaywright.domain.predicate.predicates import meaning_of
 from replaywright.domain.task.steps import Step, arguments_of
@@ -115,27 +116,58 @@ def begun_anew(mark: str, restart: str) -> str:
 ENTERED = frozenset({"value", "values", "files", "dialog_text"})
 """Arguments that are data: with other ones a step still means the same."""
 
+_BETWEEN_WORDS = re.compile(r"[\s+_-]+")
+"""Characters that paths have in place of spaces."""
 _VOLATILE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]*\d[A-Za-z0-9_-]*\d[A-Za-z0-9_-]{6,}")
 
 
-def site_scope(url: str) -> str:
-    """Origin and path template of `url`: ids in the path become `{id}`; query, fragment, user and password go."""
+def site_scope(url: str, values: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return origin and path template of `url`: query, fragment, user and password go.
+
+    Parameters' `values` in the path become `{name}`, as `/wiki/Main_Page` becomes `/wiki/{title}`; other ids `{id}`.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:  # brackets without an address in them
         return url.partition("?")[0].partition("#")[0]
-    path = "/".join("{id}" if _VOLATILE.fullmatch(segment) else segment for segment in parts.path.split("/"))
+    known = sorted(((_spaced(value), name) for name, value in values.items()), key=lambda one: (-len(one[0]), one[1]))
+    path = "/".join(_templated(segment, known) for segment in parts.path.split("/"))
     host = parts.netloc.rpartition("@")[2].lower()
     return f"{parts.scheme}://{host}{path.rstrip('/') or '/'}"
 
 
-def content_key(tenant: str, url: str, step: Step, owner: str = "", device: str = "desktop") -> str:
-    """Return the key of a step's recording: its meaning on this page, whatever the values, model or position.
+def _spaced(text: str) -> str:
+    """Return words as they are compared in a path, where sites write spaces in several ways."""
+    return " ".join(_BETWEEN_WORDS.split(normalise(unquote(text)))).strip()
+
+
+def _templated(segment: str, known: Sequence[tuple[str, str]]) -> str:
+    """Return a segment of a path without values: those `known`, longest first, by name, and what is no word."""
+    text = _spaced(segment)
+    for value, name in known:
+        if value and text == value:
+            return f"{{{name}}}"
+        at = text.find(value) if len(value) >= LONG else -1
+        if at >= 0 and is_word_edge(text, at) and is_word_edge(text, at + len(value)):
+            return f"{text[:at]}{{{name}}}{text[at + len(value) :]}"
+    return "{id}" if _VOLATILE.fullmatch(segment) else segment
+
+
+def content_key(
+    tenant: str,
+    url: str,
+    step: Step,
+    owner: str = "",
+    device: str = "desktop",
+    *,
+    values: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return the key of a step's recording: its meaning on this page, whatever the `values`, model or position.
 
     What a step leads to belongs to its `owner`, the task: another one that signs in with the same words ends up
     elsewhere.
     """
-    return _meaning_at(tenant, site_scope(url), step, owner, device)
+    return _meaning_at(tenant, site_scope(url, values), step, owner, device)
 
 
 def element_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
