@@ -36,6 +36,10 @@ Name = Literal[
     "workflow-use",
     "stagehand",
     "hyperagent",
+    "datasette",
+    "locust",
+    "jupyterlab",
+    "node-red",
 ]
 
 NAMES: tuple[Name, ...] = get_args(Name)

@@ -1,0 +1,1 @@
+"""Real applications that nobody here wrote, installed and pinned on first use."""
