@@ -9,7 +9,6 @@ from activities.step.step_gate import StepGate
 from activities.step.underway import StepUnderway, ms_since
 from replaywright.domain.locating.filling import filled_target
 from replaywright.domain.page.pictures import Pictures
-from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import named_parameters
 from replaywright.domain.proof.deriving import filled_expectations
 from replaywright.domain.run.commands import Perform
@@ -34,9 +33,8 @@ class Acting:
     async def report(self) -> Report:
         """Act on what was recorded; if that is not certain, on what the task itself declares, which needs no model.
 
-        Only if it declares what the element is called, or if it is called nothing: an identifier alone may be that of
-        something else by now, which a name, a label or a row that was recorded would have told. What is found so is as
-        much of a heal as any other: the page is not what was recorded.
+        What is found so must not contradict the recording, and is as much of a heal as any other: the page is not what
+        was recorded.
 
         Raises:
             Ungranted: a request was thrown away that nobody had granted.
@@ -54,9 +52,9 @@ class Acting:
         if report.lookup.hit or not (replayed and work.heal) or left_ms <= 0:
             return report
         declared = at.declared
-        if declared is None or work.target is None or not (declared.says_what_it_is or _is_nameless(work.target)):
+        if declared is None:
             return report
-        again = replace(work, target=None, query=declared, causes=None, timeout_ms=left_ms)
+        again = replace(work, target=None, query=declared, recorded=work.target, causes=None, timeout_ms=left_ms)
         second = await self._performed(again)
         if not second.lookup.hit:
             return report
@@ -128,7 +126,3 @@ class Acting:
         if self._at.declared is not None and naming_parameters(context.step):
             return False
         return all(digest(context.values.get(name, "")) == value for name, value in entry.bound.items())
-
-
-def _is_nameless(recorded: Target) -> bool:
-    return not (recorded.name or recorded.label or recorded.row)

@@ -43,6 +43,8 @@ class Work:
     dialog_text: str | None = field(default=None, repr=False)
     """Answer to prompts, secrets resolved; like `text`, never logged."""
     entry_version: int = 0
+    recorded: Target | None = None
+    """Recording that led nowhere: the element of the `query` must not contradict it."""
     expect: tuple[Predicate, ...] = ()
     causes: tuple[Cause, ...] | None = None
     """Causes that the action set off when it was recorded; None when that is not known: then it is observed."""

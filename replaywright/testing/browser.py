@@ -6,7 +6,13 @@ from typing import Any
 
 from replaywright.domain.common.templates import fill
 from replaywright.domain.common.text import contains, normalise
-from replaywright.domain.locating.matching import ElementCandidate, MatchDecision, decide_identified, decide_similar
+from replaywright.domain.locating.matching import (
+    ElementCandidate,
+    MatchDecision,
+    decide_identified,
+    decide_similar,
+    may_be_declared,
+)
 from replaywright.domain.page.observed import (
     AssertionContext,
     ElementProbe,
@@ -351,6 +357,8 @@ class FakeBrowserSession:
                 return MatchDecision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
             index = list(visible).index(found[0])
             chosen = ElementCandidate(index=index, tier="query", target=visible[found[0]].target)
+            if work.recorded is not None and not may_be_declared(work.recorded, chosen.target, work.query):
+                return MatchDecision(Lookup(tier="query", candidates=1, reason="disagrees"))
             return MatchDecision(Lookup(hit=True, tier="query", candidates=1, score=1.0), chosen)
         everything = [
             ElementCandidate(index=index, tier=_tier(work.target, element.target), target=element.target)

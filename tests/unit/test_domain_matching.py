@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from replaywright.domain.common.text import normalise, tokens
 from replaywright.domain.locating.filling import filled_target
 from replaywright.domain.locating.likeness import agrees, name_similarity, roles_compatible, similarity
-from replaywright.domain.locating.matching import ElementCandidate, MatchDecision, decide_identified, decide_similar
-from replaywright.domain.page.targets import FrameStep, Target
+from replaywright.domain.locating.matching import (
+    ElementCandidate,
+    MatchDecision,
+    decide_identified,
+    decide_similar,
+    may_be_declared,
+)
+from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
 
 COMPOSE: dict[str, Any] = {
     "tag": "button",
@@ -141,6 +147,27 @@ def test_a_text_around_twins_that_changes_leaves_them_apart(neighbours: tuple[st
 )
 def test_twins_on_a_changed_page_are_not_told_apart_by_where_they_stand(seen: dict[str, Any], change: str) -> None:
     assert identified(TOP, BOTTOM, target(NAV, **{"xpath": TOP.xpath, **seen})).chosen is None, change
+
+
+@pytest.mark.parametrize(
+    ("query", "seen", "believed"),
+    [
+        ({"css": "#main"}, {"name": "Send now"}, True),
+        ({"css": "#main"}, {"name": "Archive"}, False),
+        ({"css": "#main"}, {"row": ("Invoice 8", "Send")}, False),
+        ({"test_id": "main"}, {"name": "Archive"}, True),
+        ({"test_id": "main"}, {"row": ("Invoice 8", "Send")}, False),
+        ({"name": "Archive"}, {"name": "Archive"}, True),
+    ],
+)
+def test_a_declared_identifier_is_not_believed_against_what_was_recorded(
+    query: dict[str, str], seen: dict[str, Any], believed: bool
+) -> None:
+    recorded = target(COMPOSE, row=("Invoice 7", "Send"))
+
+    found = target(COMPOSE, **{"row": recorded.row, **seen})
+
+    assert may_be_declared(recorded, found, ElementQuery.model_validate(query)) is believed
 
 
 INNER = {"css": "form button button", "element_hash": "h-inner", "xpath": f"{COMPOSE['xpath']}/button"}

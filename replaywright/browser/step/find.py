@@ -19,6 +19,7 @@ from replaywright.domain.locating.matching import (
     comparable,
     decide_identified,
     decide_similar,
+    may_be_declared,
     may_compare,
 )
 from replaywright.domain.page.observed import ElementProbe
@@ -256,9 +257,12 @@ class Finder:
         return decision
 
     def _decide_declared(self, candidates: tuple[ElementCandidate, ...]) -> MatchDecision:
+        query, recorded = self._work.query, self._work.recorded
         lookup = Lookup(tier="query", candidates=len(candidates), entry_version=self._work.entry_version)
         elsewhere = sum(self._matches_elsewhere().values())
         if len(candidates) == 1 and not elsewhere:
+            if query and recorded and not may_be_declared(recorded, candidates[0].target, query):
+                return MatchDecision(lookup.model_copy(update={"reason": "disagrees"}))
             return MatchDecision(lookup.model_copy(update={"hit": True, "score": 1.0}), candidates[0])
         several = len(candidates) + elsewhere > 1
         return MatchDecision(lookup.model_copy(update={"reason": "ambiguous" if several else "not_found"}))

@@ -28,7 +28,7 @@ from replaywright.domain.locating.likeness import agrees, place, ratio, roles_co
 from replaywright.domain.locating.rows import same_row
 from replaywright.domain.locating.wording import Wording, compare
 from replaywright.domain.page.snapshots import Element
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.step.outcomes import Lookup
 
 # Proposed by `python -m bench.locate --calibrate` on the calibration half of seeds 51 and 77 (8,251 picks). With two
@@ -301,6 +301,22 @@ def _unchanged(recorded: Target, agreeing: Sequence[ElementCandidate]) -> Elemen
     seen, others = same[0].target, [c.target for c in agreeing if c is not same[0]]
     is_surrounded = around(seen)[0] and all(around(seen) > around(target) for target in others)
     return same[0] if is_surrounded or seen.neighbours == recorded.neighbours else None
+
+
+def may_be_declared(recorded: Target, seen: Target, query: ElementQuery) -> bool:
+    """Return True if the element that the task declares, and that is not what was recorded, may be the recorded one.
+
+    What the task calls by visible words is believed. An identifier may be that of something else by now: what is called
+    otherwise, or stands in another row, is not believed; only one that was made for programs outlives a name.
+    """
+    if query.says_what_it_is:
+        return True
+    if _other_row(recorded, seen):
+        return False
+    if not (recorded.name or recorded.label or recorded.row):
+        return True
+    least = Wording.OTHER if query.test_id is not None else Wording.LONGER
+    return wording_of(recorded, seen) >= least
 
 
 def _one_of_nested(recorded: Target, confirmed: list[ElementCandidate]) -> list[ElementCandidate]:
