@@ -307,7 +307,8 @@ def may_be_declared(recorded: Target, seen: Target, query: ElementQuery) -> bool
     """Return True if the element that the task declares, and that is not what was recorded, may be the recorded one.
 
     What the task calls by visible words is believed. An identifier may be that of something else by now: what is called
-    otherwise, or stands in another row, is not believed; only one that was made for programs outlives a name, as long as the new one does not say the opposite.
+    otherwise, or stands in another row, is not believed. One that was made for programs outlives a name, unless the new
+    name says the opposite.
     """
     if query.says_what_it_is:
         return True
