@@ -11,7 +11,7 @@ from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply
 from replaywright.domain.run.commit_requests import PersonVerdict, Resolution
 from replaywright.domain.run.runs import Finished, RunResult
 from replaywright.domain.run.scope import Mode, Usage
-from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import (
     BUTTON,
@@ -92,6 +92,26 @@ async def test_a_recording_that_leads_nowhere_counts_as_a_fallback(client: Clien
         result = await (await start(client, queue, run_of(GOTO, FILL))).result()
 
     assert result.totals.fallbacks == 1
+
+
+@pytest.mark.parametrize(("reason", "is_asked"), [("covered", True), ("disabled", False)])
+async def test_a_recorded_element_that_is_out_of_reach_is_as_good_as_none(
+    client: Client, reason: str, *, is_asked: bool
+) -> None:
+    refused = StepOutcome(
+        status=Status.REFUSED, reason=reason, snapshot="snap", lookup=Lookup(hit=True, entry_version=1)
+    )
+    script = Script(perform=after_goto(lambda r, call: done(r) if given(r, "proposed") else refused))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL))
+        if not is_asked:
+            with pytest.raises(WorkflowFailureError):
+                await handle.result()
+        else:
+            assert (await handle.result()).totals.fallbacks == 1
+
+    assert len(script.proposed) == int(is_asked)
 
 
 async def test_replay_mode_fails_on_a_miss_without_a_model_call(client: Client) -> None:

@@ -18,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commands import Proposal
     from replaywright.domain.run.model_requests import ProposeRequest, ReviseRequest, Revision
     from replaywright.domain.run.scope import Mode
-    from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
+    from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, OUT_OF_REACH, Status, StepOutcome
     from replaywright.domain.task.steps import Goto, Step, names_element
     from replaywright.domain.trace.details import summary
 
@@ -41,8 +41,9 @@ class Planning:
             return False
         if not (names_element(step) and step.instruction and outcome.snapshot):
             return False
-        unmet = outcome.status is Status.UNMET and outcome.effect.repeatable and not outcome.lookup.from_model
-        return outcome.status is Status.MISSED or unmet
+        unmet = outcome.status is Status.UNMET and outcome.effect.repeatable
+        refused = outcome.status is Status.REFUSED and outcome.reason in OUT_OF_REACH
+        return outcome.status is Status.MISSED or ((unmet or refused) and not outcome.lookup.from_model)
 
     async def names(self, attempt: Attempt, outcome: StepOutcome) -> bool:
         """Have the model name the element of a step that was done before, and whose recording is not there."""

@@ -148,7 +148,7 @@ class AskModel(Repair):
     """Has the executor model name the element."""
 
     kind = "model"
-    when = "no element, or one that led nowhere: the executor model names one"
+    when = "no element, one that is out of reach, or one that led nowhere: the executor model names one"
     scope = Scope.STEP
     rounds = policies.TARGET_ROUNDS
 
@@ -158,7 +158,7 @@ class AskModel(Repair):
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         if limit := self.context.budget.spent(self.context.state.totals.usage):
             return out_of_budget(outcome, limit)
-        attempt.rerouted |= outcome.lookup.reason not in ("", "no_entry") or outcome.status is Status.UNMET
+        attempt.rerouted |= outcome.lookup.reason not in ("", "no_entry") or outcome.status is not Status.MISSED
         try:
             proposal = await self.parts.planning.propose(attempt, outcome)
         except ActivityError as error:

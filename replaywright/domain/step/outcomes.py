@@ -161,6 +161,8 @@ ITEM_LEFT = "item_left"
 """Reason of the further steps of such an item: they were not performed."""
 SKIPPED_AHEAD = "skipped_ahead"
 """Reason, and warning, of a step that a person had left out before it began."""
+OUT_OF_REACH = frozenset({"covered", "invisible", "gone", "intercepted", "not_editable"})
+"""Reasons of refused steps whose element took no input, and may not be the one."""
 LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT, SKIPPED_AHEAD})
 """Reasons of steps that count as done without having been performed."""
 ARTIFACT_KINDS: dict[str, str] = {
