@@ -327,6 +327,19 @@ async def test_an_unknown_element_is_a_miss_with_a_snapshot(session: ChromiumSes
     assert await untouched(session)
 
 
+@pytest.mark.parametrize("query", ["", "?bar"])
+async def test_a_page_that_fills_itself_by_a_timer_is_read_when_it_is_filled(
+    session: ChromiumSession, site: Site, query: str
+) -> None:
+    await opened(session, site, f"browser_filling.html{query}")
+
+    report = await session.perform(work("click"))
+
+    assert report.lookup.reason == "no_entry"
+    assert report.snapshot is not None
+    assert "Approve order 7" in {element.target.name for element in report.snapshot.elements}
+
+
 async def test_a_declared_element_that_is_not_there_is_not_found(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_one.html")
 

@@ -40,6 +40,9 @@ _MISS_S = 1.5
 """Wait of a settled page before the look-up is a miss."""
 _QUERY_S = 4.0
 """The same for an element that the task declares itself: nothing else could find it."""
+_FILLED_S = 5.0
+"""Wait for a page that is empty or loading, before a model is shown it: pages fill themselves by timers."""
+_LOOK_AGAIN_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -350,7 +353,7 @@ class Finder:
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
         if self._compared or not self._context:
-            return MissedElement(lookup, snapshot)
+            return MissedElement(lookup, snapshot if snapshot and _is_filled(snapshot) else await self._read_filled())
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
@@ -379,7 +382,16 @@ class Finder:
         )
 
     async def _missed(self, lookup: Lookup) -> MissedElement:
-        return MissedElement(lookup, await self._read(about=self._work.step.instruction))
+        return MissedElement(lookup, await self._read_filled())
+
+    async def _read_filled(self) -> Snapshot | None:
+        """Read the page for whoever is to name the element; wait for one that is empty, or says it is loading."""
+        until = Deadline(self._deadline.left(_FILLED_S))
+        snapshot = await self._read(about=self._work.step.instruction)
+        while snapshot is not None and not _is_filled(snapshot) and not until.passed:
+            await self._tabs.until(lambda: False, until.left(_LOOK_AGAIN_S))
+            snapshot = await self._read(about=self._work.step.instruction)
+        return snapshot
 
     async def _read(self, about: str | None = None) -> Snapshot | None:
         try:
@@ -406,6 +418,12 @@ class Finder:
             state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
             raise ActionFailed("timeout", f"the page {state}", dispatched=False)
         return await self._missed(self._lookup)
+
+
+def _is_filled(snapshot: Snapshot) -> bool:
+    """Return True if the page has something to act on, and shows no sign that it is loading."""
+    shown = [element for element in snapshot.elements if element.visible]
+    return any(element.actionable for element in shown) and all(e.target.role != "progressbar" for e in shown)
 
 
 def why_blocked(reason: str, by: str) -> str:
