@@ -66,11 +66,14 @@ class StepGate:
 
     @property
     def _needs_grant(self) -> bool:
-        """Return True if a model chose what is pressed: neither a signed recording of it nor what a person wrote is."""
+        """Return True if a model chose what is pressed: neither a signed recording of the step nor a person did.
+
+        What another task recorded of the element alone says nothing of what this press may send.
+        """
         if self._at.command.consent is None:
             return False
         entry = self._at.entry
-        is_replayed = entry is not None and entry.status is EntryStatus.ACTIVE
+        is_replayed = entry is not None and entry.status is EntryStatus.ACTIVE and not entry.is_of_site
         is_written = self._at.declared is not None and (entry is None or entry.origin == "declared")
         return self._at.is_proposed or not (is_replayed or is_written)
 

@@ -91,6 +91,22 @@ async def test_a_signed_recording_is_replayed_without_a_question(stage: Stage) -
     assert outcome.granted == ()
 
 
+@pytest.mark.parametrize(("path", "status"), [("", Status.DONE), ("/account/delete", Status.REFUSED)])
+async def test_another_task_may_send_what_was_granted_for_the_element_and_nothing_else(
+    stage: Stage, path: str, status: Status
+) -> None:
+    await stage.learn(chosen(granted=(Grant(kind=KIND, by="ada"),)))
+    keys = [info.content_key for info in await stage.kept_elements()]
+    await stage.store.promote(tenant="acme", run_id="l1", content_keys=keys)
+    if path:
+        element = next(each for each in stage.site.pages[COMPOSE].elements.values() if each.sends)
+        element.sends = (POST.model_copy(update={"url": f"https://mail.example{path}"}),)
+
+    outcome = await stage.perform(but(of_run("r2", chosen()), owner="another", consent=Consent(site=COMPOSE)))
+
+    assert (outcome.status, outcome.lookup.from_model) == (status, False)
+
+
 async def test_another_element_may_send_what_was_recorded_and_nothing_else(stage: Stage) -> None:
     await stage.learn(chosen(granted=(Grant(kind=KIND, by="ada"),)))
 
