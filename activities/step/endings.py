@@ -144,10 +144,12 @@ class Endings:
             await self._at.tools.ledger.keep(self._at.context, element)
 
     def _element_of(self, entry: ActionCacheEntry | None, report: Report) -> ActionCacheEntry | None:
-        """Return the recording of the element alone where the step found it in a new way."""
+        """Return the recording of the element alone if it was found in a new way that no person is to look at."""
         at = self._at
         is_new = at.entry is None or at.is_proposed or report.lookup.healed
-        return entry.as_element(at.element_key) if entry is not None and entry.target is not None and is_new else None
+        if entry is None or entry.target is None or entry.hold or not is_new:
+            return None
+        return entry.as_element(at.element_key)
 
     async def write(self, outcome: StepOutcome, entry: ActionCacheEntry | None = None) -> Known:
         """Record the outcome and its line of the trace; return what is known of the next step."""

@@ -4,6 +4,7 @@ import asyncio
 import getpass
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -13,6 +14,8 @@ from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json, Why, Yes
 from replaywright.cli.servers.store import OpenStore, open_or_start_store
+from replaywright.domain.common.text import normalise
+from replaywright.domain.common.urls import origin_of
 from replaywright.domain.skill.cache_statistics import counts_of, is_held
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -137,7 +140,9 @@ def invalidate_entries(
     why: Why,
     yes: Yes = False,
 ) -> None:
-    """Forget every entry whose key begins with KEY: the next run learns these steps again.
+    """Forget every entry whose key begins with KEY, and what any task may use of their elements.
+
+    The next run learns these steps again.
 
     Example: `replaywright admin cache invalidate 3f2a90 --why "the button moved to another page"`
     """
@@ -151,14 +156,21 @@ def invalidate_entries(
     if not yes and not typer.confirm(f"Forget {output.count(len(found), 'entry', 'entries')}?"):
         output.print_line("nothing was changed")
         return
-    count = asyncio.run(_invalidate(key, why))
+    count = asyncio.run(_invalidate([info.content_key for info in found], why))
     output.print_line(f"{output.count(count, 'entry', 'entries')} forgotten", style="green")
 
 
 async def _beginning_with(key: str) -> list[EntryInfo]:
     async with open_or_start_store(load_settings()) as store:
         entries = await store.steps.entries(tenant=store.tenant)
-    return [info for info in entries if key and info.content_key.startswith(key)]
+    found = [info for info in entries if key and info.content_key.startswith(key)]
+    meant = {_meaning(info.entry) for info in found}
+    return [info for info in entries if info in found or (info.entry.is_of_site and _meaning(info.entry) in meant)]
+
+
+def _meaning(entry: ActionCacheEntry) -> tuple[str, str, str]:
+    """Return what a step's recording and that of its element alone have in common."""
+    return origin_of(entry.site.partition("{")[0]), entry.action_type.value, normalise(entry.instruction)
 
 
 async def held_among(store: OpenStore, entries: Sequence[EntryInfo]) -> list[EntryInfo]:
@@ -206,9 +218,10 @@ async def _released(store: OpenStore, held: ActionCacheEntry) -> str:
     return run_id
 
 
-async def _invalidate(key: str, reason: str) -> int:
+async def _invalidate(keys: Sequence[str], reason: str) -> int:
     async with open_or_start_store(load_settings()) as store:
-        return await store.steps.invalidate(tenant=store.tenant, content_key=key, reason=reason)
+        forget = partial(store.steps.invalidate, tenant=store.tenant, reason=reason)
+        return sum([await forget(content_key=key) for key in keys])
 
 
 def _status(entry: ActionCacheEntry) -> str:

@@ -96,7 +96,7 @@ class ActionCacheEntry(Target):
     def as_element(self, key: str) -> "ActionCacheEntry":
         """Return the recording of its element alone, under the element's key: nothing of what the step led to."""
         kept = {*Target.model_fields, "site", "instruction", "action_type", "method", "arguments", "granted"}
-        kept |= {"run_id", "origin", "bound", "hold"}
+        kept |= {"run_id", "origin", "bound"}
         return ActionCacheEntry(content_key=key, **{name: getattr(self, name) for name in kept})
 
     @property
