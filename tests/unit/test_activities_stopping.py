@@ -64,3 +64,15 @@ async def test_without_a_browser_to_ask_an_open_intent_stays_in_doubt() -> None:
 
     assert await stopped(stage, asked) == Stopped(state="in_doubt")
     assert await state(stage, asked) == "RESOLVING"
+
+
+async def test_one_that_is_repeated_once_the_browser_is_gone_leaves_what_was_decided() -> None:
+    stage = Stage()
+    asked = await armed(stage, left=False)
+    first = await stopped(stage, asked)
+    stage.keepers.dead.add(asked.context.run.session.session_id)
+
+    again = await stopped(stage, asked)
+
+    assert (first.state, again.state) == ("not_done", "not_done")
+    assert await state(stage, asked) == "NOT_DONE"
