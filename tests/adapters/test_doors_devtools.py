@@ -224,7 +224,7 @@ async def test_without_its_token_the_socket_serves_nobody(sessions: Path) -> Non
                 f"GET {resource} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
             )
-            answers.append((await reader.read()).split(b" ")[1])
+            answers.append((await reader.readline()).split(b" ")[1])
             writer.close()
 
     assert answers == [b"404"] * 4
