@@ -223,13 +223,15 @@ async def test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_
         await rig.gate.arm("quiet", within_ms=HOLD_MS, hold_safe=False)
         await rig.gate.permit("quiet")
         quiet = await rig.gate.disarm("quiet")
-        await rig.posted(f"new WebSocket('{other.url.replace('https', 'wss')}')")
+        socket = f"new WebSocket('{other.url.replace('https', 'wss')}')"
+        await rig.posted(f"ended = new Promise((tell) => {{ {socket}.onclose = tell; }})")
         await rig.gate.permit("op")
 
         async def has_left() -> bool:
             return bool((await rig.seen()).sent)
 
         await until(has_left)
+        await rig.page.evaluate("ended.then(() => 0)")  # the other end has sent bytes
         loud = await rig.seen()
 
     assert (quiet.sent, quiet.in_flight) == ((), False)
