@@ -144,7 +144,7 @@ class SkillActivities:
             return
         found = [await store.versions(tenant=tenant, content_key=key) for key in request.content_keys]
         entries = [version for versions in found for version in versions if version.status is EntryStatus.ACTIVE]
-        own = list(named(task, request.task, entries, tenant, request.owner))
+        own = list(named(task, entries, tenant, request.owner))
         for entry in own:
             await store.keep(tenant=tenant, run_id=request.run_id, entry=entry)
         await store.promote(tenant=tenant, run_id=request.run_id, content_keys=[entry.content_key for entry in own])

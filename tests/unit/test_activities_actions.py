@@ -784,6 +784,20 @@ async def test_another_task_finds_the_element_and_inherits_nothing_of_what_the_s
     assert outcome.content_key != first.content_key
 
 
+async def test_a_recording_serves_the_next_value_of_a_parameter_in_the_path(stage: Stage) -> None:
+    for name in ("Main_Page", "Annual_report"):
+        stage.site.pages[f"https://mail.example/wiki/{name}"] = stage.site.pages[COMPOSE]
+    asked = but(request(CLICK_SEND, proposed=SEND), values={"title": "Main Page"})
+    learned_now = await stage.perform(asked, from_url="https://mail.example/wiki/Main_Page")
+    await stage.store.promote(tenant="acme", run_id="l1", content_keys=[learned_now.content_key])
+    following = but(of_run("r2", asked), values={"title": "Annual report"})
+
+    outcome = await stage.perform(following, from_url="https://mail.example/wiki/Annual_report")
+
+    assert (outcome.status, outcome.content_key) == (Status.DONE, learned_now.content_key)
+    assert (outcome.lookup.from_model, stage.browser.works[-1].learning) == (False, False)
+
+
 async def test_learning_ignores_the_cache(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
     await stage.learn(asked)

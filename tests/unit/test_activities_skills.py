@@ -5,11 +5,14 @@ from typing import Any
 from activities.skill.skills import SkillActivities
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
+from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillRef, SkillStatus
+from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.testing.skills import FakeSkills
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
+from tests.unit.skills import learned as recorded_as
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the To field", "value": "{{to}}"}
@@ -30,10 +33,13 @@ def task(*steps: dict[str, Any], goal: str = "Send {{to}} a mail with {{site}}",
     return parse_task(data, "test")
 
 
-async def learn(skills: FakeSkills, *, run_id: str = "run-1", **fields: Any) -> Learned:
+async def learn(
+    skills: FakeSkills, *, run_id: str = "run-1", steps: FakeStepStore | None = None, **fields: Any
+) -> Learned:
     told = {"task": task(), "values": VALUES, "labels": Labels(name="send-mail", label="Send a mail"), **fields}
     request = LearnRequest(run_id=run_id, tenant="default", **told)
-    return await SkillActivities(skills, FakeStepStore(), FakeSecrets({"PASSWORD": "hunter22"})).learn_skill(request)
+    store = steps or FakeStepStore()
+    return await SkillActivities(skills, store, FakeSecrets({"PASSWORD": "hunter22"})).learn_skill(request)
 
 
 async def test_what_a_run_did_is_an_active_skill_of_templates() -> None:
@@ -49,6 +55,19 @@ async def test_what_a_run_did_is_an_active_skill_of_templates() -> None:
     assert (skill.status, skill.site, skill.run_id) == (SkillStatus.ACTIVE, "http://site", "run-1")
     assert skill.precondition[0].model_dump(exclude_none=True)["exists"]["name"] == "Mail to {{to}}"
     assert "ada@example.com" not in skill.model_dump_json()
+
+
+async def test_what_the_run_recorded_without_a_name_is_recorded_of_the_skill() -> None:
+    steps, step = FakeStepStore(), task().steps[1]
+    entry = recorded_as(step, "http://site/compose", owner="lineage-1")
+    await steps.keep(tenant="default", run_id="lineage-1", entry=entry)
+    await steps.promote(tenant="default", run_id="lineage-1", content_keys=[entry.content_key])
+
+    await learn(FakeSkills(), steps=steps, owner="lineage-1", content_keys=(entry.content_key,))
+
+    key = content_key("default", "http://site/compose", step, "send-mail")
+    [own] = await steps.versions(tenant="default", content_key=key)
+    assert (own.owner, own.status, own.name, own.effect) == ("send-mail", EntryStatus.ACTIVE, entry.name, entry.effect)
 
 
 async def test_a_value_that_no_step_uses_is_no_parameter() -> None:

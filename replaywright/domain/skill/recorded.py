@@ -93,21 +93,12 @@ def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner
     )
 
 
-def named(
-    task: Task, learned_as: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str
-) -> Iterator[ActionCacheEntry]:
-    """Yield the recordings that a run has made under `owner`, as those of the task, whose steps it has learned.
-
-    Args:
-        task: the task by its name, whose steps are those of `learned_as` in other words.
-        learned_as: the task as the run did it.
-        entries: recordings of the run.
-        tenant: tenant of the entries.
-        owner: owner that the run has given them.
-    """
-    pairs = list(zip(cached_steps(learned_as), cached_steps(task), strict=True))
+def named(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, unnamed: str) -> Iterator[ActionCacheEntry]:
+    """Yield the recordings of the task's steps that were made under the owner `unnamed`, as those of the task."""
     for entry in entries:
-        own = (now for then, now in pairs if content_key(tenant, entry.site, then, owner) == entry.content_key)
+        own = (
+            step for step in cached_steps(task) if content_key(tenant, entry.site, step, unnamed) == entry.content_key
+        )
         if (step := next(own, None)) is not None:
             key = content_key(tenant, entry.site, step, task.task)
             yield entry.model_copy(update={"content_key": key, "owner": task.task})
