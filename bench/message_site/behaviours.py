@@ -53,7 +53,7 @@ class Behaviour:
     is_too_late: bool = False
     """Whether it sends later than the task waits for."""
     own: int = 1
-    """How often the page itself sends for one press, without any fault."""
+    """How often the page itself sends for one press, without any fault, at most."""
     warns: str = ""
     """The warning that a run which is done has to give."""
     decoy: bool = False
@@ -134,8 +134,9 @@ _ONES = (
     ),
     Behaviour("contained", "a probe that another one's value contains", "fetch", decoy=True),
     Behaviour("contained-nothing", "the same, and nothing is sent", "nothing", sends=False, decoy=True, points=UNHELD),
-    Behaviour("outbox-local", "an outbox in localStorage", "outbox_local"),
-    Behaviour("outbox-indexed", "an outbox in IndexedDB", "outbox_indexed"),
+    # A clock empties them, whether or not the last request was answered: the page itself may send the same twice.
+    Behaviour("outbox-local", "an outbox in localStorage", "outbox_local", own=2, warns="sent_twice"),
+    Behaviour("outbox-indexed", "an outbox in IndexedDB", "outbox_indexed", own=2, warns="sent_twice"),
     Behaviour("keepalive", "fetch with keepalive, and the page is left", "keepalive"),
     Behaviour("form-by-script", "form.submit()", "form_by_script"),
     _after_storing("cut", "connection cut", Site(ends="cut")),

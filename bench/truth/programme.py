@@ -78,6 +78,7 @@ class Programme:
         done = f"{len(self.told):4} of {self.planned}, {self.seconds / 60:.1f} min"
         self.tell(f"{done}  {told.cell.name}: {told.verdict} ({told.took_s:.1f} s)")
         if told.faults or told.asked:
-            for line in (*told.asked, *told.needless, told.said):
+            pressed = f"stored, by press: {', '.join(told.presses)}" if told.is_duplicate else ""
+            for line in (*told.asked, *told.needless, *told.warnings, pressed, told.said):
                 if line.strip():
                     self.tell(f"           {told.subject}: {line.strip()}")

@@ -52,6 +52,30 @@ def test_a_row_is_the_same_with_other_columns_other_order_and_a_newer_date(
     assert same_row(recorded, seen)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "seen"),
+    [
+        (("Groups", "Add", "Change"), ("Groups", "Add Change")),
+        (("Sign in by password:", "Yes No"), ("Sign in by password: Yes No",)),
+        (("Ada Lovelace", "Edit"), ("Ada", "Lovelace", "Edit")),
+    ],
+)
+def test_cells_that_a_layout_joins_or_parts_are_the_same_row(recorded: tuple[str, ...], seen: tuple[str, ...]) -> None:
+    assert same_row(recorded, seen, tokens("Add"))
+    assert same_row(seen, recorded, tokens("Add"))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "seen"),
+    [(("Ann", "admin"), ("Ann Lee", "admin")), (("Invoice 12", "open"), ("Invoice 12 3", "open"))],
+)
+def test_a_cell_to_which_words_came_that_no_cell_had_is_another(
+    recorded: tuple[str, ...], seen: tuple[str, ...]
+) -> None:
+    assert not same_row(recorded, seen)
+    assert not same_row(seen, recorded)
+
+
 def test_the_words_of_the_control_itself_do_not_tell_rows_apart() -> None:
     own = tokens("Edit")
 

@@ -1,7 +1,8 @@
 """Comparison of rows of tables and lists by their texts, never by position."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from rapidfuzz import fuzz
 
@@ -29,13 +30,14 @@ def same_row(
 ) -> bool:
     """Return True if the row is the recorded one; the words `own` of the elements themselves do not count.
 
-    Cells may stand in another order, and there may be more of them. The first cell that was recorded and is no
-    number or moment is what the row is called by: it must be there as a whole. No other cell may have become one in
-    nearly the same words.
+    Cells may stand in another order, there may be more of them, and several may have become one, or one several. The
+    first cell that was recorded and is no number or moment is what the row is called by: it must be there as a whole.
+    No other cell may have become one in nearly the same words.
     Where no row is seen any more, what the row was called by must stand `near`. An element that was recorded outside
     of any row may stand in one now.
     """
-    left, right = _cells(recorded, own), _cells(seen, own)
+    then, there = list(recorded), list(seen)
+    left, right = _cells(_parted(then, there), own), _cells(_parted(there, then), own)
     if not left:
         return True
     called = next((cell for cell in left if not _MOMENT.search(cell) and not cell.isdigit()), left[0])
@@ -50,6 +52,22 @@ def same_row(
         return False
     added = [cell for cell in right if not _is_in(cell, left)]
     return not any(_names_another(before, now) for before in missing for now in added)
+
+
+def _parted(row: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the row with each cell that is several cells of the other row in turn as these: layouts join and part."""
+    known = {tuple(normalise(cell).split()) for cell in other} - {()}
+    return [part for cell in row for part in _parts(tuple(normalise(cell).split()), known) or (cell,)]
+
+
+def _parts(words: tuple[str, ...], known: AbstractSet[tuple[str, ...]]) -> list[str]:
+    """Return the known cells that make up the words, in their order; empty if there are none."""
+    ways: list[list[str] | None] = [[]]
+    for end in range(1, len(words) + 1):
+        begun = ((at, words[at:end]) for at in range(end) if ways[at] is not None)
+        found = next(((at, part) for at, part in begun if part in known), None)
+        ways.append(None if found is None else [*(ways[found[0]] or ()), " ".join(found[1])])
+    return ways[-1] or []
 
 
 def _is_in(cell: str, row: Iterable[str]) -> bool:
