@@ -120,9 +120,10 @@ class Acting:
     def _serves(self, entry: ActionCacheEntry) -> bool:
         """Tell if the recording is of the element that today's values name.
 
-        An element that the task declares by its parameters is looked for as declared: nothing could say it better.
+        An element that the task declares by its parameters or its position is looked for as declared: nothing could say
+        it better, and the recording is of the element that was there then.
         """
-        context = self._at.context
-        if self._at.declared is not None and naming_parameters(context.step):
+        context, declared = self._at.context, self._at.declared
+        if declared is not None and (declared.is_placed or naming_parameters(context.step)):
             return False
         return all(digest(context.values.get(name, "")) == value for name, value in entry.bound.items())

@@ -40,6 +40,7 @@ class Attempt {
     this.blockedBy = new Set();
     this.lastChange = this.started;
     this.lastSettled = 0;
+    this.hasRested = false;
     this.landed = false;
     this.changed = false;
     this.weighs = false;
@@ -217,6 +218,8 @@ class Attempt {
     if (query) {
       let found = findAll(query, reading);
       if (this.files && !found.length) found = hiddenFileFields(query, reading);
+      // While a page fills, the same position is that of one element after the other.
+      if (isPlaced(query) && !this.hasRested) found = [];
       this.total = found.length;
       this.candidates = found.slice(0, CANDIDATE_LIMIT).map((element) => ({ element, tier: "query" }));
       if (found.length === 1) certain = this.candidates[0];
@@ -300,6 +303,7 @@ class Attempt {
 
   settle() {
     if (this.phase !== "locating") return;
+    this.hasRested = true;
     this.look();
     if (this.phase !== "locating") return;
     this.lastSettled = performance.now();

@@ -47,7 +47,7 @@ function obstacleToFiles(field, count) {
 
 /** Hidden file fields that match a query: pages draw other elements in their place. */
 function hiddenFileFields(query, reading) {
-  return startingFrom(query, reading).filter((element) => isFileField(element) && answersTo(element, query, reading));
+  return atPosition(startingFrom(query, reading).filter((element) => isFileField(element) && answersTo(element, query, reading)), query);
 }
 
 class Files {

@@ -100,18 +100,18 @@ function byAttributes(target, reading) {
     if (attributes[name]) collect(`[${name}]`, (element) => collapse(attr(element, name)) === attributes[name]);
   }
   if (attributes.href) collect("a[href],area[href]", (element) => hrefPath(element, reading) === attributes.href);
-  for (const element of byCss(target.css)) found.add(element);
+  for (const element of byCss(target.css, [document]).slice(0, 100)) found.add(element);
   return [...found];
 }
 
-/** Elements that match a selector whose ` >>> ` hops into open shadow roots. */
-function byCss(css) {
+/** Elements in these roots that match a selector whose ` >>> ` hops into open shadow roots. */
+function byCss(css, roots) {
   if (!css) return [];
-  let scopes = [document];
+  let scopes = roots;
   const parts = css.split(" >>> ");
   for (let i = 0; i < parts.length; i++) {
     const found = scopes.flatMap((scope) => Array.from(queryAll(scope, parts[i])));
-    if (i === parts.length - 1) return found.slice(0, 100);
+    if (i === parts.length - 1) return found;
     scopes = found.map(shadowOf).filter(Boolean);
     if (!scopes.length || scopes.length > 100) return [];
   }

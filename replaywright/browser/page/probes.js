@@ -64,8 +64,8 @@ const isInAccessibilityTree = (element) => {
 
 /** Elements that the cheapest field of a query leads to; the other fields are checked on these. */
 function startingFrom(query, reading) {
-  if (query.css) return Array.from(queryAll(document, query.css));
   const all = (selector) => reading.roots.flatMap((root) => Array.from(queryAll(root, selector)));
+  if (query.css) return query.css.includes(" >>> ") ? byCss(query.css, reading.roots) : all(query.css);
   if (query.test_id) return all(TEST_IDS.map((name) => `[${name}=${quoted(query.test_id)}]`).join(","));
   if (query.role === "overlay") return overlaysOf(reading);
   if (query.role) {
@@ -91,7 +91,7 @@ function normalisedOf(list) {
   return normalised;
 }
 
-function answersTo(element, query, reading) {
+function answersTo(element, query, reading, textIn = readingText) {
   if (query.role && !hasRole(element, query.role, reading)) return false;
   if (query.test_id && !TEST_IDS.some((name) => attr(element, name) === query.test_id)) return false;
   if (query.placeholder) {
@@ -107,9 +107,9 @@ function answersTo(element, query, reading) {
     const labelled = bareLabel(labelOf(element, role, reading)) === wanted || bareLabel(nameOf(element, reading)) === wanted;
     if (!labelled) return false;
   }
-  if (query.text && !contains(readingText(element, reading), query.text)) return false;
+  if (query.text && !contains(textIn(element, reading), query.text)) return false;
   if (query.text_in) {
-    const text = readingText(element, reading);
+    const text = textIn(element, reading);
     if (!query.text_in.some((wanted) => contains(text, wanted))) return false;
   }
   return true;
@@ -134,8 +134,32 @@ function readingText(element, reading) {
   return text;
 }
 
-/** Visible elements that a query describes, in document order. Those hidden from assistive technology only if no other. */
-function findAll(query, reading) {
+const isInside = (element, scope) => scope !== element && flatContains(scope, element);
+
+/** The element at the query's position among those that it describes otherwise; all of them without a position. */
+function atPosition(found, { nth }) {
+  if (!nth) return found;
+  const ordered = inPageOrder(found);
+  return ordered.slice(nth > 0 ? nth - 1 : nth).slice(0, nth < -ordered.length ? 0 : 1);
+}
+
+/** Returns whether the query counts elements. */
+const isPlaced = (query) => Boolean(query.nth || (query.within && isPlaced(query.within)));
+
+/** Elements in the order of the page, those of shadow roots at their hosts. */
+function inPageOrder(elements) {
+  const left = new Set(elements);
+  const ordered = [];
+  const visit = (element) => {
+    if (left.delete(element)) ordered.push(element);
+    for (const child of flatChildren(element)) if (left.size && isElement(child)) visit(child);
+  };
+  visit(rootElementOf(document));
+  return [...ordered, ...left];
+}
+
+/** Visible elements that a query describes, inside `scope` if given, at its position if it has one. */
+function findAll(query, reading, scope = null) {
   if (!Object.values(query).some(given)) return [];
   let found;
   const textOnly = query.text && !query.role && !query.css && !query.test_id && !query.placeholder && !query.label;
@@ -147,8 +171,28 @@ function findAll(query, reading) {
   }
   if (found.length && query.within) {
     const scopes = findAll(query.within, reading);
-    found = found.filter((element) => scopes.some((scope) => scope !== element && flatContains(scope, element)));
+    found = found.filter((element) => scopes.some((each) => isInside(element, each)));
   }
+  if (scope) found = found.filter((element) => isInside(element, scope));
+  return atPosition(preferred(found, query, reading), query);
+}
+
+const domText = (element) => collapse(textContentOf(element));
+
+/** Elements that a query describes, those included that nobody can see. */
+function findInDom(query, reading) {
+  const isMeant = (element) => (query.css || !NO_TEXT.has(tagOf(element))) && answersTo(element, query, reading, domText);
+  let found = startingFrom(query, reading).filter(isMeant);
+  if (query.text) found = found.filter((element) => !found.some((other) => isInside(other, element)));
+  if (found.length && query.within) {
+    const scopes = findInDom(query.within, reading);
+    found = found.filter((element) => scopes.some((each) => isInside(element, each)));
+  }
+  return atPosition(found, query);
+}
+
+/** Without elements that are hidden from assistive technology or only stand beside a label, unless there are no others. */
+function preferred(found, query, reading) {
   if (found.length > 1 && (query.role || given(query.name) || query.name_contains || query.name_in)) {
     const accessible = found.filter(isInAccessibilityTree);
     if (accessible.length) found = accessible;
@@ -268,8 +312,8 @@ const LOOKED_AT = 50;
 /** Returns whether something of the element lies in the window, and is not covered there. */
 const isInView = (element) => Boolean(clickablePoint(element, element).point);
 
-function answerElements({ query, view }, reading, wanted) {
-  const found = findAll(query, reading);
+function answerElements({ query, view, inDom }, reading, wanted) {
+  const found = inDom ? findInDom(query, reading) : findAll(query, reading);
   return {
     count: found.length,
     inView: view ? found.slice(0, LOOKED_AT).filter(isInView).length : 0,
@@ -286,12 +330,6 @@ function answer(probes, reading, wanted = { nearest: true }) {
 
 // -------------------------------------------------------------------------------------------- extracting
 
-/** Elements inside `scope` (the page if null) that a query describes. */
-function findWithin(scope, query, reading) {
-  const found = findAll(query, reading);
-  return scope ? found.filter((element) => element !== scope && flatContains(scope, element)) : found;
-}
-
 /**
  * Values of the named fields. A field whose element is missing, or not the only one, is null: taking the first of
  * several would be a guess. `count`, `texts` and `table` report all matches.
@@ -304,7 +342,7 @@ function extractFields(scope, fields, reading) {
 
 function extractField(scope, field, reading) {
   const take = field.take ?? "text";
-  const found = field.find ? findWithin(scope, field.find, reading) : [scope ?? bodyOf(document) ?? rootElementOf(document)];
+  const found = field.find ? findAll(field.find, reading, scope) : [scope ?? bodyOf(document) ?? rootElementOf(document)];
   if (take === "count") return found.length;
   if (take === "texts") return found.map((element) => collapse(readText(element, reading)));
   if (found.length !== 1) return null;

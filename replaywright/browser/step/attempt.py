@@ -7,6 +7,7 @@ from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpSession
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.reading.named_frames import NamedFrames
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
 from replaywright.domain.page.targets import Box, FrameStep, Target
@@ -217,6 +218,8 @@ class Expectation:
     custom: Mapping[str, CustomPredicate] = field(default_factory=dict)
     preloaded: CdpSession | None = None
     """CDP session whose new documents answer without being asked."""
+    named: NamedFrames = field(default_factory=NamedFrames)
+    """Frames that queries name."""
 
     @classmethod
     def of(
@@ -264,21 +267,25 @@ class Expectation:
         """Return the context for `tab`; None while an answer is pending."""
         if not self.attempt.probes:
             return AssertionContext(url=tab.url, title=tab.title)
-        answers: list[tuple[ProbeResult, ...]] = []
+        answers: dict[str, tuple[ProbeResult, ...]] = {}
         for frame in tab.worlds():
             asked = self.attempt.asked.get(frame.id)
             if asked is None or asked.context != frame.context:
                 return None
             if asked.answers is not None:
-                answers.append(asked.answers)
+                answers[frame.id] = asked.answers
             elif time.monotonic() - asked.since < SILENCE_S or frame is tab.main:
                 return None
         if not answers:
             return None
-        together = (self._masked(joined(parts)) for parts in zip(*answers, strict=True))
-        return AssertionContext(
-            url=tab.url, title=tab.title, probes=tuple(zip(self.attempt.probes, together, strict=True))
-        )
+        together: list[tuple[Probe, ProbeResult]] = []
+        for number, probe in enumerate(self.attempt.probes):
+            meant = self.named.of(tab, probe.frame) if probe.frame else answers.keys()
+            if meant is None:
+                return None
+            parts = [each[number] for frame_id, each in answers.items() if frame_id in meant]
+            together.append((probe, self._masked(joined(parts))))
+        return AssertionContext(url=tab.url, title=tab.title, probes=tuple(together))
 
     def _masked(self, answer: ProbeResult) -> ProbeResult:
         if not any(secret in state.value for secret in self.secrets for state in answer.elements):

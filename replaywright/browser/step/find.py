@@ -165,8 +165,22 @@ class Finder:
                 if not await self._tabs.until(lambda: len(self._tab.worlds()) != known, until.left()):  # noqa: B023
                     break
             return frame if frame is not None and frame.context else None
+        if self._work.query is not None and self._work.query.frame is not None:
+            return await self._declared_frame(self._work.query.frame)
         await self._tabs.until(lambda: bool(self._tab.main.context), self._deadline.left())
         return self._tab.main
+
+    async def _declared_frame(self, path: tuple[str, ...]) -> Frame | None:
+        """Wait for a frame that the task names and return it; the first of several."""
+        until = Deadline(self._deadline.left(_QUERY_S))
+
+        def first() -> Frame | None:
+            named = self._expectation.named.of(self._tab, path) or ()
+            return next((frame for frame in self._tab.worlds() if frame.id in named), None)
+
+        while (frame := first()) is None and not until.passed:
+            await self._tabs.until(lambda: first() is not None, until.left(_LOOK_AGAIN_S))
+        return frame
 
     def _begin(self, frame: Frame) -> None:
         self._frame = frame
@@ -283,15 +297,21 @@ class Finder:
             attempt.asked.clear()
 
     def _matches_elsewhere(self) -> dict[str, int]:
-        """Return the number of matches in other frames that have answered, by frame id."""
-        probes = self._attempt.probes
-        if self._work.query is None or ElementProbe(query=self._work.query) not in probes:
+        """Return the number of matches in other frames that have answered, of those that count, by frame id."""
+        probes, query = self._attempt.probes, self._work.query
+        if query is None or ElementProbe(query=query) not in probes:
             return {}
-        position = probes.index(ElementProbe(query=self._work.query))
+        position = probes.index(ElementProbe(query=query))
+        named = None if query.frame is None else self._expectation.named.of(self._tab, query.frame) or ()
         counts: dict[str, int] = {}
         for frame in self._tab.worlds():
             asked = self._attempt.asked.get(frame.id)
-            if frame is not self._frame and asked is not None and asked.answers is not None:
+            if (
+                frame is not self._frame
+                and (named is None or frame.id in named)
+                and asked is not None
+                and asked.answers is not None
+            ):
                 counts[frame.id] = asked.answers[position].count
         return {frame_id: count for frame_id, count in counts.items() if count}
 
@@ -367,7 +387,8 @@ class Finder:
 
     async def _scrolled_to(self, missed: MissedElement) -> bool:
         """Scroll through lists, which may create rows on the way; return whether there is something to decide."""
-        ended = self._searched or self._healed is not None or missed.lookup.reason == "ambiguous"
+        is_placed = self._work.query is not None and self._work.query.is_placed  # lists shift what they show
+        ended = self._searched or is_placed or self._healed is not None or missed.lookup.reason == "ambiguous"
         if ended or not self._frame.context:
             return False
         self._searched = True

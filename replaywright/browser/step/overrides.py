@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Tab, script_for
+from replaywright.browser.reading.named_frames import named
 from replaywright.browser.step.attempt import joined
 from replaywright.domain.page.observed import AssertionContext, Probe, ProbeResult
 from replaywright.domain.predicate.predicates import probes_of
@@ -31,5 +32,11 @@ async def _answers(tab: Tab, probes: Sequence[Probe]) -> tuple[ProbeResult, ...]
     answers = await tab.call_all(frames, script, timeout_s=ANSWER_S)
     if tab.main not in frames or isinstance(answers[frames.index(tab.main)], CdpFailed):
         return None
-    parts = [answer for answer in answers if not isinstance(answer, CdpFailed)]
-    return tuple(joined([ProbeResult.model_validate(one) for one in each]) for each in zip(*parts, strict=True))
+    parts = {
+        frame.id: answer for frame, answer in zip(frames, answers, strict=True) if not isinstance(answer, CdpFailed)
+    }
+    found: list[ProbeResult] = []
+    for number, probe in enumerate(probes):
+        meant = await named(tab, probe.frame) if probe.frame else parts.keys()
+        found.append(joined([ProbeResult.model_validate(part[number]) for key, part in parts.items() if key in meant]))
+    return tuple(found)

@@ -18,6 +18,11 @@ class TextProbe(Record):
     within: ElementQuery | None = None
     """Only inside matching elements; None for the whole page with its frames."""
 
+    @property
+    def frame(self) -> tuple[str, ...]:
+        """The only frames that count; empty for all."""
+        return () if self.within is None else self.within.frame or ()
+
 
 class ElementProbe(Record):
     """Question to the page: which elements match?"""
@@ -25,6 +30,13 @@ class ElementProbe(Record):
     query: ElementQuery
     view: bool = False
     """True to count the matches in view, too."""
+    in_dom: bool = False
+    """True to count matches that nobody can see, too."""
+
+    @property
+    def frame(self) -> tuple[str, ...]:
+        """The only frames that count; empty for all."""
+        return self.query.frame or ()
 
 
 Probe: TypeAlias = TextProbe | ElementProbe

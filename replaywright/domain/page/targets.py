@@ -1,6 +1,8 @@
 """Descriptions of elements by which they are found again."""
 
-from pydantic import Field, model_validator
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
 
 from replaywright.domain.common.base import Authored, Record
 
@@ -59,6 +61,10 @@ class Target(Record):
     box: Box | None = None
 
 
+_MODIFIERS = {"substring", "nth", "frame"}
+"""Fields of a query that describe no element."""
+
+
 class ElementQuery(Authored):
     """A condition on elements in a task file; every given field must match."""
 
@@ -81,9 +87,13 @@ class ElementQuery(Authored):
     test_id: str | None = None
     """`data-testid`, or the like."""
     css: str | None = None
-    """Escape hatch; does not reach into shadow roots or frames."""
+    """A CSS selector, tried in the document and in each open shadow root; ` >>> ` steps from a host into its root."""
     within: "ElementQuery | None" = None
-    """Only inside an element that matches this, in the same document."""
+    """Only inside an element that matches this, in the same document, through open shadow roots."""
+    nth: int | None = None
+    """Position among the visible elements that match all else, in the order of the page: 1 the first, -1 the last."""
+    frame: tuple[str, ...] | None = Field(None, min_length=1)
+    """Frame: its name or id, title, a part of its address, or a CSS selector; a list leads into nested frames."""
     substring: bool | None = None
     """True: values of parameters also match inside words, as `12` in `123`."""
 
@@ -92,11 +102,37 @@ class ElementQuery(Authored):
         """True if it names the element in visible words, not only by an identifier or a role."""
         return any((self.name, self.name_contains, self.name_in, self.text, self.label, self.placeholder))
 
+    @property
+    def is_placed(self) -> bool:
+        """True if it counts elements: another page has another element at the same position."""
+        return self.nth is not None or (self.within is not None and self.within.is_placed)
+
+    @field_validator("frame", mode="before")
+    @classmethod
+    def _one_frame(cls, frame: Any) -> Any:
+        return (frame,) if isinstance(frame, str) else frame
+
+    @field_validator("frame")
+    @classmethod
+    def _names_frames(cls, frame: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if frame is not None and not all(each.strip() for each in frame):
+            raise ValueError("a frame is named by its name, title, a part of its address or a selector, not by nothing")
+        return frame
+
+    @field_validator("nth")
+    @classmethod
+    def _counts_from_one(cls, nth: int | None) -> int | None:
+        if nth == 0:
+            raise ValueError("nth counts from 1, and from -1 backwards; 0 is no position")
+        return nth
+
     @model_validator(mode="after")
     def _says_something(self) -> "ElementQuery":
-        if not any(self.model_dump(exclude={"substring"}).values()):
-            fields = ", ".join(name for name in type(self).model_fields if name != "substring")
+        if not any(self.model_dump(exclude=_MODIFIERS).values()):
+            fields = ", ".join(name for name in type(self).model_fields if name not in _MODIFIERS)
             raise ValueError(f"every element would match; give at least one of {fields}")
         if self.text_in and not self.role:
             raise ValueError("text_in would match whole pages; give a role with it, such as dialog or overlay")
+        if self.within is not None and self.within.frame is not None:
+            raise ValueError("within is in the same document: write frame beside within, not inside it")
         return self

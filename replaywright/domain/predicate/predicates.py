@@ -82,6 +82,24 @@ class OfElement(PredicateBase):
         return ElementProbe(query=query, view=self._view)
 
 
+class OfPresence(OfElement):
+    """A condition on the presence of elements."""
+
+    in_dom: bool | None = None
+    """True: elements that nobody can see count, too."""
+
+    @field_validator("in_dom")
+    @classmethod
+    def _sight_goes_without_saying(cls, in_dom: bool | None) -> bool | None:
+        return in_dom or None
+
+    @property
+    def probe(self) -> Probe | None:
+        """The element query to answer."""
+        probe = super().probe
+        return probe.model_copy(update={"in_dom": True}) if self.in_dom and isinstance(probe, ElementProbe) else probe
+
+
 class Containing(PredicateBase):
     """A condition on a substring."""
 
@@ -114,13 +132,14 @@ class TitleContains(Containing, OfPlace):
     """Part of the document's title, after normalisation."""
 
 
-class Exists(OfElement):
+class Exists(OfPresence):
     exists: ElementQuery
-    """Shown somewhere on the page, in the viewport or not."""
+    """A person could see one match somewhere on the page, if need be by scrolling."""
 
 
-class NotExists(OfElement):
+class NotExists(OfPresence):
     not_exists: ElementQuery
+    """A person could see no match anywhere on the page."""
 
 
 class Visible(OfElement):
@@ -345,7 +364,7 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
     Raises:
         InputInvalid: it is empty because every parameter in it is.
     """
-    fields = query.model_dump(exclude_none=True, exclude={"within", "substring"})
+    fields = query.model_dump(exclude_none=True, exclude={"within", "substring", "nth", "frame"})
     filled: dict[str, Any] = {
         key: _filled_texts(value, values, is_contained=key in _CONTAINED and not query.substring)
         for key, value in fields.items()
@@ -354,7 +373,9 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
         raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
     if query.within is not None:
         filled["within"] = fill_query(query.within, values)
-    return ElementQuery(**filled, substring=query.substring)
+    if query.frame is not None:
+        filled["frame"] = _filled_texts(query.frame, values, is_contained=False)
+    return ElementQuery(**filled, substring=query.substring, nth=query.nth)
 
 
 def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str], *, is_contained: bool) -> Any:

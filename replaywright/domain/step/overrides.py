@@ -48,8 +48,10 @@ class Preference(Authored):
     @field_validator("among")
     @classmethod
     def _is_in_snapshots(cls, among: ElementQuery) -> ElementQuery:
-        if among.css or among.within or among.role == "overlay":
-            raise ValueError("css, within and the role overlay are not in a snapshot; describe the elements themselves")
+        if among.css or among.within or among.nth or among.frame or among.role == "overlay":
+            raise ValueError(
+                "css, within, nth, frame and the role overlay are not in a snapshot; describe the elements themselves"
+            )
         return among
 
     @field_validator("by")

@@ -235,6 +235,12 @@ class Hover(PointerStep):
     action: Literal["hover"]
 
 
+def _check_no_frame(place: str, query: ElementQuery | None) -> None:
+    """Refuse a frame where the document is that of the step's target already."""
+    if query is not None and query.frame is not None:
+        raise ValueError(f"{place}.frame: {place} is in the document of the step's target: name the frame in target")
+
+
 class Drag(PointerStep):
     """Drag the element onto another one, or by a distance."""
 
@@ -253,6 +259,7 @@ class Drag(PointerStep):
             raise ValueError("say where to drop it by exactly one of: to (an element), by (a way: x, y)")
         if self.to_position is not None and self.to is None:
             raise ValueError("to_position is a place in the element named by to, which is missing")
+        _check_no_frame("to", self.to)
         return self
 
     @property
@@ -507,6 +514,7 @@ class ExtractField(Authored):
     def _attribute_named(self) -> "ExtractField":
         if (self.take == "attribute") != (self.attribute is not None):
             raise ValueError("attribute belongs to take: attribute, which needs it")
+        _check_no_frame("find", self.find)
         return self
 
 
@@ -628,6 +636,7 @@ class ForEach(StepBase):
                 "say what the items are by one of: values (a list), elements (a query), or an instruction or target "
                 "that names a table"
             )
+        _check_no_frame("elements", self.elements)
         if self.where and not self.is_table:
             raise ValueError("where tests columns, which only the rows of a table have; describe elements more closely")
         if self.effect is not None and self.effect is not Effect.READ:
