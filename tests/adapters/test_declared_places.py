@@ -69,7 +69,7 @@ async def test_a_position_is_counted_when_the_page_has_come_to_rest(session: Chr
         ("/positions_inner.html", ""),
         ("iframe.aside", "right"),
         (["outer", "left"], "inner-left"),
-        ("outer", "inner-left"),
+        ("outer", None),
         ("left", ""),
         ("nowhere", None),
         ("iframe[", None),
