@@ -392,10 +392,12 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     queue, version = context.queue, context.version
     own_queue = f"{queue}-worker-{uuid.uuid4().hex[:12]}"
     of_host = host_queue(queue, host_name(), _build_of(version))
+    starts = TemporalStarts(context.client, context.signer, RedisFirstStarts(redis))
+    vault = Vault(context.secrets, starts, context.settings.starts_rule)
     sessions = SessionActivities(
-        keepers, attachments, store, queue=own_queue, host_queue=of_host, policing=context.policing
+        keepers, attachments, store, queue=own_queue, host_queue=of_host, policing=context.policing, vault=vault
     )
-    activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions)
+    activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions, vault=vault)
     most = context.settings.max_browsers or most_places()
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
     # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/internals/adr/0007).
@@ -447,14 +449,14 @@ class BrowserActivities:
         attachments: Attachments,
         *,
         sessions: SessionActivities,
+        vault: Vault,
     ) -> None:
         settings, secrets, artifacts, policing = context.settings, context.secrets, context.artifacts, context.policing
         codes = RedisCodes(redis)
-        starts = TemporalStarts(context.client, context.signer, RedisFirstStarts(redis))
         self._store, self._attachments, self._sessions = store, attachments, sessions
         self._policing, self._pictures, self._listen_ms = policing, settings.planner_pictures, settings.listen_ms
         self._artifacts, self._secrets = artifacts, secrets
-        self._vault = Vault(secrets, starts, settings.starts_rule)
+        self._vault = vault
         failures = FailureEvidence(artifacts, secrets, pictures=settings.planner_pictures)
         self._tools = StepTools(
             StepLedger(store), Credentials(self._vault, codes), artifacts, failures, policing, context.overrides
@@ -470,7 +472,7 @@ class BrowserActivities:
         self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer))
         self._skipping = Skipping(self._tools.ledger, secrets, attachments)
         self._stopping = StopActivities(attachments, store)
-        self._batches = BatchActivities(artifacts, RedisRowEnds(redis), starts)
+        self._batches = BatchActivities(artifacts, RedisRowEnds(redis), vault.starts)
 
     def of_worker(self) -> list[Callable[..., Any]]:
         """Activities that need the browsers attached to this process."""

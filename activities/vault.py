@@ -17,12 +17,12 @@ class Vault:
         """`unsigned` is the operator's word on starts without a MAC."""
         self.secrets = secrets
         self.unsigned = unsigned
-        self._starts = starts
+        self.starts = starts
 
     async def admission(self) -> Admission:
         """Return how the run of the present activity was started."""
         info = activity.info()
-        return await self._starts.of(info.workflow_id or "", info.workflow_run_id or "")
+        return await self.starts.of(info.workflow_id or "", info.workflow_run_id or "")
 
     async def require_signed(self) -> None:
         """See that the run of the present activity may have secrets and codes.

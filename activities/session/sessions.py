@@ -14,7 +14,9 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.heartbeats import heartbeats
 from activities.policing import Policing, as_failure
 from activities.session.attachments import BLANK, Attachments
+from activities.session.setup import resolved
 from activities.traces import traced
+from activities.vault import Vault
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
 from replaywright.domain.session.sessions import (
     CloseSession,
@@ -24,7 +26,7 @@ from replaywright.domain.session.sessions import (
     SessionOpened,
     SessionRef,
 )
-from replaywright.errors import NoPlace, PolicyBlocked, ReplaywrightError, SessionLost
+from replaywright.errors import InputInvalid, NoPlace, PolicyBlocked, ReplaywrightError, SecretMissing, SessionLost
 from replaywright.killpoints import hit_run
 from replaywright.ports.keepers import Keepers
 from replaywright.ports.ledger import StepStore
@@ -46,6 +48,8 @@ class SessionActivities:
     queue: str = field(kw_only=True)
     host_queue: str = field(kw_only=True)
     policing: Policing = field(default_factory=Policing, kw_only=True)
+    vault: Vault | None = field(default=None, kw_only=True)
+    """Secrets of browser setups; None: there are none."""
     _told_full_at: float = field(default=float("-inf"), init=False)
 
     @activity.defn(name="session.open")
@@ -58,7 +62,7 @@ class SessionActivities:
             ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started.
         """
         async with heartbeats("opening"):
-            opened = await self._open(request.epoch, request.instead_of, request.network)
+            opened = await self._open(request, request.instead_of)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened
@@ -88,7 +92,7 @@ class SessionActivities:
                         ref = self._mine(held.ref, request.epoch)
                         return SessionOpened(session=ref, adopted=url not in BLANK, url=url)
                     await self._give_back(held.ref.model_copy(update={"epoch": request.epoch}))
-            opened = await self._open(request.epoch, request.lost.session_id, request.network)
+            opened = await self._open(request, request.lost.session_id)
             hit_run("rebuilding")
             return opened
 
@@ -115,13 +119,13 @@ class SessionActivities:
             return ()
         return most_refused(seen.refused)
 
-    async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
+    async def _open(self, request: OpenSession | RecoverSession, instead_of: str) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
         try:
-            policy = self.policing.network(network)
+            policy = self.policing.network(request.network)
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
-        opening = asyncio.create_task(self._opened(epoch, instead_of, policy))
+        opening = asyncio.create_task(self._opened(request, instead_of, policy))
         try:
             return await asyncio.shield(opening)
         except NoPlace as exc:
@@ -131,17 +135,24 @@ class SessionActivities:
             raise ApplicationError(str(exc), type="NoPlace", category=ApplicationErrorCategory.BENIGN) from exc
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
+        except (InputInvalid, SecretMissing) as exc:
+            raise ApplicationError(str(exc), type=type(exc).__name__, non_retryable=True) from exc
         except asyncio.CancelledError:
             with contextlib.suppress(ReplaywrightError):  # then there is nothing to give back
                 await self._give_back((await opening).session)
             raise
 
-    async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
+    async def _opened(
+        self, request: OpenSession | RecoverSession, instead_of: str, network: NetworkPolicy
+    ) -> SessionOpened:
+        setup = None if request.setup is None else await resolved(request.setup, self.vault)
         launched = await self.keepers.launch(uuid.uuid4().hex[:12], network, instead_of)
-        ref = self._mine(launched, epoch)
+        ref = self._mine(launched, request.epoch)
         try:
-            held = await self.attachments.hold(ref, epoch)
-        except SessionLost:
+            if setup is not None:
+                await self.keepers.set_up(ref, setup)
+            held = await self.attachments.hold(ref, request.epoch)
+        except (SessionLost, InputInvalid):
             await self.keepers.close(ref)
             raise
         held.kept_at = time.monotonic()

@@ -63,6 +63,7 @@ from replaywright.keeper.protocol import (
     Request,
     SessionRecord,
     SessionState,
+    SetUpRequest,
     StatusReport,
     StatusRequest,
     TakeBackRequest,
@@ -115,6 +116,7 @@ class Keeper:
         self._entry: Path | None = None
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
         self._chromium: ChromiumProcess | RemoteChromium | None = None
+        self._watcher: RequestWatcher | None = None
         self._relays = RelaySocket(self._directory / DEVTOOLS_NAME)
         self._hands = Hands(self._directory, self._black_box, self._proxy.own_ports)
         self._control: asyncio.Server | None = None
@@ -194,7 +196,8 @@ class Keeper:
         Path(SOCKET_NAME).chmod(0o600)
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
-            await RequestWatcher(self._chromium.devtools, self._gate, self._black_box).start()
+            self._watcher = RequestWatcher(self._chromium.devtools, self._gate, self._black_box)
+            await self._watcher.start()
             await self._relays.start(self._chromium.devtools)
         else:
             await self._relays.start(self._chromium)
@@ -434,8 +437,8 @@ class Keeper:
                 return await self._gate.wait_held(request.op_id, request.timeout_ms / 1000)
             case AttachRequest() | LendRequest() | TakeBackRequest():
                 return await self._hand_over(request)
-            case TakeRequest():
-                return self._take(request)
+            case TakeRequest() | SetUpRequest():
+                return self._take(request) if isinstance(request, TakeRequest) else await self._set_up(request)
             case RenewRequest():
                 self._admit_holder(request.epoch)
                 self._renew(request.epoch, request.lease_s)
@@ -484,6 +487,16 @@ class Keeper:
         self._write_record()
         _log.info("spare browser taken for a session")
         return self._lease()
+
+    async def _set_up(self, request: SetUpRequest) -> Done:
+        self._admit_epoch(request.epoch)
+        if self._watcher is None or self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.REFUSED, "only a browser of the keeper's own that is ready can be set up")
+        try:
+            await self._watcher.set_up(request.setup)
+        except StackFailed as failed:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, str(failed)) from failed
+        return Done()
 
     async def _hand_over(self, request: AttachRequest | LendRequest | TakeBackRequest) -> Message:
         match request:

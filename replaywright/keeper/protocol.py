@@ -11,6 +11,7 @@ from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.keeper.host.identity import ProcessIdentity
@@ -207,6 +208,14 @@ class TakeRequest(_Request):
     lease_s: float = Field(gt=0)
 
 
+class SetUpRequest(_Request):
+    """Set the browser up: in all pages that there are and will be. Repeated, the last setup holds."""
+
+    op: Literal["set_up"] = "set_up"
+    epoch: int
+    setup: BrowserSetup
+
+
 class RenewRequest(_Request):
     """Renew the lease, by a worker that has just reached Temporal or Redis."""
 
@@ -319,6 +328,7 @@ Request = Annotated[
     StatusRequest
     | AttachRequest
     | TakeRequest
+    | SetUpRequest
     | RenewRequest
     | FenceRequest
     | ArmRequest

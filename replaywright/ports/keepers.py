@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from replaywright.domain.run.steering import HandedBack, LentBrowser
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
@@ -85,6 +86,13 @@ class Keepers(Protocol):
         Raises:
             NoPlace: this host has no place for another browser at the moment.
             StackFailed: it does not come up.
+        """
+
+    async def set_up(self, session: SessionRef, setup: BrowserSetup) -> None:
+        """Set its browser up, in all tabs that there are and will be, until it ends. The setup's secrets are resolved.
+
+        Raises:
+            InputInvalid: its browser cannot be set up for one session.
         """
 
     async def attach(self, session: SessionRef, epoch: int) -> str:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from replaywright.domain.run.steering import HandedBack, LentBrowser
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.network_policy import HostRule, HostRules, NetworkPolicy, NetworkSeen, RefusedHost
 from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import (
@@ -37,6 +38,8 @@ class FakeKeepers:
         """Reason why there is no place for another browser; empty while there is one."""
         self.policies: dict[str, NetworkPolicy] = {}
         """Policy of each session."""
+        self.setups: dict[str, BrowserSetup] = {}
+        """Setup of each session that has one."""
         self.refused: tuple[RefusedHost, ...] = ()
         """Refusals reported for every session."""
         self.launched: list[tuple[str, str]] = []
@@ -57,6 +60,10 @@ class FakeKeepers:
         self.epochs[session_id] = 0
         queue = f"host-{self.host}"
         return SessionRef(session_id=session_id, queue=queue, host_queue=queue, host=self.host, boot_id="fake-boot")
+
+    async def set_up(self, session: SessionRef, setup: BrowserSetup) -> None:
+        """Note the setup."""
+        self.setups[session.session_id] = setup
 
     async def attach(self, session: SessionRef, epoch: int) -> str:
         """Return the endpoint, unless a higher epoch has attached."""

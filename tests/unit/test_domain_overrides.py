@@ -76,7 +76,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
 ]
 PREFERENCES: list[tuple[dict[str, Any], str]] = [
-    ({"among": {"css": ".price"}, "order": "first"}, "prefer.among: css, within and the role overlay are not in a"),
+    ({"among": {"css": ".price"}, "order": "first"}, "prefer.among: css, within, nth, frame and the role overlay"),
     (
         {"among": {"role": "link"}, "order": "cheapest"},
         "prefer.order: should be 'first', 'last', 'lowest' or 'highest'",

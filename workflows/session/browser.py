@@ -26,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.step.checkpoints import Checkpoint
     from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.task.tasks import browser_setup
 
 _Result = TypeVar("_Result")
 
@@ -43,6 +44,7 @@ class Browser:
     def __init__(self, context: RunContext) -> None:
         self._context = context
         self._network = network_policy(context.run.task, context.run.values)
+        self._setup = browser_setup(context.run.task, context.run.values)
         self._scope = {"run_id": context.run_id, "tenant": context.run.tenant}
         self.refused: tuple[RefusedHost, ...] = ()
         """Hosts that pages asked for and did not get, in the sessions that were given back."""
@@ -73,7 +75,9 @@ class Browser:
     async def recover(self) -> bool:
         """Find the browser again, or get a new one; returns whether the live page was adopted."""
         self.raise_epoch()
-        request = RecoverSession(**self._scope, lost=self.ref, epoch=self.epoch, network=self._network)
+        request = RecoverSession(
+            **self._scope, lost=self.ref, epoch=self.epoch, network=self._network, setup=self._setup
+        )
         activity_id = f"session-recover-e{self.epoch}"
         try:
             opened = await self._asked(
@@ -136,6 +140,7 @@ class Browser:
             epoch=epoch,
             instead_of=instead_of,
             network=self._network,
+            setup=self._setup,
         )
 
     @property

@@ -14,8 +14,8 @@ from replaywright.cli import output
 from replaywright.cli.runs.finding import standing_of
 from replaywright.cli.schedule.scheduled import KnownSchedule, Start, spec_text, started_by
 from replaywright.cli.servers.connect import Backend, temporal_errors
-from replaywright.domain.batch.timetable import zone_of
 from replaywright.domain.common.durations import written_duration
+from replaywright.domain.common.zones import zone_of
 from replaywright.domain.run.standing import STATUSES
 from replaywright.errors import InputInvalid
 

@@ -1,13 +1,12 @@
 """Timetables of schedules: cron expressions, intervals and times of a time zone, as people write them."""
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from datetime import datetime, timedelta, tzinfo
 
 from replaywright.domain.common.durations import duration_of, written_duration
+from replaywright.domain.common.zones import zone_of
 from replaywright.errors import InputInvalid
 
 SHORTEST = timedelta(seconds=10)
@@ -127,28 +126,6 @@ def catch_up_of(text: str) -> timedelta:
         InputInvalid: it is no length of time, or too short.
     """
     return _long_enough("--catch-up", text)
-
-
-def zone_of(name: str) -> tzinfo:
-    """Return the time zone of this name.
-
-    Raises:
-        InputInvalid: there is none; the message has similar names.
-    """
-    if name == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of the database, or a path out of it
-        known = available_timezones()
-    if not known:
-        raise InputInvalid(
-            f"--time-zone {name!r}: this machine has no time zone database: install the package tzdata"
-        ) from None
-    cities = {each.rpartition("/")[2].lower(): each for each in sorted(known)}
-    alike = difflib.get_close_matches(name.rpartition("/")[2].lower(), cities, n=3, cutoff=0.6)
-    near = ", ".join(cities[each] for each in alike) or "Europe/Berlin, America/New_York, Asia/Shanghai"
-    raise InputInvalid(f"--time-zone {name!r}: expected a name of the IANA database, such as {near}") from None
 
 
 def moment_of(option: str, text: str, zone: tzinfo) -> datetime:

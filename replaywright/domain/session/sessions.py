@@ -1,6 +1,7 @@
 """Browser sessions: identity, opening, recovery, recycling and closing."""
 
 from replaywright.domain.common.base import Record
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost
 
 
@@ -44,6 +45,8 @@ class OpenSession(OfRun):
     """Id of the session that closes as soon as this one serves; on its host, the new one takes its place."""
     network: NetworkPolicy
     """Allowed connections."""
+    setup: BrowserSetup | None = None
+    """Setup of the browser; None: as it comes."""
 
 
 class RecoverSession(Record):
@@ -56,6 +59,8 @@ class RecoverSession(Record):
     """New epoch, higher than `lost.epoch`."""
     network: NetworkPolicy
     """Network policy of a new session."""
+    setup: BrowserSetup | None = None
+    """Setup of a new browser; None: as it comes."""
 
 
 class SessionOpened(Record):

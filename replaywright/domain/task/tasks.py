@@ -12,8 +12,11 @@ from replaywright.domain.common.base import Authored
 from replaywright.domain.common.lists import list_of, list_value
 from replaywright.domain.common.templates import fill, lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
 from replaywright.domain.common.text import shorten
+from replaywright.domain.common.urls import site_of
 from replaywright.domain.predicate.predicates import KINDS, Predicate, fill_predicate
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.task.actions import Action
+from replaywright.domain.task.browser import BrowserOptions
 from replaywright.domain.task.budgets import Budget
 from replaywright.domain.task.policy import Wishes
 from replaywright.domain.task.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
@@ -76,6 +79,8 @@ class Task(Authored):
     """Conditions of the final verification, after the last step."""
     budget: Budget = Budget()
     """Model budget of a run."""
+    browser: BrowserOptions | None = None
+    """Options of the browser, such as its size and language; None leaves all as they are."""
     policy: Wishes | None = None
     """Hosts that runs need beside the task's own site, and limits that they set themselves; see the reference."""
     on_failure: Literal["fail", "ask"] = "fail"
@@ -136,7 +141,7 @@ class Task(Authored):
         places: list[tuple[str, Any, ForEach | None]] = [
             (place, _but(data, "steps"), loop) for place, _, data, loop in written
         ]
-        places += [("url", self.url, None), ("verify", _dumped(self, "verify"), None)]
+        places += [(field, _dumped(self, field), None) for field in ("url", "verify", "browser")]
         for place, value, loop in places:
             for text in texts_of(value):
                 if typo := malformed_in(text):
@@ -341,12 +346,23 @@ def begins_at(task: Task, values: Mapping[str, str]) -> str:
     return ""
 
 
+def browser_setup(task: Task, values: Mapping[str, str]) -> BrowserSetup | None:
+    """Return the setup of the task's browser with these values; None if it wants nothing of it.
+
+    Raises:
+        InputInvalid: a header cannot carry the value of a parameter.
+    """
+    if task.browser is None:
+        return None
+    return task.browser.setup(values, site_of(begins_at(task, values)))
+
+
 def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--param ") -> dict[str, str]:
     """Return all parameters' values: given, else default. `place` names the caller's option in messages.
 
     Raises:
-        InputInvalid: unknown name, missing value, a value that is not of the declared type, or nothing is left of what
-            the task is verified by.
+        InputInvalid: unknown name, missing value, a value that is not of the declared type or that a header cannot
+            carry, or nothing is left of what the task is verified by.
     """
     for name in given:
         if name not in task.parameters:
@@ -361,6 +377,7 @@ def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--par
         values[name] = checked_value(name, parameter, value)
     _check_size(task, values)
     _check_verify(task, values)
+    browser_setup(task, values)
     return values
 
 

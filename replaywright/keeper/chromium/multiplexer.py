@@ -63,6 +63,7 @@ class Multiplexer:
         self._own: dict[str, Callable[[str, dict[str, Any]], None]] = {}
         self._hidden_contexts: set[str] = set()
         self._hidden_sessions: set[str] = set()
+        self._fixed: dict[str, Mapping[str, Any]] = {}
         self.is_lost = False
         """Chromium has closed the pipe."""
 
@@ -77,6 +78,10 @@ class Multiplexer:
     def hide(self, context: str) -> None:
         """Show clients nothing of a browser context of the keeper's own."""
         self._hidden_contexts.add(context)
+
+    def fix(self, method: str, params: Mapping[str, Any]) -> None:
+        """Have every client's command of this kind carry these parameters, whatever it asks for."""
+        self._fixed[method] = params
 
     async def call(
         self, method: str, params: Mapping[str, Any] | None = None, session: str = "", *, limit_s: float = CALL_S
@@ -186,6 +191,8 @@ class Multiplexer:
             client.send(_refusal(number, -32001, "Session with given id not found."))
             return
         lists = bool(self._hidden_contexts) and method == _TARGETS
+        if method in self._fixed:
+            params = {**params, **self._fixed[method]}
         self._send(method, params, session, _Asked(client, number, lists_targets=lists))
 
     def _send(self, method: str, params: Mapping[str, Any], session: str, asked: _Asked) -> int:

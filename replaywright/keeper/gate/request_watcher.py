@@ -4,6 +4,8 @@ While an operation is current, Chromium pauses every request before it sends it 
 frames, workers and service workers, and of pages that are being left. Each is noted and goes on at once. So the gate
 knows of a request inside TLS before the first of its bytes. Messages of WebSockets are not told of, nor what a page
 sends while it is being closed.
+
+The same sessions set the browser up (`replaywright.keeper.chromium.emulation`), before a target runs its first script.
 """
 
 from collections.abc import Mapping
@@ -11,6 +13,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.domain.session.browser_setup import BrowserSetup
+from replaywright.keeper.chromium.emulation import Emulation
 from replaywright.keeper.chromium.multiplexer import Multiplexer
 from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate
@@ -30,6 +34,7 @@ class RequestWatcher:
 
     def __init__(self, devtools: Multiplexer, gate: Gate, black_box: BlackBox) -> None:
         self._devtools = devtools
+        self._emulation = Emulation()
         self._gate = gate
         self._black_box = black_box
         self._sessions: dict[str, str] = {}
@@ -50,6 +55,25 @@ class RequestWatcher:
         await self._devtools.call("Target.setAutoAttach", _auto_attach(_TARGETS), root)
         self._gate.listen(self)
 
+    async def set_up(self, setup: BrowserSetup) -> None:
+        """Set up all targets that there are and will be; return when those that there are have it.
+
+        Raises:
+            StackFailed: Chromium does not answer.
+        """
+        self._emulation.set_up(setup)
+        for method, params in self._emulation.of_media():  # which Playwright sets for every page, too
+            self._devtools.fix(method, params)
+        for session, kind in self._sessions.items():
+            self._set_pattern(session)
+            self._emulate(session, kind)
+        for session in [session for session, kind in self._sessions.items() if kind == "page"]:
+            await self._devtools.call("Target.getTargetInfo", session=session)  # commands of a session keep their order
+
+    def _emulate(self, session: str, kind: str) -> None:
+        for method, params in self._emulation.commands(kind):
+            self._devtools.send(method, params, session)
+
     @property
     def awaited(self) -> int:
         """See `Teller.awaited`."""
@@ -63,7 +87,10 @@ class RequestWatcher:
             self._set_pattern(session)
 
     def _set_pattern(self, session: str) -> None:
-        self._devtools.send("Fetch.enable", _EVERY_REQUEST if self._is_watching else _NO_REQUEST, session)
+        own = self._emulation.pauses
+        wanted = _EVERY_REQUEST if self._is_watching else own or _NO_REQUEST
+        auth = {} if own is None else {"handleAuthRequests": own["handleAuthRequests"]}
+        self._devtools.send("Fetch.enable", {**wanted, **auth}, session)
 
     def _on_event(self, session: str, event: Mapping[str, Any]) -> None:
         params = event["params"]
@@ -73,16 +100,22 @@ class RequestWatcher:
             case "Target.detachedFromTarget":
                 self._detached(params["sessionId"])
             case "Fetch.requestPaused":
+                going_on: Mapping[str, Any] = {"requestId": params["requestId"]}
                 if "responseErrorReason" in params or "responseStatusCode" in params:
                     self._response_paused(params["requestId"], params.get("responseStatusCode"))
                 else:
-                    self._request_paused(params["requestId"], params["request"])
-                self._devtools.send("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
+                    if self._is_watching or self._emulation.pauses is None:
+                        self._request_paused(params["requestId"], params["request"])
+                    going_on = self._emulation.continued(params)
+                self._devtools.send("Fetch.continueRequest", going_on, session)
+            case "Fetch.authRequired":
+                self._devtools.send("Fetch.continueWithAuth", self._emulation.answer(params), session)
 
     def _attached(self, session: str, kind: str) -> None:
         self._sessions[session] = kind
         self._devtools.subscribe(session, self._on_event)
         self._set_pattern(session)
+        self._emulate(session, kind)
         self._devtools.send("Target.setAutoAttach", _auto_attach(_FRAMES), session)
         self._devtools.send("Runtime.runIfWaitingForDebugger", {}, session)
 
@@ -90,6 +123,9 @@ class RequestWatcher:
         self._devtools.unsubscribe(session)
         if self._sessions.pop(session, "") == "page":
             self._gate.note_page_closed()
+        for other in self._sessions:  # those of its process that came later have lost the language and the time zone
+            for method, params in self._emulation.of_process():
+                self._devtools.send(method, params, other)
 
     def _request_paused(self, number: str, request: Mapping[str, Any]) -> None:
         """Note a request that is about to be sent."""

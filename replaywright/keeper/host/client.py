@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 import replaywright
 from replaywright.children import for_browser
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
@@ -58,6 +59,7 @@ from replaywright.keeper.protocol import (
     Request,
     SessionRecord,
     Settlement,
+    SetUpRequest,
     StatusReport,
     StatusRequest,
     TakeBackReport,
@@ -133,6 +135,10 @@ class KeeperClient:
     async def take(self, epoch: int, network: NetworkPolicy, lease_s: float) -> None:
         """Make a session of this spare browser. `KeeperRefused` when somebody else has, or it is none."""
         await self._ask(TakeRequest(epoch=epoch, network=network, lease_s=lease_s), LeaseReport)
+
+    async def set_up(self, epoch: int, setup: BrowserSetup) -> None:
+        """Set the browser up, in all its tabs. `KeeperRefused` where the browser is remote."""
+        await self._ask(SetUpRequest(epoch=epoch, setup=setup), Done)
 
     async def renew(self, epoch: int, lease_s: float) -> LeaseReport:
         """Renew the lease. `Fenced` when it has lapsed: the session is to be adopted with a greater epoch."""

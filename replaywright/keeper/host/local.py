@@ -5,9 +5,10 @@ import time
 from pathlib import Path
 
 from replaywright.domain.run.steering import HandedBack, LentBrowser
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
-from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
+from replaywright.errors import Fenced, InputInvalid, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
 from replaywright.keeper.gate.dead_keepers import left_behind
 from replaywright.keeper.host.client import KeeperClient, KeeperHandle, start_keeper
@@ -81,6 +82,16 @@ class LocalKeepers:
             if not (await client.status()).chromium_alive:
                 raise KeeperUnavailable(f"the browser of session {session.session_id} is gone")
             return (await client.attach(epoch, lease_s=self._template.lease_s)).endpoint_url
+
+    async def set_up(self, session: SessionRef, setup: BrowserSetup) -> None:
+        """Set the session's browser up; see the port."""
+        if self._template.remote is not None:
+            raise InputInvalid(
+                "browser: a task sets up no remote browser, in which others have sessions, too: leave the field out, "
+                "or run the task on a worker without REPLAYWRIGHT_BROWSER_ENDPOINT"
+            )
+        async with await self._client(session) as client:
+            await client.set_up(session.epoch, setup)
 
     async def gate(self, session: SessionRef, epoch: int) -> LocalCommitGate:
         """Return the session's commit gate, on a connection of its own."""
