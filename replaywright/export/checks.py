@@ -124,10 +124,10 @@ class Checks:
                 return expect(PAGE, f"{no}to_have_url", found)
             case TitleContains(title_contains=part):
                 return expect(PAGE, f"{no}to_have_title", patterns.contained(part, ignore_case=True))
-            case Exists(exists=query):
-                return self._is_there(query, f"{place}.exists", negated=negated)
-            case NotExists(not_exists=query):
-                return self._is_there(query, f"{place}.not_exists", negated=not negated)
+            case Exists(exists=query, in_dom=in_dom):
+                return self._is_there(query, f"{place}.exists", negated=negated, in_dom=in_dom is True)
+            case NotExists(not_exists=query, in_dom=in_dom):
+                return self._is_there(query, f"{place}.not_exists", negated=not negated, in_dom=in_dom is True)
             case Visible(visible=query):
                 return expect(first(self._seen(query, f"{place}.visible")), f"{no}to_be_in_viewport")
             case Count():
@@ -165,7 +165,10 @@ class Checks:
     def _seen(self, query: ElementQuery, place: str) -> Expression:
         return seen_only(self.found(query, place))
 
-    def _is_there(self, query: ElementQuery, place: str, *, negated: bool) -> Call:
+    def _is_there(self, query: ElementQuery, place: str, *, negated: bool, in_dom: bool) -> Call:
+        if in_dom:
+            attached = first(self.found(query, place).locator)
+            return expect(attached, "not_to_be_attached" if negated else "to_be_attached")
         located = self._seen(query, place)
         return expect(located, "to_have_count", Constant(0)) if negated else expect(first(located), "to_be_visible")
 

@@ -42,7 +42,7 @@ from replaywright.export.code import Notes
 from replaywright.export.locators import ROLES, is_placed
 from replaywright.export.quoting import plain
 from replaywright.export.recordings import Recordings
-from replaywright.export.script import refuse
+from replaywright.export.script import context_of, fields_of, refuse
 from replaywright.export.steps import derived_of
 
 _Line: TypeAlias = dict[str, Any]
@@ -96,9 +96,11 @@ class _Writer:
     def lines(self) -> list[_Line]:
         """Write all steps."""
         skill, steps = self._skill, self._skill.task.steps
-        width, height = _VIEWPORT
-        if match := re.fullmatch(r"(\d+)x(\d+)", skill.context.viewport):
-            width, height = int(match[1]), int(match[2])
+        _, size = context_of(skill)
+        width, height = _VIEWPORT if size is None else map(int, size)
+        for name in fields_of(skill.task.browser):
+            if name != "viewport":
+                self.notes.warn(f"browser.{name}", "the format cannot say it: set it in the browser")
         screen = {"deviceScaleFactor": 1, "isMobile": False, "hasTouch": False, "isLandscape": False}
         lines: list[_Line] = [{"type": "setViewport", "width": width, "height": height, **screen}]
         before = [] if isinstance(steps[0], task.Goto) else [self._navigate(skill.task.url)]
@@ -231,7 +233,8 @@ class _Writer:
         declared: ElementQuery | None = getattr(step, "target", None)
         seen = None if entry is None else entry.target
         told = () if declared is None else texts_of(declared.model_dump(exclude_none=True))
-        if seen is not None and not any(map(parameters_in, told)) and not (entry is not None and entry.bound):
+        by_query = declared is not None and (declared.is_placed or any(map(parameters_in, told)))
+        if seen is not None and not by_query and not (entry is not None and entry.bound):
             found = self._of_target(seen, naming_parameters(step))
         else:
             found = [] if declared is None else self._of_query(declared)
@@ -277,7 +280,7 @@ class _Writer:
 
     def _of_query(self, query: ElementQuery) -> list[list[str]]:
         """Selectors of a query; nothing where the format cannot say it."""
-        if query.within is not None or query.name_in or query.text_in:
+        if query.within is not None or query.name_in or query.text_in or query.nth or query.frame:
             return []
         seen = self._checks.seen(query)
         spelt = seen.name if query.name_contains and seen is not None else ""
@@ -319,6 +322,8 @@ class _Writer:
     def _on_elements(self, predicate: Predicate) -> _Line | None:
         counts: _Line = {}
         match predicate:
+            case Exists(in_dom=True) | NotExists(in_dom=True):
+                return None
             case Exists(exists=query) | Visible(visible=query):
                 pass
             case NotExists(not_exists=query):

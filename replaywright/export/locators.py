@@ -30,6 +30,8 @@ ROLES: Final = frozenset(_ROLES.split())
 _TEXT_LIMIT: Final = 80
 """Characters of a text that may say which element it is; a longer one is content."""
 _PLACED: Final = re.compile(r":nth-|:first-|:last-|:only-")
+_SELECTOR: Final = re.compile(r"i?frame\b|[#.\[]")
+"""Beginning of a frame's selector, which no name or title has."""
 _CONTAINER: Final = re.compile(r'(?P<role>[a-z]+)(?: "(?P<name>.*)")?', re.DOTALL)
 _GLYPHS: Final = re.compile("[\ue000-\uf8ff\U000f0000-\U0010fffd]")
 """Icons of fonts: no name that anybody would write."""
@@ -59,6 +61,24 @@ def in_frames(frames: Sequence[FrameStep]) -> tuple[Expression, Comment | None]:
             where = call(call(where, "frame_locator", text("iframe")), "nth", Constant(frame.index))
             by_place = True
     return where, Comment("By its place among the frames: it has neither name nor title.") if by_place else None
+
+
+def in_named_frames(path: Sequence[str]) -> Expression:
+    """Return the frame that a query names by names, titles, parts of addresses or selectors."""
+    where: Expression = PAGE
+    for part in path:
+        where = call(where, "frame_locator", text(_css_of_frame(part)))
+    return where
+
+
+def _css_of_frame(part: str) -> str:
+    if _SELECTOR.match(part):
+        return part
+    keys = ["name", "id", "title"]
+    css = [f"iframe{css_attribute(key, part)}" for key in keys]
+    if "/" in part or "." in part:
+        css.append("iframe" + css_attribute("src", part).replace("=", "*=", 1))
+    return ", ".join(css)
 
 
 def is_placed(css: str) -> bool:
@@ -206,6 +226,8 @@ def of_query(query: ElementQuery, where: Expression, seen: Target | None, notes:
         notes: gets what cannot be said.
         place: of the query in the task, for the notes.
     """
+    if query.frame is not None:
+        where = in_named_frames(query.frame)
     base = where if query.within is None else of_query(query.within, where, None, notes, f"{place}.within").locator
     parts = _parts(query, base, seen, notes, place)
     locator = reduce(lambda so_far, other: call(so_far, "and_", other), parts)
@@ -213,7 +235,13 @@ def of_query(query: ElementQuery, where: Expression, seen: Target | None, notes:
         locator = call(locator, "filter", has_text=text(query.text))
     if query.text_in:
         locator = call(locator, "filter", has_text=_one_of(query.text_in, whole=False))
-    return Found(locator, only_visible=bool(query.role))
+    found = Found(locator, only_visible=bool(query.role))
+    if query.nth is None:
+        return found
+    if query.nth < -1:
+        notes.refusals.append(f"{place}.nth: a script counts from the end only to the last: write -1, or count from 1")
+    index = Constant(query.nth - 1 if query.nth > 0 else -1)
+    return Found(call(seen_only(found), "nth", index), only_visible=True)
 
 
 def _parts(query: ElementQuery, base: Expression, seen: Target | None, notes: Notes, place: str) -> list[Expression]:

@@ -16,7 +16,7 @@ from replaywright.export.names import PYTHON_RESERVED, environment_name, identif
 from replaywright.export.python_code import PythonCode
 from replaywright.export.python_helpers import HELPERS
 from replaywright.export.quoting import docstring_text, plain, python_string
-from replaywright.export.script import context_of, from_environment, required
+from replaywright.export.script import context_of, emulated, from_environment, required
 
 _WIDTH: Final = layout.PYTHON.width
 _TIMEOUT_MS: Final = "10_000"
@@ -149,12 +149,13 @@ def _option(name: str) -> str:
     return name.strip("_").replace("_", "-") or "value"
 
 
-def _context(skill: Skill) -> str:
-    """Arguments of a new page that make it as the one that the skill was learned on."""
+def _new_page(skill: Skill) -> list[str]:
+    """Write the call that opens a page as the task wants it, else as the one that the skill was learned on."""
     locale, size = context_of(skill)
     told = [f"locale={python_string(locale)}"] if locale else []
     told += [f'viewport={{"width": {size[0]}, "height": {size[1]}}}'] if size else []
-    return ", ".join(told)
+    told += [f"{name}={python_string(value)}" for name, value in emulated(skill).items()]
+    return _exploded("page = browser.new_page", told, "        ")
 
 
 def _exploded(before: str, arguments: Sequence[str | Piece], indent: str, after: str = "") -> list[str]:
@@ -179,7 +180,7 @@ def _main(skill: Skill, script: Script, function: str, names: Mapping[str, str])
     headless = "headless=False" if script.needs_person else "headless=not arguments.headed"
     launch = [headless, "executable_path=arguments.executable_path"]
     lines += _exploded("browser = playwright.chromium.launch", launch, "        ")
-    lines += [f"        page = browser.new_page({_context(skill)})", f"        page.set_default_timeout({_TIMEOUT_MS})"]
+    lines += [*_new_page(skill), f"        page.set_default_timeout({_TIMEOUT_MS})"]
     given_now = ["page", *(f"{one}=arguments.{one}" for one in names.values())]
     lines += _exploded(f"{'result = ' if script.reads else ''}{function}", given_now, "        ")
     lines.append("        browser.close()")
@@ -223,7 +224,7 @@ def _fixture(skill: Skill) -> list[str]:
         '            headless="HEADED" not in os.environ,',
         '            executable_path=os.environ.get("CHROMIUM_PATH"),',
         "        )",
-        f"        page = browser.new_page({_context(skill)})",
+        *_new_page(skill),
         f"        page.set_default_timeout({_TIMEOUT_MS})",
         "        yield page",
         "        browser.close()",

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from replaywright.domain.common.lists import list_of
 from replaywright.domain.common.templates import parameters_in, texts_of
 from replaywright.domain.skill.skills import Skill
+from replaywright.domain.task.browser import BrowserOptions
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import InputInvalid
 from replaywright.export.checks import Checks
@@ -13,6 +15,11 @@ from replaywright.export.code import PAGE, Blank, Comment, Do, Notes, Script, St
 from replaywright.export.names import environment_name
 from replaywright.export.recordings import Recordings
 from replaywright.export.steps import Steps
+
+_NOT_WRITTEN: Final = {
+    "headers": "not written, as Playwright sends a page's headers to every site; add them for one by page.route",
+    "basic_auth": "not written; give the new page http_credentials with the task's origin",
+}
 
 
 def script_of(skill: Skill, recordings: Recordings) -> Script:
@@ -38,6 +45,9 @@ def script_of(skill: Skill, recordings: Recordings) -> Script:
         statements += [Blank(), Comment("What must hold at the end.")]
         for index, predicate in enumerate(task.verify):
             statements += checks.statements(predicate, f"verify[{index}]")
+    for field in fields_of(task.browser):
+        if why := _NOT_WRITTEN.get(field):
+            notes.warn(f"browser.{field}", why)
     refuse(notes.refusals, skill.name)
     return Script(
         statements=tuple(statements[1:] if isinstance(statements[0], Blank) else statements),
@@ -87,7 +97,21 @@ def from_environment(skill: Skill, name: str) -> list[str]:
 
 
 def context_of(skill: Skill) -> tuple[str, tuple[str, str] | None]:
-    """Return language and window size of the page that the skill was learned on; empty and None if not known."""
-    locale = skill.context.locale if re.fullmatch(r"[A-Za-z0-9-]+", skill.context.locale) else ""
-    match = re.fullmatch(r"(\d+)x(\d+)", skill.context.viewport)
+    """Return language and window size of the task, else of where it was learned; empty and None if not known."""
+    browser = skill.task.browser or BrowserOptions()
+    language = browser.locale or skill.context.locale
+    match = re.fullmatch(r"(\d+)x(\d+)", browser.viewport or skill.context.viewport)
+    locale = language if re.fullmatch(r"[A-Za-z0-9-]+", language) else ""
     return locale, (match[1], match[2]) if match else None
+
+
+def emulated(skill: Skill) -> dict[str, str]:
+    """Return the other options of the task's browser that a new page of Playwright takes, by Playwright's names."""
+    browser = skill.task.browser or BrowserOptions()
+    given = {"timezone_id": browser.time_zone, "color_scheme": browser.color_scheme, "user_agent": browser.user_agent}
+    return {name: value for name, value in given.items() if value}
+
+
+def fields_of(browser: BrowserOptions | None) -> tuple[str, ...]:
+    """Return the names of the options that are given."""
+    return () if browser is None else tuple(browser.model_dump(exclude_defaults=True))

@@ -170,7 +170,7 @@ class Steps:
         declared = getattr(step, "target", None)
         seen = None if entry is None else entry.target
         told = () if declared is None else texts_of(declared.model_dump(exclude_none=True))
-        by_query = declared is not None and any(map(parameters_in, told))
+        by_query = declared is not None and (declared.is_placed or any(map(parameters_in, told)))
         if seen is not None and not by_query and not (entry is not None and entry.bound and declared is None):
             found = of_target(seen, naming_parameters(step))
             if found is not None and not (found.comment is not None and declared is not None):

@@ -10,7 +10,7 @@ from replaywright.export.code import Script
 from replaywright.export.helpers import with_others
 from replaywright.export.names import TYPESCRIPT_RESERVED, camel, environment_name, identifiers
 from replaywright.export.quoting import comment_lines, plain, typescript_string
-from replaywright.export.script import context_of, from_environment, required
+from replaywright.export.script import context_of, emulated, from_environment, required
 from replaywright.export.typescript_code import TypeScriptCode
 from replaywright.export.typescript_helpers import HELPERS
 
@@ -79,6 +79,8 @@ def _use(skill: Skill) -> list[str]:
     lines.append("  launchOptions: process.env.CHROMIUM_PATH ? { executablePath: process.env.CHROMIUM_PATH } : {},")
     lines += [f"  locale: {typescript_string(locale)},"] if locale else []
     lines += [f"  viewport: {{ width: {size[0]}, height: {size[1]} }},"] if size else []
+    for name, value in emulated(skill).items():
+        lines.append(f"  {camel(name)}: {typescript_string(value)},")
     return [*lines, "});", ""]
 
 

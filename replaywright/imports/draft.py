@@ -208,7 +208,9 @@ class TaskDraft:
             advice = "its element is described by its place alone, which changes; write role and name into the target"
             self.check(where, what, advice)
         if element.in_frame:
-            advice = "it stands in a frame, which a target does not say: it has to be the only match on the whole page"
+            advice = (
+                "it has to be the only match on the whole page: its frame has no name here; write one into the target"
+            )
             self.changed(where, what, advice)
 
     def _absorb_click(self, where: str, element: ImportedElement) -> None:

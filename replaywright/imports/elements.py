@@ -33,7 +33,7 @@ class ImportedElement:
     identity: str = ""
     """All that the recording says of where it is: equal for two steps on one element, even if their queries differ."""
     in_frame: bool = False
-    """The element is in a frame, which a query cannot express."""
+    """The element is in a frame that the query does not name."""
     why: str = ""
 
 

@@ -14,6 +14,7 @@ from replaywright.imports.xpaths import is_css, is_positional, tag_of
 PROPERTIES: Final = frozenset({"first", "last", "content_frame"})
 """Attributes that lead from a locator to another one; all others are methods."""
 _GETTERS: Final = frozenset({"locator", "frame_locator", "filter", "nth", "and_", "or_"})
+_POSITIONS: Final = {"first": 1, "last": -1}
 _NO_CSS: Final = re.compile(r"/|\.\.|[\w:-]+=")
 """Beginnings of the selectors that are XPath or name another engine."""
 
@@ -31,11 +32,16 @@ class Locator:
     said: str = ""
     """The chain as it stands in the script."""
     in_frame: bool = False
+    """It is in a frame that `frame` does not name."""
+    frame: tuple[str, ...] = ()
+    """Selectors of the frames around it."""
     hints: str = ""
 
     def element(self) -> ImportedElement:
         """Return the element of the locator."""
         told, query = self.query, self.query if not self.why else None
+        if query is not None and self.frame and not self.in_frame:
+            query = query.model_copy(update={"frame": self.frame})
         css = (told and told.css) or ""
         called = "" if told is None else told.label or told.name or told.name_contains or told.placeholder or ""
         return ImportedElement(
@@ -77,17 +83,18 @@ def found_by(origin: Locator, method: str, first: Value, named: Mapping[str, Val
     base = replace(origin, said=said)
     match method:
         case "frame_locator" | "content_frame":
-            return Locator(origin.page, said=said, in_frame=True)
-        case "first":
-            return base
-        case "nth" if first == 0:
-            return base
+            css = first if method == "frame_locator" else origin.query and origin.query.css
+            is_named = isinstance(css, str) and is_css(css) and not _NO_CSS.match(css)
+            frame = (*origin.frame, str(css)) if is_named else ()
+            return Locator(origin.page, said=said, in_frame=origin.in_frame or not is_named, frame=frame)
+        case "first" | "last" | "nth" if origin.query is not None and (nth := _POSITIONS.get(method) or _nth(first)):
+            return base if origin.why else replace(base, query=origin.query.model_copy(update={"nth": nth}))
         case _ if method not in PROPERTIES | _GETTERS and not method.startswith("get_by_"):
             return None
     if isinstance(first, str):
         base = replace(base, hints=f"{base.hints} {first[:400]}" if method == "locator" else base.hints)
     fields = _fields(method, first, named)
-    if method == "filter" and origin.query is not None and origin.query.text:
+    if method == "filter" and origin.query is not None and (origin.query.text or origin.query.nth):
         fields = None
     if origin.why or fields is None:
         written = ", ".join(sorted(named.keys() | ({str(first)} if isinstance(first, int) else set())))
@@ -100,6 +107,12 @@ def found_by(origin: Locator, method: str, first: Value, named: Mapping[str, Val
     if method != "filter" and origin.query is not None:
         query = query.model_copy(update={"within": origin.query})
     return replace(base, query=query)
+
+
+def _nth(index: Value) -> int:
+    """Return the position of a query for an index that counts from 0; 0 if there is none."""
+    is_index = isinstance(index, int) and not isinstance(index, bool) and index >= -1
+    return (index + 1 or -1) if isinstance(index, int) and is_index else 0
 
 
 def _fields(  # noqa: PLR0911 - one case for each method

@@ -13,16 +13,19 @@ from typing import Any
 import pytest
 from temporalio.testing import ActivityEnvironment
 
+from activities.policing import Policing
 from activities.session.attachments import Attachments
 from activities.session.sessions import SessionActivities
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.browser_setup import BrowserSetup
+from replaywright.domain.session.host_patterns import host_rule
 from replaywright.domain.session.sessions import OpenSession, RecoverSession, SessionRef
 from replaywright.errors import ActionFailed, InputInvalid
 from replaywright.keeper.host.client import list_live, reap
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
+from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.steps import button, holds, says, work
 from tests.adapters.test_keeper import until
@@ -214,7 +217,11 @@ async def test_another_worker_finds_the_same_setup(host: Host, server: Server) -
 
 async def test_a_browser_that_replaces_a_killed_one_is_set_up_the_same(host: Host, server: Server) -> None:
     setup = GERMAN.model_copy(update={"origin": server.origin, "headers": {"X-Key": "k3y"}})
-    activities = SessionActivities(host.keepers, host.attachments, queue="mine", host_queue="host-mine")
+    granted = tuple(host_rule(each, "test") for each in ON_LOOPBACK)
+    policing = Policing(granted=lambda: granted)
+    activities = SessionActivities(
+        host.keepers, host.attachments, queue="mine", host_queue="host-mine", policing=policing
+    )
     run = ActivityEnvironment().run
     asked = OpenSession(run_id="r1", lineage="r1", tenant="acme", network=LOOPBACK, setup=setup)
     lost = (await run(activities.open_session, asked)).session
@@ -260,7 +267,7 @@ async def test_an_armed_gate_still_holds_what_carries_headers(host: Host, server
     await gate.permit("op")
     await until(lambda: server.got("/data"))
 
-    assert held.held and not before
+    assert (bool(held.held), before) == (True, [])
     assert server.got("/data")[0]["x-key"] == "k3y"
     await gate.disarm("op")
     await gate.close()
@@ -281,7 +288,7 @@ async def test_a_challenge_of_the_tasks_origin_is_answered_once(host: Host, serv
 async def test_a_challenge_of_another_origin_gets_no_answer(host: Host, server: Server) -> None:
     _, session = await host.opened(BrowserSetup(origin=server.origin, username="ada", password="s3cret"))
 
-    with pytest.raises(ActionFailed, match="401|AUTH"):
+    with pytest.raises(ActionFailed, match="AUTH"):
         await session.perform(work("goto", url=f"http://127.0.0.1:{server.other_port}/private"))
 
     assert [h.get("authorization") for h in server.got("/private", server.other_port)] == [None]
@@ -291,5 +298,5 @@ async def test_a_remote_browser_is_not_set_up(tmp_path: Path, chromium_path: Pat
     options = KeeperOptions(executable=str(chromium_path), remote=RemoteBrowser(endpoint="http://127.0.0.1:9"))
     keepers = LocalKeepers(tmp_path, options)
 
-    with pytest.raises(InputInvalid, match="REPLAYWRIGHT_BROWSER_ENDPOINT"):
+    with pytest.raises(InputInvalid, match="run the task on a worker without"):
         await keepers.set_up(SessionRef(session_id="s", queue=""), GERMAN)

@@ -126,9 +126,14 @@ def test_a_value_that_names_a_later_element_is_its_parameter_there_too() -> None
         ('locator("#send")', {"css": "#send"}),
         ('locator("#list").get_by_text("Milk")', {"text": "Milk", "within": {"css": "#list"}}),
         ('get_by_role("listitem").filter(has_text="Milk")', {"role": "listitem", "text": "Milk"}),
-        ('locator("tr", has_text="Milk").first', {"css": "tr", "text": "Milk"}),
-        ('frame_locator("#inner").get_by_role("button", name="Pay")', {"role": "button", "name_contains": "Pay"}),
-        ('locator("#inner").content_frame.get_by_label("Card")', {"label": "Card"}),
+        ('locator("tr", has_text="Milk").first', {"css": "tr", "text": "Milk", "nth": 1}),
+        ('get_by_role("button", name="Delete").nth(2)', {"role": "button", "name_contains": "Delete", "nth": 3}),
+        ('get_by_role("row").last.get_by_label("Sum")', {"label": "Sum", "within": {"role": "row", "nth": -1}}),
+        (
+            'frame_locator("#inner").get_by_role("button", name="Pay")',
+            {"role": "button", "name_contains": "Pay", "frame": ["#inner"]},
+        ),
+        ('locator("#inner").content_frame.get_by_label("Card")', {"label": "Card", "frame": ["#inner"]}),
     ],
 )
 def test_a_locator_is_a_target(locator: str, target: dict[str, Any]) -> None:
@@ -140,8 +145,7 @@ def test_a_locator_is_a_target(locator: str, target: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("locator", "why"),
     [
-        ('get_by_role("button", name="Delete").nth(2)', "nth(2) is nothing that a query says"),
-        ('get_by_role("button", name="Delete").last', "last() is nothing"),
+        ('get_by_role("button", name="Delete").nth(-3)', "nth() is nothing that a query says"),
         (
             'get_by_role("row").filter(has=page.get_by_text("x")).get_by_role("button")',
             "filter(has) is nothing",
