@@ -365,6 +365,15 @@ def test_parameters_have_names_that_mean_nothing_else() -> None:
         ({"enabled": SEND, "within_ms": 500}, f"expect({FOUND}).to_be_enabled(timeout=500)"),
         ({"focused": SEND}, f"expect({FOUND}).to_be_focused()"),
         ({"exists": {"role": "link", "name_in": ["OK", "Gut"]}}, r're.compile(r"^\s*(?:OK|Gut)\s*$", re.I)'),
+        ({"exists": SEND, "in_dom": True}, f"expect({FOUND}.first).to_be_attached()"),
+        ({"not_exists": SEND, "in_dom": True}, f"expect({FOUND}.first).not_to_be_attached()"),
+        ({"exists": {"role": "row", "nth": 2}}, 'expect(page.get_by_role("row").nth(1).first).to_be_visible()'),
+        ({"exists": {"css": "i", "nth": -1}}, '(page.locator("i").filter(visible=True).nth(-1).first)'),
+        ({"exists": {"css": "i", "frame": "#pay"}}, 'page.frame_locator("#pay").locator("i")'),
+        (
+            {"exists": {"css": "i", "frame": ["a", "b"]}},
+            """.frame_locator('iframe[name="b"], iframe[id="b"], iframe[title="b"]').locator("i")""",
+        ),
         ({"exists": {"css": ".x", "within": SEND}}, f'expect({FOUND}.locator(".x").filter(visible=True).first)'),
         (
             {"any_of": [{"exists": SEND}, {"url_contains": "/b"}]},
@@ -387,6 +396,29 @@ def test_what_cannot_be_asserted_is_told_in_the_script_and_beside_it() -> None:
     assert [line.partition(":")[0] for line in script.warnings] == ["steps[0].expect[0]", "steps[0].expect[1]"]
     assert "- steps[0].expect[0]: custom: total_at_most is a function of your own; call it here" in script.text
     assert "# Not in this script: custom: total_at_most" in script.text
+
+
+def test_a_script_opens_its_page_as_the_task_wants_it_and_tells_what_it_leaves_out() -> None:
+    browser = {"viewport": "800x600", "locale": "de-DE", "time_zone": "Asia/Tokyo", "color_scheme": "dark"}
+    skill = skill_of([PRESS], browser={**browser, "user_agent": "Own/1", "headers": {"X-A": "1"}})
+
+    python, typescript, lines = (told(skill, None, one) for one in (Format.PYTHON, Format.TYPESCRIPT, Format.DEVTOOLS))
+
+    page = 'locale="de-DE", viewport={"width": 800, "height": 600}, timezone_id="Asia/Tokyo", color_scheme="dark"'
+    assert ast.unparse(ast.parse(f'f({page}, user_agent="Own/1")'))[2:-1] in ast.unparse(ast.parse(python.text))
+    for line in ("locale: 'de-DE'", "timezoneId: 'Asia/Tokyo'", "colorScheme: 'dark'", "userAgent: 'Own/1'"):
+        assert line in typescript.text
+    assert '"width": 800' in lines.text
+    assert [one.partition(":")[0] for one in python.warnings] == ["browser.headers"]
+    unsaid = ("locale", "time_zone", "color_scheme", "user_agent", "headers")
+    assert {one.partition(":")[0] for one in lines.warnings} == {f"browser.{name}" for name in unsaid}
+
+
+def test_a_script_counts_from_the_end_to_the_last_only() -> None:
+    step = {**PRESS, "target": {"role": "button", "nth": -2}}
+
+    with pytest.raises(InputInvalid, match=r"steps\[0\].target.nth: a script counts from the end only to the last"):
+        told(skill_of([step]))
 
 
 def test_what_is_not_required_only_warns() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.sessions import (
     CloseSession,
     OpenSession,
@@ -19,7 +20,7 @@ from replaywright.domain.session.sessions import (
 )
 from replaywright.errors import Fenced, KeeperUnavailable, SessionLost, StoreUnavailable
 from replaywright.testing.keepers import ANYWHERE
-from tests.unit.staged import COMPOSE, SESSION, Stage, run_activity
+from tests.unit.staged import COMPOSE, PASSWORD, SESSION, Stage, run_activity
 
 
 @pytest.fixture
@@ -491,3 +492,52 @@ async def test_a_browser_that_cannot_be_attached_to_is_not_left_behind(
         )
 
     assert stage.keepers.dead == set(stage.keepers.epochs) - {SESSION.session_id}
+
+
+# ------------------------------------------------------------------------------------------- setting up
+
+
+def set_up(**fields: Any) -> OpenSession:
+    setup = BrowserSetup(origin="https://mail.example", **fields)
+    return OpenSession(run_id="r1", lineage="l1", tenant="acme", network=ANYWHERE, setup=setup)
+
+
+async def test_a_browser_is_set_up_with_the_values_of_its_secrets(stage: Stage) -> None:
+    stage.sessions.vault = stage.vault
+    asked = set_up(headers={"X-Key": "k-{{secret:PASSWORD}}"}, username="ada", password="{{secret:PASSWORD}}")
+
+    opened = await run_activity(stage.sessions.open_session, asked)
+
+    setup = stage.keepers.setups[opened.session.session_id]
+    assert (setup.headers, setup.password) == ({"X-Key": f"k-{PASSWORD}"}, PASSWORD)
+    assert PASSWORD not in opened.model_dump_json()
+
+
+async def test_a_browser_that_replaces_a_lost_one_is_set_up_again(stage: Stage) -> None:
+    stage.browser.is_lost = True
+    asked = set_up(locale="de-DE")
+    lost = RecoverSession(run_id="r1", tenant="acme", lost=SESSION, epoch=2, network=ANYWHERE, setup=asked.setup)
+
+    opened = await run_activity(stage.sessions.recover_session, lost)
+
+    assert stage.keepers.setups == {opened.session.session_id: asked.setup}
+
+
+async def test_a_secret_is_sent_only_where_it_is_bound_to(stage: Stage) -> None:
+    stage.sessions.vault = stage.vault
+    asked = set_up(headers={"X-Key": "{{secret:PASSWORD}}"})
+    assert asked.setup is not None
+    elsewhere = asked.model_copy(update={"setup": asked.setup.model_copy(update={"origin": "https://evil.example"})})
+
+    with pytest.raises(ApplicationError, match="bound to") as refused:
+        await run_activity(stage.sessions.open_session, elsewhere)
+
+    assert (refused.value.type, refused.value.non_retryable) == ("PolicyBlocked", True)
+    assert stage.keepers.launched == []
+
+
+async def test_a_worker_without_secrets_opens_no_browser_that_needs_one(stage: Stage) -> None:
+    with pytest.raises(ApplicationError, match="'PASSWORD'") as refused:
+        await run_activity(stage.sessions.open_session, set_up(headers={"X-Key": "{{secret:PASSWORD}}"}))
+
+    assert (refused.value.type, refused.value.non_retryable) == ("SecretMissing", True)

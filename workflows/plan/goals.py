@@ -47,7 +47,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.skill_runs import NoteSkillRun, change_of
     from replaywright.domain.run.spending import BUDGET_SPENT
     from replaywright.domain.skill.fitting import RecalledFor
-    from replaywright.domain.skill.skills import SkillContext, SkillRef, SkillRun
+    from replaywright.domain.skill.skills import SkillRef, SkillRun, context_in
     from replaywright.domain.step.outcomes import StepOutcome
     from replaywright.domain.task.steps import Goto, Step
     from replaywright.domain.task.tasks import Parameter, Task, bind_parameters
@@ -126,7 +126,7 @@ class Goals:
             url=fill(run.task.url, run.values),
             goal=goal,
             secrets=run.task.secrets,
-            context=SkillContext(signed_in=run.state.signed_in),
+            context=context_in(run.task.browser, signed_in=run.state.signed_in),
             passed_over=run.state.passed_over,
             may_ask=may_ask,
         )
@@ -243,6 +243,10 @@ class Goals:
         wishes = self._run.task.policy
         if wishes is not None:  # who starts a run sets its limits, whatever the skill's task says
             task = task.model_copy(update={"policy": wishes})
+        browser = self._run.task.browser
+        if browser is not None and browser != task.browser:  # the same for the browser; its parameters may be others
+            secrets = tuple(dict.fromkeys((*task.secrets, *self._run.task.secrets)))
+            task = task.model_copy(update={"browser": browser.filled(self._run.values), "secrets": secrets})
         changes = {
             "task": task,
             "values": values,
@@ -281,7 +285,8 @@ class Goals:
             )
         )
         if position == 1 and not state.rounds:
-            self._context.change_goal(context=SkillContext(signed_in=looked.signed_in, start=looked.place))
+            seen = context_in(self._run.task.browser, signed_in=looked.signed_in, start=looked.place)
+            self._context.change_goal(context=seen)
         revision = await self._planned(
             self._request(position, looked.snapshot).model_copy(
                 update={"dom": looked.dom, "picture": looked.picture, "picture_missing": looked.picture_missing}

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.task.browser import BrowserOptions
 from replaywright.domain.task.tasks import Task
 
 SCHEMA = 1
@@ -48,6 +49,12 @@ class SkillContext(Record):
     start: str = ""
     """Origin and path of the start page, a template. It tells a changed site from another page when the precondition
     does not hold."""
+
+
+def context_in(browser: BrowserOptions | None, *, signed_in: bool | None, start: str = "") -> SkillContext:
+    """Return the context of a run in a browser with these options."""
+    given = browser or BrowserOptions()
+    return SkillContext(viewport=given.viewport or "", locale=given.locale or "", signed_in=signed_in, start=start)
 
 
 class Skill(Record):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -50,10 +50,10 @@ class BasicAuth(Authored):
             )
         return text
 
-    @field_validator("password")
+    @field_validator("password", mode="before")
     @classmethod
-    def _is_a_secret(cls, password: str) -> str:
-        if not secrets_in(password):
+    def _is_a_secret(cls, password: Any) -> Any:
+        if not (isinstance(password, str) and secrets_in(password)):  # not shown, and no number either
             raise ValueError("a password is not written into a file: name it under secrets, and write {{secret:NAME}}")
         return password
 
