@@ -9,6 +9,7 @@ from replaywright.domain.predicate.predicates import _CLASSES as PREDICATES
 from replaywright.domain.predicate.predicates import PredicateBase
 from replaywright.domain.task import steps
 from replaywright.domain.task.actions import Action, Effect, effect_of
+from replaywright.domain.task.browser import BasicAuth, BrowserOptions
 from replaywright.domain.task.budgets import Budget
 from replaywright.domain.task.policy import Actions, Amounts, Downloads, Hosts, Spending, Traffic, Wishes
 from replaywright.domain.task.questions import Patience
@@ -20,6 +21,8 @@ _TASK_LINKS: Final = {
     "Action": "#steps",
     "Parameter": "#parameters",
     "Budget": "#budget",
+    "BrowserOptions": "#browser",
+    "BasicAuth": "#basicauth",
     "Wishes": "#policy",
     **{model.__name__: f"#{model.__name__.lower()}" for model in _POLICY_PARTS},
     "ElementQuery": "#element-queries",
@@ -47,6 +50,10 @@ def task_fields() -> str:
         _fields(Parameter),
         "## Budget",
         _fields(Budget),
+        "## Browser",
+        docstring(BrowserOptions),
+        _fields(BrowserOptions),
+        f"### BasicAuth\n\n{docstring(BasicAuth)}\n\n{_fields(BasicAuth)}",
         "## Policy",
         "As in the operator's file, which may also have a `name`: [policy](policy.md).",
         _fields(Wishes),

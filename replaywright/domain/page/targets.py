@@ -107,7 +107,7 @@ class ElementQuery(Authored):
         """True if it counts elements: another page has another element at the same position."""
         return self.nth is not None or (self.within is not None and self.within.is_placed)
 
-    @field_validator("frame", mode="before")
+    @field_validator("frame", mode="before", json_schema_input_type=str | tuple[str, ...] | None)
     @classmethod
     def _one_frame(cls, frame: Any) -> Any:
         return (frame,) if isinstance(frame, str) else frame

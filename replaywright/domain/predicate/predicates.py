@@ -86,7 +86,7 @@ class OfPresence(OfElement):
     """A condition on the presence of elements."""
 
     in_dom: bool | None = None
-    """True: elements that nobody can see count, too."""
+    """`true` counts elements that nobody can see, too."""
 
     @field_validator("in_dom")
     @classmethod
