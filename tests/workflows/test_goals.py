@@ -25,6 +25,7 @@ from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.skill.skills import Skill, SkillStatus
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.browser import BrowserOptions
 from replaywright.domain.task.questions import UNANSWERED, QuestionKind
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.task.tasks import parse_task
@@ -143,6 +144,34 @@ async def test_a_recalled_skill_is_run_without_planner_or_executor_and_counted(c
     assert (noted.run.succeeded, noted.run.version, judged.outcome) == (True, 3, "succeeded")
     assert result.skill is not None
     assert (result.skill.name, result.skill.version, result.skill.how) == ("send-mail", 3, "recalled")
+
+
+async def test_a_recalled_skill_is_run_in_the_browser_that_the_caller_asks_for(client: Client) -> None:
+    script = Script(recall=recalls(skill(browser={"locale": "en-GB"})))
+    asked = run_from(GOAL, secrets=("KEY",))
+    browser = BrowserOptions(locale="de-DE", viewport="800x600", headers={"X-Key": "{{secret:KEY}}"})
+    asked = asked.model_copy(update={"task": asked.task.model_copy(update={"browser": browser})})
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, asked)).result()
+
+    [recall], [opened] = script.recalled, script.opened
+    assert (recall.context.locale, recall.context.viewport) == ("de-DE", "800x600")
+    assert opened.setup is not None
+    assert (opened.setup.locale, opened.setup.width, opened.setup.origin) == ("de-DE", 800, "http://site")
+    assert opened.setup.headers == {"X-Key": "{{secret:KEY}}"}
+    assert result.succeeded
+
+
+async def test_a_skill_brings_the_browser_that_it_was_learned_in(client: Client) -> None:
+    script = Script(recall=recalls(skill(browser={"time_zone": "Asia/Tokyo"})))
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_from(GOAL))).result()
+
+    [opened] = script.opened
+    assert opened.setup is not None
+    assert opened.setup.time_zone == "Asia/Tokyo"
 
 
 async def test_a_skill_with_consequences_that_a_model_chose_is_run_when_a_person_has_confirmed_it(

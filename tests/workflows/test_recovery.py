@@ -17,6 +17,7 @@ from replaywright.domain.run.scope import Usage
 from replaywright.domain.step.checkpoints import Restored
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.browser import BrowserOptions
 from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from tests.workflows.test_browser_task import FILL, GOTO, SEND, result_of
 from workflows.plugin import WorkflowPlugin
@@ -56,6 +57,21 @@ async def test_a_rebuilt_browser_begins_at_the_newest_checkpoint(client: Client)
 
     assert [request.state for request in script.restored] == ["after-2"]
     assert done_again(script) == []
+
+
+async def test_every_browser_of_a_run_is_set_up_as_its_task_says(client: Client) -> None:
+    script = losing(2)
+    asked = run_of(GOTO, FILL, FILL)
+    browser = BrowserOptions(locale="de-DE", headers={"X-Key": "{{secret:KEY}}"})
+    task = asked.task.model_copy(update={"browser": browser, "secrets": ("KEY",)})
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, asked.model_copy(update={"task": task}))).result()
+
+    setups = [request.setup for request in (*script.opened, *script.recovered)]
+    assert len(script.recovered) == 1
+    assert {setup.locale for setup in setups if setup is not None} == {"de-DE"}
+    assert [setup is not None and setup.headers for setup in setups] == [{"X-Key": "{{secret:KEY}}"}] * len(setups)
 
 
 @pytest.mark.parametrize("named", [True, False])
