@@ -82,7 +82,9 @@ class Acting:
     def _work(self, entered: Entered) -> Work:
         at, context, entry = self._at, self._at.context, self._at.entry
         proposed = at.command.proposed
-        at.derived = () if entry is None or proposed else filled_expectations(entry.derived, context.values)
+        # What another element of the same position led to is not expected of this one.
+        is_unexpected = entry is None or proposed or (at.declared is not None and at.declared.is_placed)
+        at.derived = () if entry is None or is_unexpected else filled_expectations(entry.derived, context.values)
         recorded = None if entry is None or not self._serves(entry) else entry.target
         target = proposed or (None if recorded is None else filled_target(recorded, context.values))
         is_new = entry is None or entry.is_of_site or proposed is not None

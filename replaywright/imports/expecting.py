@@ -28,6 +28,7 @@ from replaywright.imports.locators import Locator, Pattern, Value
 _PLAIN: Final[Mapping[str, Callable[[ElementQuery], Predicate]]] = {
     "to_be_visible": lambda query: Exists(exists=query),
     "to_be_in_viewport": lambda query: Exists(exists=query),
+    "to_be_attached": lambda query: Exists(exists=query, in_dom=True),
     "to_be_hidden": lambda query: NotExists(not_exists=query),
     "to_be_checked": lambda query: Checked(checked=query),
     "to_be_enabled": lambda query: Enabled(enabled=query),
@@ -58,10 +59,10 @@ def predicate_of(
 
 def _negated(predicate: Predicate) -> Predicate:
     match predicate:
-        case Exists(exists=query):
-            return NotExists(not_exists=query)
-        case NotExists(not_exists=query):
-            return Exists(exists=query)
+        case Exists(exists=query, in_dom=in_dom):
+            return NotExists(not_exists=query, in_dom=in_dom)
+        case NotExists(not_exists=query, in_dom=in_dom):
+            return Exists(exists=query, in_dom=in_dom)
         case Not(not_=inner):
             return inner
         case _:

@@ -352,7 +352,7 @@ class FakeBrowserSession:
         if work.target is None:
             if work.query is None:
                 return MatchDecision(Lookup(reason="no_entry"))
-            found = [key for key, element in visible.items() if self._matches(work.query, key, element)]
+            found = self._found(work.query, visible)
             if len(found) != 1:
                 return MatchDecision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
             index = list(visible).index(found[0])
@@ -379,6 +379,14 @@ class FakeBrowserSession:
         if decision.chosen is None:
             return None
         return [key for key, element in self._elements.items() if element.visible][decision.chosen.index]
+
+    def _found(self, query: ElementQuery, elements: Mapping[str, FakeElement]) -> list[str]:
+        """Return the keys of the elements that the query describes, at its position if it has one."""
+        found = [key for key, element in elements.items() if self._matches(query, key, element)]
+        at = query.nth
+        if at is None:
+            return found
+        return found[at - 1 : at] if at > 0 else found[at : at + 1 or None] if -at <= len(found) else []
 
     def _matches(self, query: ElementQuery, key: str, element: FakeElement) -> bool:
         target = element.target
@@ -472,7 +480,7 @@ class FakeBrowserSession:
     def _answer(self, probe: Probe) -> ProbeResult:
         visible = {key: element for key, element in self._elements.items() if element.visible}
         if isinstance(probe, ElementProbe):
-            found = [key for key, element in visible.items() if self._matches(probe.query, key, element)]
+            found = self._found(probe.query, self._elements if probe.in_dom else visible)
             return ProbeResult(count=len(found), elements=tuple(self._state(key) for key in found[:3]))
         if probe.within is not None:
             inside = [key for key, element in visible.items() if self._matches(probe.within, key, element)]

@@ -240,6 +240,20 @@ async def test_a_browser_that_replaces_a_killed_one_is_set_up_the_same(host: Hos
     assert server.got("/first")[0]["x-key"] == "k3y"
 
 
+async def test_a_checkpoint_is_restored_in_a_browser_whose_requests_are_paused(host: Host, server: Server) -> None:
+    _, first = await host.opened(None)
+    await first.perform(work("goto", url=server.url("kept")))
+    await first.tabs.current.page.evaluate("localStorage.setItem('draft', 'hello')")
+    state, _ = await first.state()
+    setup = BrowserSetup(origin=server.origin, headers={"X-Key": "k3y"}, username="ada", password="s3cret")
+    _, second = await host.opened(setup)
+
+    await second.restore(state)
+
+    assert await second.tabs.current.page.evaluate("localStorage.getItem('draft')") == "hello"
+    assert server.got("/kept")[-1]["x-key"] == "k3y"
+
+
 async def test_headers_go_to_the_tasks_origin_and_to_no_other(host: Host, server: Server) -> None:
     setup = BrowserSetup(origin=server.origin, headers={"X-Key": "k3y", "accept": "text/x-own"})
     _, session = await host.opened(setup)
@@ -253,6 +267,21 @@ async def test_headers_go_to_the_tasks_origin_and_to_no_other(host: Host, server
     assert [(each.get("x-key"), each["accept"]) for each in own] == [("k3y", "text/x-own")] * 4
     others = [server.got(path, server.other_port)[0] for path in ("/picture", "/landed")]
     assert ["x-key" in each or each["accept"] == "text/x-own" for each in others] == [False, False]
+
+
+async def test_headers_go_to_the_tasks_origin_while_every_request_is_paused(host: Host, server: Server) -> None:
+    ref, session = await host.opened(BrowserSetup(origin=server.origin, headers={"X-Key": "k3y"}))
+    await session.perform(work("goto", url=server.url("first")))
+    gate = await host.keepers.gate(ref, 1)
+    await gate.arm("op", within_ms=20_000, hold_safe=False)
+
+    other = f"http://127.0.0.1:{server.other_port}/else"
+    await session.tabs.current.page.evaluate(f"Promise.all(['/own', '{other}'].map(url => fetch(url).catch(() => 0)))")
+
+    assert server.got("/own")[0]["x-key"] == "k3y"
+    assert "x-key" not in server.got("/else", server.other_port)[0]
+    await gate.disarm("op")
+    await gate.close()
 
 
 async def test_an_armed_gate_still_holds_what_carries_headers(host: Host, server: Server) -> None:

@@ -334,6 +334,23 @@ async def test_an_element_that_is_declared_by_a_parameter_is_looked_for_as_decla
     assert (outcome.status, stage.inputs) == (Status.DONE, [Dispatch(Action.CLICK, "two")])
 
 
+@pytest.mark.parametrize(("nth", "chosen"), [(1, "newer"), (-1, "older")])
+async def test_an_element_that_is_declared_by_its_position_is_looked_for_as_declared(
+    stage: Stage, nth: int, chosen: str
+) -> None:
+    elements = stage.site.pages[COMPOSE].elements
+    elements["older"] = FakeElement(Target(tag="a", role="link", name="older"), goes_to=SENT)
+    wanted = step("click", "a result", target={"role": "link", "nth": nth})
+    await stage.learn(request(wanted))
+    newer = FakeElement(Target(tag="a", role="link", name="newer"), shows="the newest")
+    stage.site.pages[COMPOSE].elements = {"newer": newer, **elements}
+    stage.site.dispatches.clear()
+
+    outcome = await stage.perform(of_run("r2", request(wanted)), from_url=COMPOSE)
+
+    assert (outcome.status, stage.inputs) == (Status.DONE, [Dispatch(Action.CLICK, chosen)])
+
+
 async def test_what_is_typed_is_recorded_as_a_template(stage: Stage) -> None:
     outcome = await stage.perform(learned(FILL_TO, TO))
 
