@@ -68,7 +68,7 @@ async def test_every_browser_of_a_run_is_set_up_as_its_task_says(client: Client)
     async with scripted(client, script) as queue:
         await (await start(client, queue, asked.model_copy(update={"task": task}))).result()
 
-    setups = [request.setup for request in (*script.opened, *script.recovered)]
+    setups = [*(request.setup for request in script.opened), *(request.setup for request in script.recovered)]
     assert len(script.recovered) == 1
     assert {setup.locale for setup in setups if setup is not None} == {"de-DE"}
     assert [setup is not None and setup.headers for setup in setups] == [{"X-Key": "{{secret:KEY}}"}] * len(setups)
