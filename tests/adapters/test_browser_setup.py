@@ -27,7 +27,7 @@ from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK
-from tests.adapters.steps import button, holds, says, work
+from tests.adapters.steps import PREDICATE, button, holds, says, work
 from tests.adapters.test_keeper import until
 
 GERMAN = BrowserSetup(
@@ -55,6 +55,14 @@ SEEN = {
     "dark": True,
     "agent": "Mozilla/5.0 (Test) Special/1.0",
 }
+
+
+IN_WORKER = """() => new Promise(done => {
+  const told = '[navigator.language, navigator.userAgent, (1234.5).toLocaleString(), '
+    + 'Intl.DateTimeFormat().resolvedOptions().timeZone]';
+  const worker = new Worker(URL.createObjectURL(new Blob([`postMessage(${told})`])));
+  worker.onmessage = event => done(event.data);
+})"""
 
 
 @dataclass
@@ -178,6 +186,21 @@ async def test_every_tab_is_set_up_before_its_first_script(host: Host, server: S
     sent = server.got("/popup")[0]
     assert sent["accept-language"].startswith("de-DE")
     assert sent["user-agent"] == GERMAN.user_agent
+
+
+async def test_frames_of_other_sites_and_workers_are_set_up_too(host: Host, server: Server) -> None:
+    _, session = await host.opened(GERMAN)
+    await session.perform(work("goto", url=server.url("first")))
+    page = session.tabs.current.page
+    frame = f"<iframe src='http://localhost:{server.port}/frame'></iframe>"
+
+    told = await page.evaluate(IN_WORKER)
+    await page.evaluate(f'document.body.insertAdjacentHTML("beforeend", "{frame}")')
+    await session.check([PREDICATE.validate_python(says("Page /frame"))], 5_000)
+    inside: dict[str, Any] = await page.frames[1].evaluate("JSON.parse(early)")
+
+    assert told == ["de-DE", GERMAN.user_agent, "1.234,5", "Asia/Tokyo"]
+    assert all(inside[name] == SEEN[name] for name in SEEN if name != "size")
 
 
 async def test_a_popup_keeps_language_and_time_zone_when_its_opener_is_closed(host: Host, server: Server) -> None:

@@ -27,6 +27,11 @@ class Emulation:
         """Use this setup from now on."""
         self._setup = setup
 
+    @property
+    def is_of_workers(self) -> bool:
+        """True if a page's workers have to be set up by themselves: they do not take over its language."""
+        return bool(self._setup.locale)
+
     def commands(self, kind: str) -> Iterator[_Command]:
         """Yield the commands that set up a target of this kind, such as `page` or `iframe`."""
         setup = self._setup
@@ -35,7 +40,7 @@ class Emulation:
             yield "Emulation.setDeviceMetricsOverride", {**size, "deviceScaleFactor": 0, "mobile": False}
         if setup.user_agent or setup.locale:
             language = {"acceptLanguage": setup.locale} if setup.locale else {}
-            yield "Network.setUserAgentOverride", {"userAgent": setup.user_agent, **language}
+            yield "Emulation.setUserAgentOverride", {"userAgent": setup.user_agent, **language}
         yield from self.of_media()
         yield from self.of_process()
 

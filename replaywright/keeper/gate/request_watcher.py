@@ -27,6 +27,8 @@ _NO_REQUEST: Final = {"patterns": [{"urlPattern": "https://nothing.invalid/"}]}
 """Not disabled, as Chromium would have to tell every renderer and worker to enable it again."""
 _TARGETS: Final = ("page", "service_worker", "shared_worker")
 _FRAMES: Final = ("iframe",)
+_WORKERS: Final = ("worker",)
+"""Their requests are told of by the page; they are attached to only where they have to be set up."""
 
 
 class RequestWatcher:
@@ -67,8 +69,14 @@ class RequestWatcher:
         for session, kind in self._sessions.items():
             self._set_pattern(session)
             self._emulate(session, kind)
+            self._attach_inner(session)
         for session in [session for session, kind in self._sessions.items() if kind == "page"]:
             await self._devtools.call("Target.getTargetInfo", session=session)  # commands of a session keep their order
+
+    def _attach_inner(self, session: str) -> None:
+        """Attach to what runs inside a target in a process or thread of its own."""
+        kinds = (*_FRAMES, *_WORKERS) if self._emulation.is_of_workers else _FRAMES
+        self._devtools.send("Target.setAutoAttach", _auto_attach(kinds), session)
 
     def _emulate(self, session: str, kind: str) -> None:
         for method, params in self._emulation.commands(kind):
@@ -87,6 +95,8 @@ class RequestWatcher:
             self._set_pattern(session)
 
     def _set_pattern(self, session: str) -> None:
+        if self._sessions[session] in _WORKERS:
+            return
         own = self._emulation.pauses
         wanted = _EVERY_REQUEST if self._is_watching else own or _NO_REQUEST
         auth = {} if own is None else {"handleAuthRequests": own["handleAuthRequests"]}
@@ -116,7 +126,7 @@ class RequestWatcher:
         self._devtools.subscribe(session, self._on_event)
         self._set_pattern(session)
         self._emulate(session, kind)
-        self._devtools.send("Target.setAutoAttach", _auto_attach(_FRAMES), session)
+        self._attach_inner(session)
         self._devtools.send("Runtime.runIfWaitingForDebugger", {}, session)
 
     def _detached(self, session: str) -> None:
