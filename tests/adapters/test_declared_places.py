@@ -91,6 +91,15 @@ async def test_a_frame_is_named_by_name_title_address_or_selector(
         assert report.lookup.reason == ("ambiguous" if side == "" else "not_found")
 
 
+async def test_values_are_read_from_the_frame_that_the_target_names(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, PAGE)
+    fields = {"said": {"find": {"css": "span"}}, "second": {"find": {"css": "button, span", "nth": 2}}}
+
+    report = await session.perform(work("extract", {"css": "body", "frame": "right"}, fields=fields))
+
+    assert report.extracted == {"said": "waiting", "second": "waiting"}
+
+
 async def test_a_condition_in_a_frame_is_about_that_frame_alone(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, PAGE)
 

@@ -18,7 +18,7 @@ from replaywright.domain.session.sessions import (
     SessionOpened,
     SessionRef,
 )
-from replaywright.errors import Fenced, KeeperUnavailable, SessionLost, StoreUnavailable
+from replaywright.errors import Fenced, InputInvalid, KeeperUnavailable, SessionLost, StoreUnavailable
 from replaywright.testing.keepers import ANYWHERE
 from tests.unit.staged import COMPOSE, PASSWORD, SESSION, Stage, run_activity
 
@@ -541,3 +541,19 @@ async def test_a_worker_without_secrets_opens_no_browser_that_needs_one(stage: S
         await run_activity(stage.sessions.open_session, set_up(headers={"X-Key": "{{secret:PASSWORD}}"}))
 
     assert (refused.value.type, refused.value.non_retryable) == ("SecretMissing", True)
+
+
+async def test_a_browser_that_cannot_be_set_up_is_given_back_and_not_asked_for_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_session: SessionRef, _setup: BrowserSetup) -> None:
+        raise InputInvalid("browser: a task sets up no remote browser")
+
+    monkeypatch.setattr(stage.keepers, "set_up", refused)
+
+    with pytest.raises(ApplicationError, match="no remote browser") as failed:
+        await run_activity(stage.sessions.open_session, set_up(locale="de-DE"))
+
+    [(session_id, _)] = stage.keepers.launched
+    assert (failed.value.type, failed.value.non_retryable) == ("InputInvalid", True)
+    assert session_id in stage.keepers.dead

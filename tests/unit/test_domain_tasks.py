@@ -56,6 +56,26 @@ REFUSALS: list[tuple[object, str]] = [
         "mail.yaml: steps[1].instruction: String should have at least 1 character",
     ),
     (task({**CLICK, "valeu": "x"}), "mail.yaml: steps[0].valeu: unknown field; see `replaywright admin schema`"),
+    (task({**CLICK, "target": {"nth": 2}}), "steps[0].target: every element would match; give at least one of role"),
+    (task({**CLICK, "target": {"role": "row", "nth": 0}}), "steps[0].target.nth: nth counts from 1, and from -1"),
+    (task({**CLICK, "target": {"role": "row", "frame": " "}}), "steps[0].target.frame: a frame is named by its name"),
+    (task({**CLICK, "target": {"role": "row", "frame": []}}), "steps[0].target.frame: "),
+    (
+        task({**CLICK, "target": {"role": "row", "within": {"css": "form", "frame": "x"}}}),
+        "steps[0].target: within is in the same document: write frame beside within, not inside it",
+    ),
+    (
+        task({**CLICK, "action": "drag", "to": {"role": "row", "frame": "x"}}),
+        "steps[0]: to.frame: to is in the document of the step's target: name the frame in target",
+    ),
+    (
+        task({"action": "extract", "fields": {"x": {"find": {"role": "row", "frame": "x"}}}}),
+        "find.frame: find is in the document of the step's target: name the frame in target",
+    ),
+    (
+        task({"action": "for_each", "item": "x", "elements": {"role": "row", "frame": "x"}, "steps": [CLICK]}),
+        "elements.frame: elements is in the document of the step's target: name the frame in target",
+    ),
     (task({**CLICK, "effect": "maybe"}), "mail.yaml: steps[0].effect: should be 'read', 'idempotent', 'commit' or"),
     (
         task({**CLICK, "timeout_ms": 1}),
