@@ -85,7 +85,6 @@ class Acting:
         at.derived = () if entry is None or proposed else filled_expectations(entry.derived, context.values)
         recorded = None if entry is None or not self._serves(entry) else entry.target
         target = proposed or (None if recorded is None else filled_target(recorded, context.values))
-        is_new = entry is None or entry.is_of_site or proposed is not None
         return Work(
             step=at.step,
             text=entered.text,
@@ -98,8 +97,8 @@ class Acting:
             query=at.declared if target is None else None,
             entry_version=0 if entry is None else entry.version,
             expect=(*at.step.expect, *at.derived),
-            learning=is_new,
-            causes=None if is_new or entry is None else entry.causes,
+            learning=at.is_new,
+            causes=None if at.is_new or entry is None else entry.causes,
             heal=context.run.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),
             timeout_ms=at.step.timeout_ms,

@@ -113,7 +113,7 @@ class Endings:
         if not isinstance(command, Perform):
             return outcome
         begun = time.perf_counter()
-        lesson = Lesson(at.context, at.is_proposed, at.entry, at.key, at.site, secrets)
+        lesson = Lesson(at.context, at.is_proposed, at.is_new, at.entry, at.key, at.site, secrets)
         good_snapshot = "" if report.seen is None else await at.tools.failures.keep_snapshot(report.seen.after)
         granted = self._gate.granted
         entry = lesson.entry(report, at.judge().on_derived(report), good_snapshot, granted)

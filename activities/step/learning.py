@@ -29,6 +29,8 @@ class Lesson:
     context: StepContext
     is_proposed: bool
     """A model chose the element."""
+    is_new: bool
+    """Nothing is recorded of what the step leads to; see `StepUnderway.is_new`."""
     old: ActionCacheEntry | None
     key: str
     """Content key."""
@@ -51,11 +53,11 @@ class Lesson:
         seen = effect_seen(step, report.evidence) if report.acted else None
         sends = sendings(report.evidence, report.given_at, report.left_at, self.secrets.redact) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
-        if old is not None and not (self._is_new or report.lookup.healed):
+        if old is not None and not (self.is_new or report.lookup.healed):
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
             known = {sending.kind for sending in old.sends}
-            is_new = any(sending.is_late and sending.kind not in known for sending in sends)
-            if not (raised or is_new) and (set(causes) <= set(old.causes) or not report.acted):
+            is_later = any(sending.is_late and sending.kind not in known for sending in sends)
+            if not (raised or is_later) and (set(causes) <= set(old.causes) or not report.acted):
                 return self._reviewed(old, soft)
         names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self.secrets)
@@ -86,11 +88,6 @@ class Lesson:
             hold=healed and context.run.heal is Heal.PROPOSE,
         )
 
-    @property
-    def _is_new(self) -> bool:
-        """Tell if nothing is recorded of what the step leads to."""
-        return self.old is None or self.old.is_of_site or self.is_proposed
-
     def _grants(self, report: Report, granted: Sequence[Grant]) -> tuple[Grant, ...]:
         """Return what the step may send: requests granted now or before, and the author's own."""
         found = {grant.kind: grant for grant in (() if self.old is None else self.old.granted)}
@@ -104,7 +101,7 @@ class Lesson:
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
         """Return the derived expectations from now on: new ones if learned or healed now, else those that held."""
         context, old = self.context, self.old
-        if old is not None and not (self._is_new or (report.lookup.healed and report.seen)):
+        if old is not None and not (self.is_new or (report.lookup.healed and report.seen)):
             return loosened(old.derived, soft, context.values)
         if report.seen is None or any(predicate.is_required for predicate in context.step.expect):
             return ()

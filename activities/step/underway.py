@@ -101,6 +101,11 @@ class StepUnderway:
         return self.command.proposed is not None
 
     @property
+    def is_new(self) -> bool:
+        """Return True if nothing is recorded of what the step leads to with the element that it acts on."""
+        return self.entry is None or self.entry.is_of_site or self.is_proposed
+
+    @property
     def declared(self) -> ElementQuery | None:
         """The element as the task declares it."""
         target: ElementQuery | None = getattr(self.step, "target", None)

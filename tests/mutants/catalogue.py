@@ -284,9 +284,9 @@ ACTIVITIES = (
     Mutant(
         "consequences of another task",
         "what a step led to in another task is not taken for what it leads to here",
-        "Acting._work",
-        "is_new = entry is None or entry.is_of_site or proposed is not None",
-        "is_new = entry is None or proposed is not None",
+        "StepUnderway.is_new",
+        "return self.entry is None or self.entry.is_of_site or self.is_proposed",
+        "return self.entry is None or self.is_proposed",
         (_ACTIONS + "test_another_task_finds_the_element_and_inherits_nothing_of_what_the_step_led_to",),
     ),
     Mutant(
