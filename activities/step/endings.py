@@ -155,8 +155,8 @@ class Endings:
         """Record the outcome and its line of the trace; return what is known of the next step."""
         at, command = self._at, self._at.command
         witnessed, next_step = False, command.next_step if isinstance(command, Perform) else None
-        if outcome.status is Status.DONE and next_step is not None:
-            self._following = self._next_keys(next_step, outcome)
+        if isinstance(command, Perform) and outcome.status is Status.DONE and next_step is not None:
+            self._following = self._next_keys(next_step, command.next_occurrence, outcome)
             witnessed = not effect_of(action_of(next_step), next_step.effect, None).repeatable
         usage = None if command.proposal is None else command.proposal.usage
         recording = recording_of(at.context, outcome, self._trace(), usage).model_copy(
@@ -229,7 +229,8 @@ class Endings:
         if next_step is not None and known != Known():
             self._at.held.prefetched[self._following] = known
 
-    def _next_keys(self, step: Step, outcome: StepOutcome) -> tuple[str, str]:
-        context = self._at.context
-        mark = fingerprint(step, context.values, context.fingerprint, outcome.digest)
-        return mark, content_key(context.run.tenant, self._at.left_at, step, context.run.owner, values=context.values)
+    def _next_keys(self, step: Step, occurrence: int, outcome: StepOutcome) -> tuple[str, str]:
+        context, url = self._at.context, self._at.left_at
+        run, values = context.run, context.values
+        mark = fingerprint(step, values, context.fingerprint, outcome.digest)
+        return mark, content_key(run.tenant, url, step, run.owner, values=values, occurrence=occurrence)

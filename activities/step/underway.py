@@ -65,8 +65,11 @@ class StepUnderway:
             written = entering(written, has_text=command.code is not None)
         self.step = filled_step(written, command.context.values)
         run, url = self.context.run, held.browser.url
-        self.key = content_key(run.tenant, url, self.context.step, run.owner, values=self.context.values)
-        self.element_key = element_key(run.tenant, url, self.context.step)
+        occurrence = self.context.occurrence
+        self.key = content_key(
+            run.tenant, url, self.context.step, run.owner, values=self.context.values, occurrence=occurrence
+        )
+        self.element_key = element_key(run.tenant, url, self.context.step, occurrence=occurrence)
         self.left_at = self.url = held.browser.url
         self.site = tools.secrets.redact(site_scope(url, self.context.values))
         self.began_s = time.monotonic()

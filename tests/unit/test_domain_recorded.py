@@ -110,14 +110,14 @@ def test_steps_of_lists_and_of_probes_are_known_by_what_they_mean() -> None:
         "the test",
     )
 
-    assert [step.instruction for step in cached_steps(task)] == [
+    assert [step.instruction for step, _ in cached_steps(task)] == [
         "the table",
         "the button of {{row}}",
         "Pay",
         "",
         "the newest",
     ]
-    assert len({meaning(step) for step in cached_steps(task)}) == 5
+    assert len({meaning(*each) for each in cached_steps(task)}) == 5
 
 
 def test_an_element_whose_step_was_changed_since_is_refused() -> None:

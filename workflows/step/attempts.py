@@ -67,6 +67,9 @@ class Attempt:
     values: Mapping[str, str]
     """Parameters of the step: those of the run, and of its item."""
     next_step: Step | None = None
+    occurrence: int = 1
+    """See `StepContext.occurrence`; of the next step `next_occurrence`."""
+    next_occurrence: int = 1
     previous: str | None = None
     override: str = ""
     """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
@@ -224,6 +227,7 @@ class Attempt:
             previous=self.previous,
             override=self.override.rpartition("-")[0],
             item=self.item,
+            occurrence=self.occurrence,
             attempt=self._kind,
             why=self._why,
             checkpoint=self.checkpoint,
@@ -235,6 +239,7 @@ class Attempt:
         return Perform(
             **self._input(),
             next_step=self.next_step,
+            next_occurrence=self.next_occurrence,
             verify=self.verify,
             weak=self.weak,
             redo=self.redo,

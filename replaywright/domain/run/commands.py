@@ -40,6 +40,8 @@ class StepContext(Record):
     """Override rule that this step belongs to: its element is always looked for as the rule describes it."""
     item: str = ""
     """Item of a list that it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+    occurrence: int = 1
+    """Number of the step among the equal ones of the plan; see `numbered` in `replaywright.domain.step.fingerprints`."""
     attempt: str = ""
     """Kind of the attempt, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
     why: str = ""
@@ -102,6 +104,8 @@ class Perform(InputCommand):
     kind: Literal["perform"] = "perform"
     next_step: Step | None = None
     """The step after this one: its cache entry is fetched along with the recording of this one."""
+    next_occurrence: int = 1
+    """The number of that step among equal ones."""
     verify: tuple[Predicate, ...] = ()
     """Final predicates of the run, with its last step: they are checked as soon as it is done."""
     weak: Literal["ask", "warn"] = "warn"
