@@ -346,8 +346,10 @@ def _model_worker(context: WorkerContext) -> Worker:
     skills = SkillActivities(kept, store, secrets, recalls, _skill_context())
     recalling = RecallActivities(kept, recalls, store, chooser, redact=secrets.redact, context=_skill_context())
     executor = asked(ModelExecutor, settings.executor)
+    naming = ModelActivities(executor, artifacts, context.overrides, store)
     activities: list[Callable[..., Any]] = [
-        ModelActivities(executor, artifacts, context.overrides, store).propose_target,
+        naming.propose_target,
+        naming.try_candidate,
         PlanActivities(planner, artifacts, store, context.policing).revise_plan,
         ProbeProposals(asked(ModelProber, settings.prober), artifacts, store).propose_probe,
         recalling.recall,

@@ -14,7 +14,7 @@ from replaywright.domain.proof.deriving import filled_expectations
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import ActionCacheEntry
-from replaywright.domain.step.fingerprints import digest, naming_parameters
+from replaywright.domain.step.fingerprints import naming_parameters
 from replaywright.domain.task.steps import Goto
 from replaywright.ports.browser import Report, Work
 
@@ -124,4 +124,4 @@ class Acting:
         context = self._at.context
         if self._at.declared is not None and naming_parameters(context.step):
             return False
-        return all(digest(context.values.get(name, "")) == value for name, value in entry.bound.items())
+        return entry.is_for(context.values)

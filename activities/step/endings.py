@@ -53,8 +53,10 @@ class Endings:
         """Return the outcome, secrets removed; without a `report`, `seen` is the evidence."""
         at = self._at
         lookup = Lookup() if report is None else report.lookup
-        if at.is_proposed:
-            lookup = lookup.model_copy(update={"from_model": True, "healed": False})
+        if at.is_proposed and at.command.proposal is not None:
+            candidate_of = at.command.proposal.candidate_of
+            by = {"candidate_of": candidate_of, "from_model": not candidate_of}
+            lookup = lookup.model_copy(update={**by, "healed": False})
         if at.entry is not None:
             lookup = lookup.model_copy(update={"entry_version": at.entry.version})
         evidence = seen if report is None else report.evidence
@@ -113,7 +115,7 @@ class Endings:
         if not isinstance(command, Perform):
             return outcome
         begun = time.perf_counter()
-        lesson = Lesson(at.context, at.is_proposed, at.is_new, at.entry, at.key, at.site, secrets)
+        lesson = Lesson(at.context, at.named_by, at.is_new, at.entry, at.key, at.site, secrets)
         good_snapshot = "" if report.seen is None else await at.tools.failures.keep_snapshot(report.seen.after)
         granted = self._gate.granted
         entry = lesson.entry(report, at.judge().on_derived(report), good_snapshot, granted)
@@ -135,7 +137,7 @@ class Endings:
         }
         if known.entry is not None and command.next_step is not None and names_element(command.next_step):
             more["ahead"] = element_summary(known.entry)
-        if not outcome.effect.repeatable and outcome.lookup.from_model:
+        if not outcome.effect.repeatable and outcome.lookup.is_proposed:
             more["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=more)
 

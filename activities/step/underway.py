@@ -104,6 +104,13 @@ class StepUnderway:
         return self.command.proposed is not None
 
     @property
+    def named_by(self) -> str:
+        """Return who named the element: a `model`, in this run, or a `candidate` of another; empty for nobody."""
+        if not self.is_proposed or self.command.proposal is None:
+            return ""
+        return "candidate" if self.command.proposal.candidate_of else "model"
+
+    @property
     def is_new(self) -> bool:
         """Return True if nothing is recorded of what the step leads to with the element that it acts on."""
         return self.entry is None or self.entry.is_of_site or self.is_proposed

@@ -253,7 +253,9 @@ def test_equal_steps_under_one_address_are_told_apart_by_their_number_and_the_fi
     opened = [{"action": "goto", "url": f"https://x.example/{page}"} for page in "ab"]
     steps = [ADAPTER.validate_python(each) for each in (click, opened[0], click, opened[1], click, click)]
 
-    found = [(place, number) for place, step, number in numbered(steps, "https://x.example/a") if step.action == "click"]
+    found = [
+        (place, number) for place, step, number in numbered(steps, "https://x.example/a") if step.action == "click"
+    ]
 
     assert found == [("steps[0]", 1), ("steps[2]", 2), ("steps[4]", 1), ("steps[5]", 2)]
     own = [content_key("t", "https://x.example/a", steps[0], "one", occurrence=number) for number in (1, 2, 3)]

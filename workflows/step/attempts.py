@@ -295,6 +295,16 @@ class Attempt:
         is_elsewhere = self._recovered and not self.browser.adopted
         return recorded and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
 
+    def was_misled(self, outcome: StepOutcome) -> bool:
+        """Return whether another run's candidate led nowhere without harm, so that the model is asked after all.
+
+        The step, whose author declares no consequences, sent nothing, neither now nor in that run.
+        """
+        proposal = self._proposal
+        is_candidate = proposal is not None and proposal.target is not None and proposal.sent_nothing
+        is_harmless = self.step.effect is None and not outcome.evidence.requests
+        return is_candidate and is_harmless and outcome.status is Status.UNMET and bool(outcome.snapshot)
+
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Check again for what is expected; return the step as done, else `unmet`. Does nothing to the page."""
         self.looked_again = True
@@ -341,7 +351,8 @@ class Attempt:
         if not names_element(self.step):
             return ""
         if self._proposal is not None and self._proposal.target is not None:
-            return f"{element_summary(self._proposal.target)}, named by the model"
+            by = "another run's candidate" if self._proposal.candidate_of else "named by the model"
+            return f"{element_summary(self._proposal.target)}, {by}"
         if getattr(self.step, "target", None) is not None:
             return "as declared"
         if self.context.run.mode is Mode.LEARN:

@@ -66,6 +66,10 @@ class Proposal(Record):
     """None when the model says that no element fits."""
     element_id: str = ""
     usage: Usage = Usage()
+    candidate_of: str = ""
+    """Run that had it named by a model and was never verified; empty where a model was asked now."""
+    sent_nothing: bool = False
+    """Of a candidate: the step sent nothing in that run."""
     overruled: str = ""
     """Change of the model's pick by a preference rule: `rule NAME: the model picked X, the rule chose Y`."""
 

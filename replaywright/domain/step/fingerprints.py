@@ -168,12 +168,12 @@ def content_key(
     What a step leads to belongs to its `owner`, the task: another one that signs in with the same words ends up
     elsewhere. Of several equal steps of a task each has a key of its own, by its `occurrence`; see `numbered`.
     """
-    return _meaning_at(tenant, site_scope(url, values), step, owner, device, occurrence)
+    return _meaning_at(tenant, site_scope(url, values), step, owner, device, occurrence=occurrence)
 
 
 def element_key(tenant: str, url: str, step: Step, device: str = "desktop", *, occurrence: int = 1) -> str:
     """Return the key of the recording of the step's element alone, which all tasks on this origin share."""
-    return _meaning_at(tenant, origin_of(url), step, "", device, occurrence)
+    return _meaning_at(tenant, origin_of(url), step, "", device, occurrence=occurrence)
 
 
 def numbered(steps: Iterable[Step], begins_at: str = "") -> Iterator[tuple[str, Step, int]]:
@@ -191,7 +191,7 @@ def numbered(steps: Iterable[Step], begins_at: str = "") -> Iterator[tuple[str, 
         yield place, step, seen[meaning]
 
 
-def _meaning_at(tenant: str, site: str, step: Step, owner: str, device: str, occurrence: int = 1) -> str:
+def _meaning_at(tenant: str, site: str, step: Step, owner: str, device: str, *, occurrence: int = 1) -> str:
     """Return the digest of a step's meaning at one place.
 
     What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
