@@ -7,6 +7,7 @@ from tests.mutants.recall import RECALL
 from tests.mutants.stacks import STACKS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
+_FINGERPRINTS = "tests/unit/test_domain_fingerprints.py::"
 _MATCHING = "tests/unit/test_domain_matching.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
 _AWAITING = "tests/unit/test_activities_awaiting.py::"
@@ -288,6 +289,14 @@ ACTIVITIES = (
         "return self.entry is None or self.entry.is_of_site or self.is_proposed",
         "return self.entry is None or self.is_proposed",
         (_ACTIONS + "test_another_task_finds_the_element_and_inherits_nothing_of_what_the_step_led_to",),
+    ),
+    Mutant(
+        "equal steps of a task in one",
+        "each of several equal steps of a task has a recording of its own",
+        "_meaning_at",
+        "if occurrence > 1 else {}",
+        "if occurrence < 1 else {}",
+        (_FINGERPRINTS + "test_equal_steps_under_one_address_have_keys_of_their_own_and_the_first_keeps_its_key",),
     ),
     Mutant(
         "twins told apart on a changed page",

@@ -248,7 +248,7 @@ def test_a_recording_belongs_to_its_task_and_its_element_to_the_origin() -> None
     assert element_key("t", "https://x.example/a", step) != element_key("t", "https://y.example/a", step)
 
 
-def test_equal_steps_under_one_address_are_told_apart_by_their_number_and_the_first_keeps_its_key() -> None:
+def test_equal_steps_under_one_address_have_keys_of_their_own_and_the_first_keeps_its_key() -> None:
     click = {"action": "click", "instruction": "Add another"}
     opened = [{"action": "goto", "url": f"https://x.example/{page}"} for page in "ab"]
     steps = [ADAPTER.validate_python(each) for each in (click, opened[0], click, opened[1], click, click)]

@@ -41,7 +41,7 @@ class StepContext(Record):
     item: str = ""
     """Item of a list that it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
     occurrence: int = 1
-    """Number of the step among the equal ones of the plan; see `numbered` in `replaywright.domain.step.fingerprints`."""
+    """Number of the step among equal ones of the plan; see `numbered` in `replaywright.domain.step.fingerprints`."""
     attempt: str = ""
     """Kind of the attempt, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
     why: str = ""
