@@ -1,4 +1,4 @@
-"""What another run found is tried before a model is asked, once, and where it leads nowhere harmlessly, one is asked."""
+"""What another run found is tried once before a model is asked, which is asked where that led nowhere harmlessly."""
 
 import pytest
 from temporalio.client import Client, WorkflowFailureError
