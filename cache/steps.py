@@ -20,6 +20,7 @@ from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
 from cache.replies import SignedRecords, WrongType, text_of
 from cache.scripts import (
     APPEND,
+    CANDIDATES,
     COUNT,
     DISPATCH,
     FENCE,
@@ -275,6 +276,19 @@ class RedisStepStore(SignedRecords):
         for key, (_, _, *rows) in zip(keys, replies, strict=True):
             self._read(tenant, key, (b"hash", 1, *rows))  # reports those that are refused
             found.append(signed_entries.to_promote(signer, tenant, key, rows))
+        await self._alerts.flush()
+        return found
+
+    async def candidates(
+        self, *, tenant: str, run_id: str, content_keys: Sequence[str], taker: str = ""
+    ) -> list[ActionCacheEntry]:
+        """Return what other runs found out and none has verified; see the port. The same answer when repeated."""
+        arguments = (run_id, taker)
+        replies = await self._send(
+            *(RedisCommand(CANDIDATES, entry_key(tenant, key), arguments) for key in content_keys)
+        )
+        read = (self._read(tenant, key, reply)[0] for key, reply in zip(content_keys, replies, strict=True))
+        found = [entry for entries in read for entry in entries]
         await self._alerts.flush()
         return found
 

@@ -1,4 +1,7 @@
-"""The LLM fallback: choose one element, as an activity of its own with a retry policy of its own."""
+"""The LLM fallback: choose one element, as an activity of its own with a retry policy of its own.
+
+Before it, what an earlier run had a model choose is tried: under the same checks, and for nothing.
+"""
 
 import asyncio
 import contextlib
@@ -11,13 +14,16 @@ from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
 from activities.traces import traced
+from replaywright.domain.locating.filling import filled_target
+from replaywright.domain.locating.matching import found_among
 from replaywright.domain.locating.preferences import Overruling, overruled
 from replaywright.domain.page.snapshot_text import snapshot_text
-from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.plan.model_limits import refuses
 from replaywright.domain.run.commands import Proposal
-from replaywright.domain.run.model_requests import ProposeRequest
+from replaywright.domain.run.model_requests import CandidateRequest, ProposeRequest
 from replaywright.domain.step.overrides import host_of
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import ModelRateLimited
 from replaywright.killpoints import hit
 from replaywright.ports.ledger import StepStore
@@ -27,7 +33,7 @@ from replaywright.ports.stores import Artifacts, Overrides
 
 @dataclass(frozen=True, eq=False)
 class ModelActivities:
-    """Activity `model.propose_target`."""
+    """Activities `model.propose_target` and `model.try_candidate`."""
 
     proposer: TargetProposer
     artifacts: Artifacts
@@ -55,29 +61,59 @@ class ModelActivities:
                 )
             hit("proposing", request.sequence)
             element = None if choice.element_id is None else snapshot.element(choice.element_id)
-            changed = None if element is None else await self._overruled(request.tenant, snapshot, element.id)
-            chosen = element if changed is None else changed.element
-            refused = ""
-            if chosen is not None:
-                refused = refuses(chosen, request.action, request.trusted, page=snapshot)
-            if refused:
-                chosen = None
-            line = {
-                "kind": "propose",
-                "sequence": request.sequence,
-                "why": request.missed.reason,
-                "elementId": choice.element_id,
-                "refused": refused,
-                "standIn": choice.usage.is_stand_in,
-                "usage": choice.usage.model_dump(mode="json", by_alias=True),
-            }
-            await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
-            return Proposal(
-                target=None if chosen is None else chosen.target,
-                element_id=(choice.element_id or "") if changed is None else changed.element.id,
-                usage=choice.usage,
-                overruled=f"refused: {refused}" if refused else "" if changed is None else changed.said,
+            proposal = Proposal(element_id=choice.element_id or "", usage=choice.usage)
+            return await self._checked(request, snapshot, element, proposal)
+
+    @activity.defn(name="model.try_candidate")
+    async def try_candidate(self, request: CandidateRequest) -> Proposal:
+        """Name the element that a run found which was never verified, if the stored snapshot has it. Asks no model.
+
+        What is named is checked as if a model had named it now. The candidates are taken: no other attempt is given
+        them, so that one that leads nowhere is tried once.
+        """
+        assert self.store is not None
+        taken = await self.store.candidates(
+            tenant=request.tenant, run_id=request.lineage, content_keys=request.content_keys, taker=_taker()
+        )
+        found = next((entry for entry in taken if entry.is_proven and entry.is_for(request.values)), None)
+        if found is None or found.target is None:
+            return Proposal()
+        async with heartbeats("trying what another run found"):
+            snapshot, _ = await as_read(await self.artifacts.get(request.snapshot), request.instruction)
+            element = found_among(filled_target(found.target, request.values), snapshot.elements)
+            proposal = Proposal(
+                element_id="" if element is None else element.id,
+                candidate_of=found.run_id,
+                sent_nothing=found.effect is Effect.READ and not found.sends,
             )
+            return await self._checked(request, snapshot, element, proposal)
+
+    async def _checked(
+        self, request: ProposeRequest, snapshot: Snapshot, element: Element | None, proposal: Proposal
+    ) -> Proposal:
+        """Return the proposal with the element that it names, unless that is refused; trace it."""
+        changed = None if element is None else await self._overruled(request.tenant, snapshot, element.id)
+        chosen = element if changed is None else changed.element
+        refused = ""
+        if chosen is not None:
+            refused = refuses(chosen, request.action, request.trusted, page=snapshot)
+        if refused:
+            chosen = None
+        line = {
+            "kind": "propose",
+            "sequence": request.sequence,
+            "why": request.missed.reason,
+            "elementId": proposal.element_id or None,
+            "refused": refused,
+            "standIn": proposal.usage.is_stand_in,
+            "usage": proposal.usage.model_dump(mode="json", by_alias=True),
+            **({"candidateOf": proposal.candidate_of} if proposal.candidate_of else {}),
+        }
+        await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
+        named = {} if changed is None else {"element_id": changed.element.id}
+        overruled_by = f"refused: {refused}" if refused else "" if changed is None else changed.said
+        target = None if chosen is None else chosen.target
+        return proposal.model_copy(update={**named, "target": target, "overruled": overruled_by})
 
     async def _overruled(self, tenant: str, snapshot: Snapshot, picked_id: str) -> Overruling | None:
         if self.overrides is None:
@@ -93,6 +129,12 @@ async def as_read(data: bytes, about: str) -> tuple[Snapshot, str]:
         return snapshot, snapshot_text(snapshot, about=about)
 
     return await asyncio.to_thread(read)
+
+
+def _taker() -> str:
+    """Return what identifies this activity, whatever the number of its tries."""
+    info = activity.info()
+    return f"{info.workflow_run_id}/{info.activity_id}"
 
 
 @contextlib.asynccontextmanager

@@ -214,7 +214,8 @@ class EffectActivities:
 
     async def _recorded(self, asked: StepContext, run_id: str, url: str) -> ActionCacheEntry | None:
         """Return the recording of the step for the page at `url`."""
-        key = content_key(asked.run.tenant, url, asked.step, asked.run.owner, values=asked.values)
+        run, occurrence = asked.run, asked.occurrence
+        key = content_key(run.tenant, url, asked.step, run.owner, values=asked.values, occurrence=occurrence)
         known = await self.store.look_up(
             tenant=asked.run.tenant, lineage=asked.run.lineage, run_id=run_id, fingerprint="", content_key=key
         )

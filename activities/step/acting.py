@@ -14,7 +14,7 @@ from replaywright.domain.proof.deriving import filled_expectations
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import ActionCacheEntry
-from replaywright.domain.step.fingerprints import digest, naming_parameters
+from replaywright.domain.step.fingerprints import naming_parameters
 from replaywright.domain.task.steps import Goto
 from replaywright.ports.browser import Report, Work
 
@@ -87,7 +87,6 @@ class Acting:
         at.derived = () if entry is None or is_unexpected else filled_expectations(entry.derived, context.values)
         recorded = None if entry is None or not self._serves(entry) else entry.target
         target = proposed or (None if recorded is None else filled_target(recorded, context.values))
-        is_new = entry is None or entry.is_of_site or proposed is not None
         return Work(
             step=at.step,
             text=entered.text,
@@ -100,8 +99,8 @@ class Acting:
             query=at.declared if target is None else None,
             entry_version=0 if entry is None else entry.version,
             expect=(*at.step.expect, *at.derived),
-            learning=is_new,
-            causes=None if is_new or entry is None else entry.causes,
+            learning=at.is_new,
+            causes=None if at.is_new or entry is None else entry.causes,
             heal=context.run.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),
             timeout_ms=at.step.timeout_ms,
@@ -128,4 +127,4 @@ class Acting:
         context, declared = self._at.context, self._at.declared
         if declared is not None and (declared.is_placed or naming_parameters(context.step)):
             return False
-        return all(digest(context.values.get(name, "")) == value for name, value in entry.bound.items())
+        return entry.is_for(context.values)

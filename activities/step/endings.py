@@ -53,8 +53,10 @@ class Endings:
         """Return the outcome, secrets removed; without a `report`, `seen` is the evidence."""
         at = self._at
         lookup = Lookup() if report is None else report.lookup
-        if at.is_proposed:
-            lookup = lookup.model_copy(update={"from_model": True, "healed": False})
+        if at.is_proposed and at.command.proposal is not None:
+            candidate_of = at.command.proposal.candidate_of
+            by = {"candidate_of": candidate_of, "from_model": not candidate_of}
+            lookup = lookup.model_copy(update={**by, "healed": False})
         if at.entry is not None:
             lookup = lookup.model_copy(update={"entry_version": at.entry.version})
         evidence = seen if report is None else report.evidence
@@ -113,7 +115,7 @@ class Endings:
         if not isinstance(command, Perform):
             return outcome
         begun = time.perf_counter()
-        lesson = Lesson(at.context, at.is_proposed, at.entry, at.key, at.site, secrets)
+        lesson = Lesson(at.context, at.named_by, at.is_new, at.entry, at.key, at.site, secrets)
         good_snapshot = "" if report.seen is None else await at.tools.failures.keep_snapshot(report.seen.after)
         granted = self._gate.granted
         entry = lesson.entry(report, at.judge().on_derived(report), good_snapshot, granted)
@@ -135,7 +137,7 @@ class Endings:
         }
         if known.entry is not None and command.next_step is not None and names_element(command.next_step):
             more["ahead"] = element_summary(known.entry)
-        if not outcome.effect.repeatable and outcome.lookup.from_model:
+        if not outcome.effect.repeatable and outcome.lookup.is_proposed:
             more["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=more)
 
@@ -155,8 +157,8 @@ class Endings:
         """Record the outcome and its line of the trace; return what is known of the next step."""
         at, command = self._at, self._at.command
         witnessed, next_step = False, command.next_step if isinstance(command, Perform) else None
-        if outcome.status is Status.DONE and next_step is not None:
-            self._following = self._next_keys(next_step, outcome)
+        if isinstance(command, Perform) and outcome.status is Status.DONE and next_step is not None:
+            self._following = self._next_keys(next_step, command.next_occurrence, outcome)
             witnessed = not effect_of(action_of(next_step), next_step.effect, None).repeatable
         usage = None if command.proposal is None else command.proposal.usage
         recording = recording_of(at.context, outcome, self._trace(), usage).model_copy(
@@ -229,7 +231,8 @@ class Endings:
         if next_step is not None and known != Known():
             self._at.held.prefetched[self._following] = known
 
-    def _next_keys(self, step: Step, outcome: StepOutcome) -> tuple[str, str]:
-        context = self._at.context
-        mark = fingerprint(step, context.values, context.fingerprint, outcome.digest)
-        return mark, content_key(context.run.tenant, self._at.left_at, step, context.run.owner, values=context.values)
+    def _next_keys(self, step: Step, occurrence: int, outcome: StepOutcome) -> tuple[str, str]:
+        context, url = self._at.context, self._at.left_at
+        run, values = context.run, context.values
+        mark = fingerprint(step, values, context.fingerprint, outcome.digest)
+        return mark, content_key(run.tenant, url, step, run.owner, values=values, occurrence=occurrence)

@@ -16,7 +16,7 @@ from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
 from replaywright.domain.step.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
-from replaywright.domain.task.actions import Action, stronger
+from replaywright.domain.task.actions import ACTIONS, Action, stronger
 from replaywright.domain.task.steps import action_of, arguments_of, names_element
 from replaywright.ports.browser import Report
 from replaywright.ports.stores import Secrets
@@ -27,8 +27,10 @@ class Lesson:
     """One step that was done, and the recording before."""
 
     context: StepContext
-    is_proposed: bool
-    """A model chose the element."""
+    named_by: str
+    """`model` or `candidate` if a model chose the element, in this run or an earlier one; else empty."""
+    is_new: bool
+    """Nothing is recorded of what the step leads to; see `StepUnderway.is_new`."""
     old: ActionCacheEntry | None
     key: str
     """Content key."""
@@ -51,11 +53,11 @@ class Lesson:
         seen = effect_seen(step, report.evidence) if report.acted else None
         sends = sendings(report.evidence, report.given_at, report.left_at, self.secrets.redact) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
-        if old is not None and not (self._is_new or report.lookup.healed):
+        if old is not None and not (self.is_new or report.lookup.healed):
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
             known = {sending.kind for sending in old.sends}
-            is_new = any(sending.is_late and sending.kind not in known for sending in sends)
-            if not (raised or is_new) and (set(causes) <= set(old.causes) or not report.acted):
+            is_later = any(sending.is_late and sending.kind not in known for sending in sends)
+            if not (raised or is_later) and (set(causes) <= set(old.causes) or not report.acted):
                 return self._reviewed(old, soft)
         names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self.secrets)
@@ -81,15 +83,23 @@ class Lesson:
             sends=sends if report.acted or old is None else old.sends,
             granted=self._grants(report, granted),
             run_id=context.run.run_id,
-            origin="model" if self.is_proposed else "heal" if healed else "declared",
+            origin=self.named_by or ("heal" if healed else "declared"),
+            is_proven=self._is_proven(report),
             bound={name: digest(context.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and context.run.heal is Heal.PROPOSE,
         )
 
-    @property
-    def _is_new(self) -> bool:
-        """Tell if nothing is recorded of what the step leads to."""
-        return self.old is None or self.old.is_of_site or self.is_proposed
+    def _is_proven(self, report: Report) -> bool:
+        """Tell if a model named the element and the step's own result showed that it is the right one.
+
+        An expectation of the step that came true shows it. What is read back, such as the text of a field, shows only
+        that it can be done with the element: with this a candidate is not tried a second time.
+        """
+        step = self.context.step
+        verdicts = zip(report.before[: len(step.expect)], report.after, strict=False)
+        if report.acted and any(was.decided and not was.passed and now.passed for was, now in verdicts):
+            return bool(self.named_by)
+        return ACTIONS[action_of(step)].is_read_back and self.named_by == "model"
 
     def _grants(self, report: Report, granted: Sequence[Grant]) -> tuple[Grant, ...]:
         """Return what the step may send: requests granted now or before, and the author's own."""
@@ -104,7 +114,7 @@ class Lesson:
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
         """Return the derived expectations from now on: new ones if learned or healed now, else those that held."""
         context, old = self.context, self.old
-        if old is not None and not (self._is_new or (report.lookup.healed and report.seen)):
+        if old is not None and not (self.is_new or (report.lookup.healed and report.seen)):
             return loosened(old.derived, soft, context.values)
         if report.seen is None or any(predicate.is_required for predicate in context.step.expect):
             return ()
@@ -128,4 +138,4 @@ class Lesson:
         gone = [meaning_of(predicate) for predicate in old.derived if predicate not in kept]
         note = f"gave up {gone}, which did not hold in run {self.context.run.run_id}"
         changes = {"derived": kept, "note": note[:500], "origin": "review", "run_id": self.context.run.run_id}
-        return old.model_copy(update={**changes, "hold": False, "status": EntryStatus.CANDIDATE})
+        return old.model_copy(update={**changes, "is_proven": False, "hold": False, "status": EntryStatus.CANDIDATE})

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from temporalio import activity
@@ -59,6 +60,15 @@ class StepLedger:
             tenant=run.tenant, lineage=run.lineage, run_id=run.lineage, fingerprint="", content_key=key
         )
         return known.entry
+
+    async def has_candidate(self, context: StepContext, keys: Sequence[str]) -> bool:
+        """Tell if another run found the step's element, and was never verified; False if the store does not say."""
+        run = context.run
+        try:
+            found = await self._store.candidates(tenant=run.tenant, run_id=run.lineage, content_keys=keys)
+        except StoreUnavailable:
+            return False
+        return any(entry.is_proven and entry.is_for(context.values) for entry in found)
 
     async def keep(self, context: StepContext, entry: ActionCacheEntry) -> None:
         """Keep a recording of an element as a candidate of the run, if the store takes it."""

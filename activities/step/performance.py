@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
 from temporalio import activity
 
@@ -17,7 +18,7 @@ from activities.step.underway import StepTools, StepUnderway
 from replaywright.domain.common.text import shorten
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.late import LATE
-from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, unanswered
+from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, shows_itself, unanswered
 from replaywright.domain.proof.witness import GRACE_MS, Witness, missing
 from replaywright.domain.run.commands import Await, Perform, Reapply, Recheck
 from replaywright.domain.run.scope import Mode
@@ -241,16 +242,25 @@ class Performance:
         if names_element(self._at.step) and not report.lookup.hit:
             if await self._seen_after_loss():
                 return await self._endings.done(report)
-            missed = self._endings.outcome(Status.MISSED, report.lookup.reason, "", report)
-            return await self._endings.failed(
-                missed.model_copy(update={"snapshot": await self._at.tools.failures.keep_snapshot(report.snapshot)})
-            )
+            return await self._missed(report)
         if (forbidden := _forbidden_file(report)) is not None:
             return await self._blocked(forbidden, report)
         if self._is_to_be_awaited(report):
             self._report, self._at.held.waiting = report, self
             return self._endings.outcome(Status.IN_DOUBT, AWAITED, "nobody but its page has told of it yet", report)
         return await self._judged(report)
+
+    async def _missed(self, report: Report) -> StepOutcome:
+        """Return the outcome of a step without an element: the page, and if another run found the element."""
+        at = self._at
+        missed = self._endings.outcome(Status.MISSED, report.lookup.reason, "", report)
+        more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_snapshot(report.snapshot)}
+        is_asked_for = at.context.run.mode is Mode.AUTO and not (at.context.override or at.is_proposed)
+        if is_asked_for and shows_itself(at.step) and not at.is_reapplied:
+            keys = (at.key, at.element_key)
+            has_candidate = await at.tools.ledger.has_candidate(at.context, keys)
+            more |= {"element_key": at.element_key, "has_candidate": has_candidate}
+        return await self._endings.failed(missed.model_copy(update=more))
 
     async def _thrown_away(self, report: Report) -> StepOutcome:
         """Say that the gate did not let the bytes of the step go: whatever the page shows, they did not leave."""

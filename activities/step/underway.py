@@ -65,8 +65,11 @@ class StepUnderway:
             written = entering(written, has_text=command.code is not None)
         self.step = filled_step(written, command.context.values)
         run, url = self.context.run, held.browser.url
-        self.key = content_key(run.tenant, url, self.context.step, run.owner, values=self.context.values)
-        self.element_key = element_key(run.tenant, url, self.context.step)
+        occurrence = self.context.occurrence
+        self.key = content_key(
+            run.tenant, url, self.context.step, run.owner, values=self.context.values, occurrence=occurrence
+        )
+        self.element_key = element_key(run.tenant, url, self.context.step, occurrence=occurrence)
         self.left_at = self.url = held.browser.url
         self.site = tools.secrets.redact(site_scope(url, self.context.values))
         self.began_s = time.monotonic()
@@ -99,6 +102,18 @@ class StepUnderway:
     def is_proposed(self) -> bool:
         """Return True if a model chose the element."""
         return self.command.proposed is not None
+
+    @property
+    def named_by(self) -> str:
+        """Return who named the element: a `model`, in this run, or a `candidate` of another; empty for nobody."""
+        if not self.is_proposed or self.command.proposal is None:
+            return ""
+        return "candidate" if self.command.proposal.candidate_of else "model"
+
+    @property
+    def is_new(self) -> bool:
+        """Return True if nothing is recorded of what the step leads to with the element that it acts on."""
+        return self.entry is None or self.entry.is_of_site or self.is_proposed
 
     @property
     def declared(self) -> ElementQuery | None:

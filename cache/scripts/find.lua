@@ -7,17 +7,6 @@ if damaged then
   return { kind, 0 }
 end
 
-local function row(version)
-  local found = { version }
-  for _, name in ipairs({ 'status', 'json', 'run', 'hold', 'hits', 'misses', 'heals', 'success' }) do
-    found[#found + 1] = get(version, name)
-  end
-  found[#found + 1] = text('recent')
-  found[#found + 1] = get(version, 'sig')
-  found[#found + 1] = get(version, 'seal')
-  return found
-end
-
 local found = { kind, #versions }
 if what == 'all' then
   for _, version in ipairs(versions) do

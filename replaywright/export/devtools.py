@@ -85,10 +85,10 @@ class _Writer:
 
     def __init__(self, skill: Skill, recordings: Recordings, values: Mapping[str, str]) -> None:
         self._skill = skill
-        self._recordings = recordings
+        self._recordings = recordings.of_all(skill.task.steps, skill.task.url)
         self._values = values
         self.notes = Notes()
-        targets = tuple(entry.target for entry in recordings.of_all(skill.task.steps) if entry.target is not None)
+        targets = tuple(entry.target for entry in self._recordings.values() if entry.target is not None)
         self._checks = Checks(self.notes, targets)
         self._focused: list[Any] = []
         """Selectors of the element that has the focus, as far as the steps tell."""
@@ -125,7 +125,7 @@ class _Writer:
     # ------------------------------------------------------------------------------------------- steps
 
     def _step(self, step: Step, place: str) -> list[_Line]:
-        entry = self._recordings.of(step)
+        entry = self._recordings.get(place)
         causes = () if entry is None else entry.causes
         if step.action in _REFUSED:
             self.notes.refusals.append(f"{place} ({step.action}): {_REFUSED[step.action]}{_OTHERWISE}")

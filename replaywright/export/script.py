@@ -29,9 +29,10 @@ def script_of(skill: Skill, recordings: Recordings) -> Script:
         InputInvalid: steps that a script cannot do, each with its place and the remedy.
     """
     task, notes = skill.task, Notes()
-    targets = tuple(entry.target for entry in recordings.of_all(task.steps) if entry.target is not None)
+    entries = recordings.of_all(task.steps, task.url)
+    targets = tuple(entry.target for entry in entries.values() if entry.target is not None)
     checks = Checks(notes, targets)
-    steps = Steps(recordings, checks, notes)
+    steps = Steps(entries, checks, notes)
     statements: list[Statement] = []
     if not isinstance(task.steps[0], Goto):
         statements.append(Do(call(PAGE, "goto", text(task.url))))

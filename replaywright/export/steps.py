@@ -1,7 +1,7 @@
 """The steps of a task as statements."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from replaywright.domain.common.templates import lone_parameter, parameters_in, texts_of
@@ -40,7 +40,6 @@ from replaywright.export.code import (
     text,
 )
 from replaywright.export.locators import Found, in_frames, of_query, of_target, seen_only
-from replaywright.export.recordings import Recordings
 
 USUAL_MS: Final = 10_000
 """Time of a step unless it says otherwise: the script's default."""
@@ -58,7 +57,8 @@ _PERSON_STEPS: Final = (task.Approve, task.VerificationCode, task.SolveCaptcha, 
 class Steps:
     """Writes the steps of one task in their order."""
 
-    def __init__(self, recordings: Recordings, checks: Checks, notes: Notes) -> None:
+    def __init__(self, recordings: Mapping[str, ActionCacheEntry], checks: Checks, notes: Notes) -> None:
+        """Write with these `recordings`, by the step's place."""
         self._recordings = recordings
         self._checks = checks
         self._notes = notes
@@ -73,7 +73,7 @@ class Steps:
         opened = False  # whether the step before has opened a tab, which is the current one from then on
         for index, step in enumerate(steps):
             place = f"{within}steps[{index}]"
-            entry = self._recordings.of(step)
+            entry = self._recordings.get(place)
             opens = entry is not None and Cause.POPUP in entry.causes
             if index or not loop:
                 statements.append(Blank())

@@ -62,7 +62,7 @@ class ModelRole:
     """One role of a model of any provider that pydantic-ai knows.
 
     The model is made at the first question: a worker without one starts, replays what is cached, and says what is
-    missing when it has to ask. Belongs to one event loop.
+    missing when it has to ask; see `late.py` for the library. Belongs to one event loop.
     """
 
     SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"

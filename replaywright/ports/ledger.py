@@ -183,6 +183,15 @@ class StepStore(Protocol):
     async def promote(self, *, tenant: str, run_id: str, content_keys: Sequence[str]) -> tuple[int, int]:
         """Make this run's candidates active; returns how many were promoted and how many are held for a person."""
 
+    async def candidates(
+        self, *, tenant: str, run_id: str, content_keys: Sequence[str], taker: str = ""
+    ) -> list[ActionCacheEntry]:
+        """Return the candidates of other runs than `run_id` that are newer than the active version and not held back.
+
+        In the order of the keys, of each the newest first. A `taker`, an attempt to use one, takes all of them: no
+        other is given these any more, whatever becomes of it.
+        """
+
     async def entries(self, *, tenant: str) -> list[EntryInfo]:
         """The current version of every entry."""
 

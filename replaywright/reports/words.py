@@ -42,6 +42,7 @@ _AGAIN: Final[Mapping[str, str]] = {
     "": "First attempt",
     "retry": "Tried again",
     "recheck": "Looked again",
+    "candidate": "With the element that another run had named",
     "model": "With the element that the model named",
     "override": "Again, after an override rule had cleared the way",
     "commit": "Again, after it was found that nothing had left",
@@ -130,6 +131,8 @@ def chips_of(step: StepView) -> list[tuple[str, str]]:
         chips.append((tone_of(last), said_of(last)))
     if last.lookup.healed:
         chips.append(("warn", f"healed {last.lookup.score:.2f}"))
+    elif last.lookup.candidate_of:
+        chips.append(("note", "candidate"))
     elif last.lookup.from_model:
         stands_in = any(event.usage.is_stand_in for event in step.events) or is_stand_in(step.usage.model)
         chips.append(("model", "stand-in" if stands_in else "model"))

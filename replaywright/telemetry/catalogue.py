@@ -194,9 +194,10 @@ STEPS = _counter(
     ),
     Label(
         "how",
-        "What led to the element: the recording (`replayed`), a heal, a model, the task itself (`declared`), the "
-        "ledger of an earlier attempt; `none` for a step without an element, or one that found none.",
-        ("replayed", "healed", "model", "declared", "ledger", "none"),
+        "What led to the element: the recording (`replayed`), a heal, a candidate of another run, a model, the task "
+        "itself (`declared`), the ledger of an earlier attempt; `none` for a step without an element, or one that "
+        "found none.",
+        ("replayed", "healed", "candidate", "model", "declared", "ledger", "none"),
     ),
 )
 ATTEMPTS = _counter(

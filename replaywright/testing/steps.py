@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus, counted_as
@@ -57,6 +58,8 @@ class FakeStepStore:
         self._entries: dict[tuple[str, str], list[ActionCacheEntry]] = {}
         self._recent: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
         """The latest results of each entry's step, and the performance of the last one."""
+        self._taken: dict[tuple[str, str, int], str] = {}
+        """Attempts that have taken a candidate, by tenant, key and version."""
         self._traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._written: set[str] = set()
         """Ids of the steps' lines in the traces."""
@@ -183,6 +186,23 @@ class FakeStepStore:
         pairs = [self._promote(tenant, run_id, key) for key in dict.fromkeys(content_keys)]
         return sum(promoted for promoted, _ in pairs), sum(held for _, held in pairs)
 
+    async def candidates(
+        self, *, tenant: str, run_id: str, content_keys: Sequence[str], taker: str = ""
+    ) -> list[ActionCacheEntry]:
+        """Return what other runs found out and none has verified; a `taker` takes it."""
+        self._called("candidates")
+        found = []
+        for key in content_keys:
+            versions = reversed(self._entries.get((tenant, key), []))
+            for entry in takewhile(lambda entry: entry.status is not EntryStatus.ACTIVE, versions):
+                is_open = entry.status is EntryStatus.CANDIDATE and entry.run_id != run_id and not entry.hold
+                place = tenant, key, entry.version
+                if is_open and self._taken.get(place, taker) == taker:
+                    found.append(entry)
+                    if taker:
+                        self._taken[place] = taker
+        return found
+
     async def entries(self, *, tenant: str) -> list[EntryInfo]:
         """Return the current version of every entry: the active one, else the newest."""
         self._called("entries")
@@ -264,7 +284,7 @@ class FakeStepStore:
         versions = self._entries.get((recording.tenant, outcome.content_key), [])
         lookup, done = outcome.lookup, outcome.status is Status.DONE
         performance = recording.run_id, recording.sequence
-        if versions and recording.used_version and (done or not lookup.from_model):
+        if versions and recording.used_version and (done or not lookup.is_proposed):
             recent, of = self._recent.get((recording.tenant, outcome.content_key), ("", ("", -1)))
             recent = recent[:-1] if of == performance else recent
             recent = f"{recent}{int(done)}"[-PERFORMANCES_KEPT:]

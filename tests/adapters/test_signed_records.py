@@ -88,6 +88,21 @@ async def test_what_was_signed_is_used(store: RedisStepStore) -> None:
     assert await used(store) is not None
 
 
+async def test_a_candidate_that_was_altered_or_written_by_nobody_is_given_to_no_run(
+    client: Client, store: RedisStepStore
+) -> None:
+    await store.keep(tenant=TENANT, run_id="run-1", entry=entry(note="good"))
+    await RedisStepStore(client).keep(tenant=TENANT, run_id="run-2", entry=entry(note="unsigned"))
+
+    async def found() -> list[str]:
+        given = await store.candidates(tenant=TENANT, run_id="run-3", content_keys=[CONTENT])
+        return [candidate.note for candidate in given]
+
+    assert await found() == ["good"]
+    await client.execute_command("HSET", entry_key(TENANT, CONTENT), "1:run", "run-9")
+    assert await found() == []
+
+
 async def test_an_unsigned_recording_is_a_miss_and_an_alert(
     client: Client, store: RedisStepStore, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,6 +7,7 @@ from tests.mutants.recall import RECALL
 from tests.mutants.stacks import STACKS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
+_FINGERPRINTS = "tests/unit/test_domain_fingerprints.py::"
 _MATCHING = "tests/unit/test_domain_matching.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
 _AWAITING = "tests/unit/test_activities_awaiting.py::"
@@ -284,10 +285,18 @@ ACTIVITIES = (
     Mutant(
         "consequences of another task",
         "what a step led to in another task is not taken for what it leads to here",
-        "Acting._work",
-        "is_new = entry is None or entry.is_of_site or proposed is not None",
-        "is_new = entry is None or proposed is not None",
+        "StepUnderway.is_new",
+        "return self.entry is None or self.entry.is_of_site or self.is_proposed",
+        "return self.entry is None or self.is_proposed",
         (_ACTIONS + "test_another_task_finds_the_element_and_inherits_nothing_of_what_the_step_led_to",),
+    ),
+    Mutant(
+        "equal steps of a task in one",
+        "each of several equal steps of a task has a recording of its own",
+        "_meaning_at",
+        "if occurrence > 1 else {}",
+        "if occurrence < 1 else {}",
+        (_FINGERPRINTS + "test_equal_steps_under_one_address_have_keys_of_their_own_and_the_first_keeps_its_key",),
     ),
     Mutant(
         "twins told apart on a changed page",

@@ -6,16 +6,34 @@ _LIMITS = "tests/unit/test_domain_model_limits.py::"
 _CONSENT = "tests/unit/test_activities_consent.py::"
 _GRANTS = "tests/unit/test_domain_press_grants.py::"
 _PLANS = "tests/unit/test_domain_plans.py::"
+_MODEL = "tests/unit/test_activities_model.py::"
+_PORTS = "tests/unit/test_port_contracts.py::"
 _HOSTILE = "tests/adapters/test_injection.py::test_no_page_gets_a_plan_or_an_element_through"
 
 PAGES = (
     Mutant(
         "model's choice not looked at",
         "an element that a model chose for a planned step is compared with where the step may lead",
-        "ModelActivities.propose_target",
-        "            if chosen is not None:\n                refused",
-        "            if chosen is None:\n                refused",
-        (_HOSTILE,),
+        "ModelActivities._checked",
+        "        if chosen is not None:\n            refused",
+        "        if chosen is None:\n            refused",
+        (_HOSTILE, _MODEL + "test_a_candidate_is_refused_as_a_model_s_pick_would_be"),
+    ),
+    Mutant(
+        "candidate given twice",
+        "what an unverified run found is given to one attempt only",
+        "candidates.lua",
+        "if is_open and (taken == '' or taken == taker) then",
+        "if is_open then",
+        (_PORTS + "test_the_candidates_of_other_runs_are_given_to_one_attempt_and_to_it_again",),
+    ),
+    Mutant(
+        "candidate without proof",
+        "what an unverified run found is tried only if its step came true with it",
+        "ModelActivities.try_candidate",
+        "if entry.is_proven and entry.is_for(request.values)",
+        "if entry.is_for(request.values)",
+        (_MODEL + "test_what_no_result_has_shown_or_is_for_another_value_is_no_candidate",),
     ),
     Mutant(
         "consequence without a grant",

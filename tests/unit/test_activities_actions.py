@@ -163,7 +163,7 @@ async def test_a_miss_keeps_a_snapshot_and_dispatches_nothing(stage: Stage) -> N
     assert (outcome.status, outcome.reason, outcome.lookup.hit) == (Status.MISSED, "no_entry", False)
     assert [element.id for element in snapshot.elements] == ["to", "password", "send", "help"]
     assert stage.inputs == []
-    assert stage.store.calls == ["look_up", "look_up", "record"]
+    assert stage.store.calls == ["look_up", "look_up", "candidates", "record"]
     assert [line["status"] for line in await stage.lines()] == ["missed"]
     assert await stage.versions(outcome) == []
 

@@ -1,6 +1,7 @@
 """The model names an element id and nothing else; the target comes from the snapshot."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -9,10 +10,14 @@ from activities.plan.model import ModelActivities
 from replaywright.domain.page.snapshot_text import snapshot_text
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.trusted_context import TrustedContext
 from replaywright.domain.run.commands import Proposal
-from replaywright.domain.run.model_requests import ProposeRequest
+from replaywright.domain.run.model_requests import CandidateRequest, ProposeRequest
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.domain.step.overrides import parse_rules
+from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
@@ -23,6 +28,7 @@ from replaywright.errors import (
     ModelUnavailable,
 )
 from replaywright.testing.models import FakeProposer
+from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeArtifacts, FakeOverrides
 from tests.unit.staged import SEND, TO, run_activity
 
@@ -151,3 +157,78 @@ async def test_a_preference_rule_overrules_the_pick_and_says_so() -> None:
     assert proposal.target is not None
     assert proposal.target.name == "Cc"
     assert proposal.overruled == 'rule last: the model picked textbox "To", the rule chose textbox "Cc"'
+
+
+# ------------------------------------------------------------------------------------------------ candidates
+
+KEY = "ab" * 32
+ANYWHERE = TrustedContext()
+
+
+def found_by_a_run(target: Target = SEND, **fields: Any) -> ActionCacheEntry:
+    """What a run found that was never verified; its step came true."""
+    given = {"action_type": Action.CLICK, "effect": Effect.READ, "is_proven": True, **fields}
+    return ActionCacheEntry(**target.model_dump(), content_key=KEY, **given)
+
+
+async def tried(
+    *candidates: ActionCacheEntry, page: Snapshot = PAGE, trusted: TrustedContext = ANYWHERE
+) -> tuple[Proposal, FakeStepStore]:
+    """The proposal for a step with these candidates, the newest last."""
+    store, artifacts, proposer = FakeStepStore(), FakeArtifacts(), FakeProposer()
+    for number, candidate in enumerate(candidates):
+        await store.keep(tenant="default", run_id=f"run-{number}", entry=candidate)
+    request = CandidateRequest(
+        run_id="r9",
+        lineage="r9",
+        sequence=2,
+        instruction="the send button",
+        action="click",
+        snapshot=await artifacts.put(page.model_dump_json(by_alias=True).encode()),
+        content_keys=(KEY, "cd" * 32),
+        values={"to": "Ada"},
+        trusted=trusted,
+    )
+    activities = ModelActivities(proposer, artifacts, store=store)
+    proposal = await run_activity(activities.try_candidate, request)
+    assert proposer.asked == []
+    return proposal, store
+
+
+async def test_a_candidate_names_its_element_on_the_page_of_now_and_asks_no_model() -> None:
+    proposal, store = await tried(found_by_a_run(TO), found_by_a_run())
+
+    assert (proposal.target, proposal.element_id, proposal.candidate_of) == (SEND, "e2", "run-1")
+    assert (proposal.usage.calls, proposal.sent_nothing) == (0, True)
+    [line] = await store.trace(tenant="default", lineage="r9")
+    assert (line["kind"], line["elementId"], line["candidateOf"]) == ("propose", "e2", "run-1")
+    assert await store.candidates(tenant="default", run_id="r8", content_keys=[KEY], taker="another") == []
+
+
+async def test_what_no_result_has_shown_or_is_for_another_value_is_no_candidate() -> None:
+    unproven, _ = await tried(found_by_a_run(is_proven=False))
+    of_bob, _ = await tried(found_by_a_run(bound={"to": digest("Bob")}))
+    of_ada, _ = await tried(found_by_a_run(bound={"to": digest("Ada")}))
+
+    assert (unproven, of_bob) == (Proposal(), Proposal())
+    assert of_ada.target == SEND
+
+
+async def test_a_candidate_that_is_not_on_the_page_names_nothing() -> None:
+    gone = PAGE.model_copy(update={"elements": (Element(id="e1", target=TO),)})
+
+    proposal, _ = await tried(found_by_a_run(), page=gone)
+
+    assert (proposal.target, proposal.candidate_of) == (None, "run-0")
+
+
+async def test_a_candidate_is_refused_as_a_model_s_pick_would_be() -> None:
+    away = Target(tag="a", role="link", name="Pay", xpath="/a", attributes={"href": "https://evil.example/"})
+    page = PAGE.model_copy(update={"elements": (Element(id="e1", target=away),)})
+
+    proposal, _ = await tried(
+        found_by_a_run(away), page=page, trusted=TrustedContext(origins=("https://mail.example",))
+    )
+
+    assert proposal.target is None
+    assert proposal.overruled.startswith("refused: the link leads to https://evil.example")

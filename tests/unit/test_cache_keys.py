@@ -92,7 +92,7 @@ def test_a_script_touches_one_key_but_for_the_intent_and_those_of_a_skill() -> N
 
     beside = (scripts.INTEND, scripts.FIND_SKILL, scripts.SIGN_SKILL)
 
-    assert len(every) == 22
+    assert len(every) == 23
     for script in every:
         keys = set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source)))
         assert keys == {"1", *("23456" if script in changes else "2" if script in beside else "")}

@@ -17,6 +17,7 @@ from replaywright.domain.step.fingerprints import (
     entered_parameters,
     fingerprint,
     instruction_parameters,
+    numbered,
     site_scope,
 )
 from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
@@ -245,6 +246,23 @@ def test_a_recording_belongs_to_its_task_and_its_element_to_the_origin() -> None
     assert content_key("t", "https://x.example/a", step, "one") != content_key("t", "https://x.example/a", step, "two")
     assert element_key("t", "https://x.example/a", step) == element_key("t", "https://x.example/b?c", step)
     assert element_key("t", "https://x.example/a", step) != element_key("t", "https://y.example/a", step)
+
+
+def test_equal_steps_under_one_address_have_keys_of_their_own_and_the_first_keeps_its_key() -> None:
+    click = {"action": "click", "instruction": "Add another"}
+    opened = [{"action": "goto", "url": f"https://x.example/{page}"} for page in "ab"]
+    steps = [ADAPTER.validate_python(each) for each in (click, opened[0], click, opened[1], click, click)]
+
+    found = [
+        (place, number) for place, step, number in numbered(steps, "https://x.example/a") if step.action == "click"
+    ]
+
+    assert found == [("steps[0]", 1), ("steps[2]", 2), ("steps[4]", 1), ("steps[5]", 2)]
+    own = [content_key("t", "https://x.example/a", steps[0], "one", occurrence=number) for number in (1, 2, 3)]
+    shared = [element_key("t", "https://x.example/a", steps[0], occurrence=number) for number in (1, 2, 3)]
+    assert own[0] == "d4a37598d73442c3dd404f163090bc3f3c1382f81da2c559212edac464ba074d"
+    assert shared[0] == "1e9b9e9f159d3c2e6d571513a1355c09251d464229913779b66973e3f30e33b8"
+    assert len({*own, *shared}) == 6
 
 
 def test_only_parameters_that_a_step_names_may_stand_in_its_recording() -> None:

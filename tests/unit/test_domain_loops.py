@@ -101,6 +101,15 @@ def test_every_item_has_fingerprints_of_its_own_and_all_have_one_content_key() -
     assert (len(marks), len(keys)) == (3, 1)
 
 
+def test_equal_steps_are_numbered_as_written_and_a_list_has_one_number_for_all_items() -> None:
+    click, add = {"action": "click", "instruction": "Pay"}, {"action": "click", "instruction": "Add another"}
+    course = Course(task(add, for_each(click, add), click, add).steps, {}).after(1, read(ROWS[:2]))
+    later = course.revised(len(course.plan) - 1, task(click, add).steps)
+
+    assert [course.occurrence_at(at) for at in range(len(course.plan))] == [1, 1, 1, 2, 1, 2, 2, 3]
+    assert [later.occurrence_at(at) for at in (0, 6, 7, 8)] == [1, 2, 3, 3]
+
+
 def test_what_is_done_for_an_item_is_known_again_in_another_order_and_with_other_cells() -> None:
     plan = task(for_each()).steps
     before = Course(plan, {}).after(0, read(ROWS))

@@ -7,12 +7,13 @@ import pytest
 from replaywright.cli.skills.elements import unknown_steps
 from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.common.urls import origin_of
-from replaywright.domain.skill.entries import EntryStatus
-from replaywright.domain.skill.recorded import cached_steps, entries_of, meaning, recorded
+from replaywright.domain.skill.entries import EntryInfo, EntryStatus
+from replaywright.domain.skill.recorded import cached_steps, entries_of, meaning, named, recorded
 from replaywright.domain.skill.skill_files import edited_skill, elements_in, skills_in, written_file
 from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
+from replaywright.export.recordings import Recordings
 from replaywright.yaml_files import parse_yaml
 from tests.readme import ROOT
 from tests.unit.skills import OWNER, SITE, learned, skill
@@ -48,6 +49,31 @@ def test_a_step_that_was_learned_on_two_pages_has_two_elements() -> None:
     found = recorded(task, entries, "default", OWNER)
 
     assert [element.site for element in found] == [PAGE, f"{SITE}/login"]
+
+
+def test_equal_steps_keep_their_own_elements_in_a_file_an_export_and_under_another_name() -> None:
+    press = {"action": "click", "instruction": "Add another"}
+    data = {"task": OWNER, "url": PAGE, "steps": [press, {"action": "goto", "url": PAGE}, press]}
+    task = parse_task(data, "the test")
+    entries = [
+        learned(task.steps[0], PAGE, name=name).model_copy(
+            update={"content_key": content_key("default", PAGE, task.steps[0], OWNER, occurrence=occurrence)}
+        )
+        for occurrence, name in enumerate(("buyer", "seller"), 1)
+    ]
+
+    elements = recorded(task, entries, "default", OWNER)
+    made = entries_of(task, elements, "default", PAGE, OWNER)
+    infos = [EntryInfo(content_key=entry.content_key, entry=entry, versions=1) for entry in entries]
+    exported = Recordings("default", infos, OWNER).of_all(task.steps, task.url)
+    renamed = list(named(task.model_copy(update={"task": "other"}), entries, "default", OWNER))
+
+    assert [element.element.name for element in elements if element.element is not None] == ["buyer", "seller"]
+    assert [entry.content_key for entry in made] == [entry.content_key for entry in entries]
+    assert {place: entry.name for place, entry in exported.items()} == {"steps[0]": "buyer", "steps[2]": "seller"}
+    assert [entry.content_key for entry in renamed] == [
+        content_key("default", PAGE, task.steps[0], "other", occurrence=occurrence) for occurrence in (1, 2)
+    ]
 
 
 def test_only_what_a_run_has_verified_is_taken() -> None:
@@ -110,14 +136,14 @@ def test_steps_of_lists_and_of_probes_are_known_by_what_they_mean() -> None:
         "the test",
     )
 
-    assert [step.instruction for step in cached_steps(task)] == [
+    assert [step.instruction for step, _ in cached_steps(task)] == [
         "the table",
         "the button of {{row}}",
         "Pay",
         "",
         "the newest",
     ]
-    assert len({meaning(step) for step in cached_steps(task)}) == 5
+    assert len({meaning(*each) for each in cached_steps(task)}) == 5
 
 
 def test_an_element_whose_step_was_changed_since_is_refused() -> None:

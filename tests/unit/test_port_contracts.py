@@ -307,6 +307,37 @@ async def test_a_candidate_may_belong_to_a_lineage(store: StepStore) -> None:
     assert (await known(store, "l1", KEY)).entry is not None
 
 
+async def candidates(store: StepStore, run_id: str, taker: str = "") -> list[str]:
+    found = await store.candidates(tenant="acme", run_id=run_id, content_keys=[KEY, OTHER_KEY], taker=taker)
+    return [f"{entry.name} of {entry.run_id}" for entry in found]
+
+
+async def test_the_candidates_of_other_runs_are_given_to_one_attempt_and_to_it_again(store: StepStore) -> None:
+    await learn(store, "r1", entry(name="A"), promote=False)
+    await learn(store, "r2", entry(name="B"), promote=False)
+    await learn(store, "r2", entry(OTHER_KEY, name="C"), promote=False)
+
+    assert await candidates(store, "r1") == ["B of r2", "C of r2"]
+    assert await candidates(store, "r3") == ["B of r2", "A of r1", "C of r2"]
+    assert await candidates(store, "r3", "x") == await candidates(store, "r3", "x") == ["B of r2", "A of r1", "C of r2"]
+    assert await candidates(store, "r3", "y") == await candidates(store, "r4") == []
+    assert (await known(store, "r1", KEY)).entry is not None
+    assert await store.promote(tenant="acme", run_id="r1", content_keys=[KEY]) == (1, 0)
+
+
+async def test_what_waits_for_a_person_and_what_is_older_than_the_active_version_is_no_candidate(
+    store: StepStore,
+) -> None:
+    await learn(store, "r1", entry(name="old"), promote=False)
+    await learn(store, "r2", entry(name="active"))
+    await learn(store, "r3", entry(name="held", hold=True), promote=False)
+    await learn(store, "r4", entry(name="new"), promote=False)
+
+    assert await candidates(store, "r5") == ["new of r4"]
+    await store.invalidate(tenant="acme", content_key=KEY, reason="wrong")
+    assert await candidates(store, "r5") == []
+
+
 async def test_a_candidate_is_seen_by_its_own_run_until_it_is_promoted(store: StepStore) -> None:
     await learn(store, "r1", entry(), promote=False)
     own, others = await known(store, "r1", KEY), await known(store, "r2", KEY)

@@ -49,6 +49,7 @@ from replaywright.domain.run.commit_requests import (
     StopRequest,
 )
 from replaywright.domain.run.model_requests import (
+    CandidateRequest,
     ProposedProbe,
     ProposeProbeRequest,
     ProposeRequest,
@@ -133,6 +134,8 @@ class Script:
     performing: Callable[[CommandOnStep, int], Awaitable[StepOutcome]] | None = None
     """Takes the place of `perform` where a step takes its time."""
     propose: Callable[[ProposeRequest], Proposal] = lambda _request: Proposal(target=BUTTON, usage=Usage(calls=1))
+    candidate: Callable[[CandidateRequest], Proposal] = lambda _request: Proposal()
+    """What another run has found."""
     revise: Callable[[ReviseRequest], Revision] = lambda _request: Revision(gave_up="no script", usage=Usage(calls=1))
     verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
         verdict="undecidable", reason="not_seen"
@@ -176,6 +179,7 @@ class Script:
     adopt: bool = True
     performed: list[CommandOnStep] = field(default_factory=list)
     proposed: list[ProposeRequest] = field(default_factory=list)
+    tried: list[CandidateRequest] = field(default_factory=list)
     revised: list[ReviseRequest] = field(default_factory=list)
     verified: list[ResolveRequest] = field(default_factory=list)
     settled: list[SettleRequest] = field(default_factory=list)
@@ -407,6 +411,15 @@ def _policy(script: Script) -> Callable[..., object]:
     return check_policy
 
 
+def _try_candidate(script: Script) -> Callable[..., object]:
+    @activity.defn(name="model.try_candidate")
+    async def try_candidate(request: CandidateRequest) -> Proposal:
+        script.tried.append(request)
+        return script.candidate(request)
+
+    return try_candidate
+
+
 def _probes(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
     @activity.defn(name="model.propose_probe")
     async def propose_probe(request: ProposeProbeRequest) -> ProposedProbe:
@@ -570,7 +583,13 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         _listening(script),
     ]
     own += _lending(script)
-    of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
+    of_models: list[Callable[..., object]] = [
+        propose,
+        _try_candidate(script),
+        revise,
+        propose_probe,
+        *_of_goals(script),
+    ]
     shared: list[Callable[..., object]] = [
         opened,
         recover,

@@ -1,5 +1,7 @@
 """Questions to the models about the steps of a plan."""
 
+from typing import Any
+
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
@@ -16,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.plan.trusted_context import TrustedContext
     from replaywright.domain.proof.signed_out import SIGNED_OUT
     from replaywright.domain.run.commands import Proposal
-    from replaywright.domain.run.model_requests import ProposeRequest, ReviseRequest, Revision
+    from replaywright.domain.run.model_requests import CandidateRequest, ProposeRequest, ReviseRequest, Revision
     from replaywright.domain.run.scope import Mode
     from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, OUT_OF_REACH, Status, StepOutcome
     from replaywright.domain.task.steps import Goto, Step, names_element
@@ -82,29 +84,53 @@ class Planning:
         Raises:
             ActivityError: the model cannot be asked, or gives no usable answer.
         """
-        context = self._context
-        context.show(f"{attempt.title}: asking the model")
+        self._context.show(f"{attempt.title}: asking the model")
         proposal = await ask_model(
             "model.propose_target",
-            ProposeRequest(
-                **self._context.scope,
-                sequence=attempt.sequence,
-                instruction=self._instruction(attempt),
-                action=attempt.step.action,
-                snapshot=outcome.snapshot,
-                missed=outcome.lookup,
-                trusted=self._trusted(attempt),
-            ),
+            ProposeRequest(**self._question(attempt, outcome)),
             Proposal,
             MODEL,
             activity_id=attempt.activity_id("propose"),
             summary=summary(attempt.sequence, f"where is {attempt.step.instruction!r}?", f"after: {why_of(outcome)}"),
         )
-        goal = context.state.goal
+        self._context.count_usage(proposal.usage)
+        return self._noted(attempt, proposal)
+
+    async def candidate(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
+        """Take the element that a run which was never verified has found for the step. No model is asked.
+
+        Raises:
+            ActivityError: the store or the page's snapshot cannot be read.
+        """
+        request = CandidateRequest(
+            **self._question(attempt, outcome),
+            content_keys=(outcome.content_key, outcome.element_key),
+            values=dict(attempt.values),
+        )
+        what = summary(attempt.sequence, "what another run found", f"after: {why_of(outcome)}")
+        proposal = await ask_model(
+            "model.try_candidate", request, Proposal, MODEL, activity_id=attempt.activity_id("take"), summary=what
+        )
+        return self._noted(attempt, proposal)
+
+    def _question(self, attempt: Attempt, outcome: StepOutcome) -> dict[str, Any]:
+        """Return the fields of a request for the step's element."""
+        return {
+            **self._context.scope,
+            "sequence": attempt.sequence,
+            "instruction": self._instruction(attempt),
+            "action": attempt.step.action,
+            "snapshot": outcome.snapshot,
+            "missed": outcome.lookup,
+            "trusted": self._trusted(attempt),
+        }
+
+    def _noted(self, attempt: Attempt, proposal: Proposal) -> Proposal:
+        """Keep the first element of a goal: that of the start page, which the first step has opened."""
+        context, goal = self._context, self._context.state.goal
         is_first = goal is not None and attempt.sequence == 1 and (context.run.skill is None or goal.failed)
-        if is_first and proposal.target is not None:  # of the start page, which the first step has opened
+        if is_first and proposal.target is not None:
             context.change_goal(first=proposal.target)
-        context.count_usage(proposal.usage)
         return proposal
 
     def _instruction(self, attempt: Attempt) -> str:

@@ -7,7 +7,7 @@ from temporalio import workflow
 
 from workflows.parts import Parts
 from workflows.repair.base import Next, Repair, Scope
-from workflows.repair.page import AskModel, LeaveOutNeedless, Override, Reapply, Recheck, Reopen, Retry
+from workflows.repair.page import AskModel, LeaveOutNeedless, Override, Reapply, Recheck, Reopen, Retry, TryCandidate
 from workflows.repair.people import KEPT, ApproveWeakStep, AskCode, AskPerson, DoneBefore, GrantPress
 from workflows.repair.plan import Quarantine, Replan, SkipItem
 from workflows.run.finishing import left_by, line_of
@@ -30,6 +30,7 @@ REPAIRS: Final[tuple[type[Repair], ...]] = (
     LeaveOutNeedless,
     Reopen,
     Retry,
+    TryCandidate,
     AskModel,
     AskCode,
     Quarantine,

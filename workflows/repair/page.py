@@ -144,6 +144,33 @@ class Retry(Repair):
         return Next.RETRY
 
 
+class TryCandidate(Repair):
+    """Tries the element that an earlier run found, and that no verified run has confirmed."""
+
+    kind = "candidate"
+    when = (
+        "no element, and a run that was never verified had one named with which its step came true; not in mode learn"
+    )
+    scope = Scope.STEP
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return outcome.has_candidate and self.parts.planning.may_name(attempt.step, outcome)
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        try:
+            proposal = await self.parts.planning.candidate(attempt, outcome)
+        except ActivityError as error:
+            if not isinstance(error.cause, ApplicationError):
+                raise
+            workflow.logger.warning("step %d: no candidate is tried: %s", attempt.sequence + 1, error.cause)
+            return outcome
+        if proposal.target is None:
+            return outcome
+        attempt.retry(self.kind, outcome, proposal=proposal)
+        self.context.count(overruled=bool(proposal.overruled))
+        return Next.RETRY
+
+
 class AskModel(Repair):
     """Has the executor model name the element."""
 
@@ -153,7 +180,7 @@ class AskModel(Repair):
     rounds = policies.TARGET_ROUNDS
 
     def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
-        return self.parts.planning.may_name(attempt.step, outcome)
+        return self.parts.planning.may_name(attempt.step, outcome) or attempt.was_misled(outcome)
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         if limit := self.context.budget.spent(self.context.state.totals.usage):
@@ -169,6 +196,8 @@ class AskModel(Repair):
             why = proposal.overruled or "the model names no single element for this"
             message = f"{outcome.reason or 'missed'}, and {why}"
             return outcome.model_copy(update={"message": message})
+        if outcome.status is Status.UNMET and not outcome.effect.repeatable:
+            self.parts.browser.leave_epoch(outcome)
         attempt.retry(self.kind, outcome, proposal=proposal)
         self.context.count(overruled=bool(proposal.overruled))
         return Next.RETRY

@@ -175,7 +175,7 @@ class AskPerson(Repair):
         self.parts.goals.note_person()
         await self.parts.person.wrote_down(attempt, verdict)
         nothing = {"status": Status.DONE, "lookup": Lookup(), "artifacts": {}, "snapshot": "", "content_key": ""}
-        done = outcome.model_copy(update={**nothing, "due": ()})
+        done = outcome.model_copy(update={**nothing, "element_key": "", "has_candidate": False, "due": ()})
         match verdict.verdict:
             case "retry" if await self.parts.steering.edited_at(attempt.sequence, attempt.fingerprint):
                 return Next.REPLACED

@@ -36,7 +36,7 @@ class Probing:
         if not self._run.propose_probes or self._run.mode is Mode.REPLAY or len(self._learned) >= PROBES:
             return
         declared = attempt.step.reconcile is not None or attempt.override
-        is_new = outcome.lookup.from_model and not outcome.from_ledger and outcome.status is Status.DONE
+        is_new = outcome.lookup.is_proposed and not outcome.from_ledger and outcome.status is Status.DONE
         if is_new and not (declared or outcome.effect.repeatable) and outcome.snapshot and outcome.content_key:
             self._learned.append((attempt, outcome))
 

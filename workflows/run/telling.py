@@ -106,6 +106,8 @@ def _how(outcome: StepOutcome | None) -> str:
         return "none"
     if outcome.lookup.from_model:
         return "model"
+    if outcome.lookup.candidate_of:
+        return "candidate"
     if outcome.lookup.healed:
         return "healed"
     return "declared" if outcome.lookup.tier == "query" else "replayed"

@@ -67,6 +67,9 @@ class Attempt:
     values: Mapping[str, str]
     """Parameters of the step: those of the run, and of its item."""
     next_step: Step | None = None
+    occurrence: int = 1
+    """See `StepContext.occurrence`; of the next step `next_occurrence`."""
+    next_occurrence: int = 1
     previous: str | None = None
     override: str = ""
     """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
@@ -224,6 +227,7 @@ class Attempt:
             previous=self.previous,
             override=self.override.rpartition("-")[0],
             item=self.item,
+            occurrence=self.occurrence,
             attempt=self._kind,
             why=self._why,
             checkpoint=self.checkpoint,
@@ -235,6 +239,7 @@ class Attempt:
         return Perform(
             **self._input(),
             next_step=self.next_step,
+            next_occurrence=self.next_occurrence,
             verify=self.verify,
             weak=self.weak,
             redo=self.redo,
@@ -290,6 +295,16 @@ class Attempt:
         is_elsewhere = self._recovered and not self.browser.adopted
         return recorded and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
 
+    def was_misled(self, outcome: StepOutcome) -> bool:
+        """Return whether another run's candidate led nowhere without harm, so that the model is asked after all.
+
+        The step, whose author declares no consequences, sent nothing, neither now nor in that run.
+        """
+        proposal = self._proposal
+        is_candidate = proposal is not None and proposal.target is not None and proposal.sent_nothing
+        is_harmless = self.step.effect is None and not outcome.evidence.requests
+        return is_candidate and is_harmless and outcome.status is Status.UNMET and bool(outcome.snapshot)
+
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Check again for what is expected; return the step as done, else `unmet`. Does nothing to the page."""
         self.looked_again = True
@@ -336,7 +351,8 @@ class Attempt:
         if not names_element(self.step):
             return ""
         if self._proposal is not None and self._proposal.target is not None:
-            return f"{element_summary(self._proposal.target)}, named by the model"
+            by = "another run's candidate" if self._proposal.candidate_of else "named by the model"
+            return f"{element_summary(self._proposal.target)}, {by}"
         if getattr(self.step, "target", None) is not None:
             return "as declared"
         if self.context.run.mode is Mode.LEARN:

@@ -59,6 +59,8 @@ class AttemptFactory:
             fingerprint=begun_anew(fingerprint(step, values, previous, previous_outcome), restart),
             values=values,
             next_step=following,
+            occurrence=course.occurrence_at(position),
+            next_occurrence=1 if following is None else course.occurrence_at(position + 1),
             previous=previous,
             act=course.act_at(position),
             item=course.label_at(position),

@@ -65,7 +65,7 @@ def counted(totals: Totals, outcome: StepOutcome) -> Totals:
     """The run's counts with the step's last outcome."""
     found = outcome.lookup.hit and outcome.status is Status.DONE and not outcome.from_ledger
     model = outcome.lookup.from_model
-    recorded = found and not model and outcome.lookup.entry_version > 0
+    recorded = found and not model and (outcome.lookup.entry_version > 0 or bool(outcome.lookup.candidate_of))
     left_out = outcome.reason in LEFT_OUT
     return totals.model_copy(
         update={

@@ -63,8 +63,8 @@ def unknown_steps(skill: Skill, elements: Sequence[RecordedElement]) -> list[str
     known = {element.means for element in elements if element.element is not None}
     return [
         step.title
-        for step in cached_steps(skill.task)
-        if names_element(step) and getattr(step, "target", None) is None and meaning(step) not in known
+        for step, occurrence in cached_steps(skill.task)
+        if names_element(step) and getattr(step, "target", None) is None and meaning(step, occurrence) not in known
     ]
 
 

@@ -527,6 +527,16 @@ def comparable(elements: Sequence[Element], *, needs_input: bool) -> list[Elemen
     ]
 
 
+def found_among(recorded: Target, elements: Sequence[Element]) -> Element | None:
+    """Return the recorded element among those of a snapshot; None if none certainly is it."""
+    candidates = comparable(elements, needs_input=True)
+    in_place = [one for one in candidates if (one.target.frame, one.target.xpath) == (recorded.frame, recorded.xpath)]
+    decision = decide_identified(recorded, in_place)
+    if may_compare(decision.lookup):
+        decision = decide_similar(recorded, candidates)
+    return None if decision.chosen is None else elements[decision.chosen.index]
+
+
 def may_compare(identified: Lookup) -> bool:
     """Return True if comparison may decide, as the identifying descriptions left no tie."""
     return not identified.hit and identified.reason != "ambiguous"

@@ -14,7 +14,7 @@ from replaywright.domain.common import expressions
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import parameters_in, texts_of
 from replaywright.domain.common.text import contains, normalise
-from replaywright.domain.step.fingerprints import acts_of, digest
+from replaywright.domain.step.fingerprints import acts_of, digest, numbered
 from replaywright.domain.step.outcomes import ITEM_SKIPPED, StepOutcome
 from replaywright.domain.task.steps import ITEMS_FIELD, CellTest, ForEach, Step
 from replaywright.errors import ActionFailed
@@ -294,9 +294,19 @@ class Course:
             self._item_acts = iteration, tuple(digest([meaning, act]) for act in acts)
         return self._item_acts[1][position - iteration.begins]
 
+    def occurrence_at(self, position: int) -> int:
+        """Return which of several equal steps of the plan this is; see `fingerprints.numbered`."""
+        iteration = self.iteration_at(position)
+        place = f"steps[{self.place_of(position)}]"
+        return self._occurrences[place if iteration is None else f"{place}.steps[{position - iteration.begins}]"]
+
     @cached_property
     def _acts(self) -> tuple[str, ...]:
         return acts_of(self.rolled, self._values)
+
+    @cached_property
+    def _occurrences(self) -> dict[str, int]:
+        return {place: occurrence for place, _, occurrence in numbered(self.rolled)}
 
 
 ITEM_FIELD = "item"

@@ -14,6 +14,11 @@ def needs_proof(step: Step) -> bool:
     return ACTIONS[action_of(step)].needs_proof
 
 
+def shows_itself(step: Step) -> bool:
+    """Return True if the step's own result can contradict that it was done with the right element."""
+    return ACTIONS[action_of(step)].is_read_back or any(predicate.is_required for predicate in step.expect)
+
+
 def effect_seen(step: Step, evidence: Evidence) -> Effect:
     """Return the effect of a step by the requests that the browser sent.
 

@@ -40,6 +40,8 @@ class StepContext(Record):
     """Override rule that this step belongs to: its element is always looked for as the rule describes it."""
     item: str = ""
     """Item of a list that it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+    occurrence: int = 1
+    """Number of the step among equal ones of the plan; see `numbered` in `replaywright.domain.step.fingerprints`."""
     attempt: str = ""
     """Kind of the attempt, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
     why: str = ""
@@ -64,6 +66,10 @@ class Proposal(Record):
     """None when the model says that no element fits."""
     element_id: str = ""
     usage: Usage = Usage()
+    candidate_of: str = ""
+    """Run that had it named by a model and was never verified; empty where a model was asked now."""
+    sent_nothing: bool = False
+    """Of a candidate: the step sent nothing in that run."""
     overruled: str = ""
     """Change of the model's pick by a preference rule: `rule NAME: the model picked X, the rule chose Y`."""
 
@@ -102,6 +108,8 @@ class Perform(InputCommand):
     kind: Literal["perform"] = "perform"
     next_step: Step | None = None
     """The step after this one: its cache entry is fetched along with the recording of this one."""
+    next_occurrence: int = 1
+    """The number of that step among equal ones."""
     verify: tuple[Predicate, ...] = ()
     """Final predicates of the run, with its last step: they are checked as soon as it is done."""
     weak: Literal["ask", "warn"] = "warn"

@@ -30,6 +30,15 @@ class ProposeRequest(Record):
     """Texts that the element is compared with."""
 
 
+class CandidateRequest(ProposeRequest):
+    """Input of `try_candidate`."""
+
+    content_keys: tuple[str, ...]
+    """Keys of the step's recordings, of its own and of its element alone."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """Values of the task's parameters."""
+
+
 class ReviseRequest(PlannerRequest):
     """Input of `model.revise_plan`: the rest of the plan does not lead to the goal."""
 

@@ -80,7 +80,7 @@ class Totals(Record):
     steps: int = 0
     """Steps done."""
     hits: int = 0
-    """Elements found as recorded."""
+    """Elements found as recorded, also by a run that was never verified."""
     heals: int = 0
     """Elements found although their recorded description had changed, without a model."""
     fallbacks: int = 0

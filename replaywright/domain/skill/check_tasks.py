@@ -6,8 +6,9 @@ from typing import Any
 from replaywright.domain.common.templates import parameters_in
 from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.skill.recorded import RecordedElement, meaning
+from replaywright.domain.step.fingerprints import numbered
 from replaywright.domain.task.actions import Effect, effect_of, stronger
-from replaywright.domain.task.steps import Goto, Step, action_of, placed
+from replaywright.domain.task.steps import Goto, action_of
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
@@ -68,14 +69,12 @@ def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int |
 
     A step without declared or observed effect counts: a click is a commit until observations say otherwise.
     """
-    for index, step in enumerate(task.steps):
-        if any(not _effect(one, observed).repeatable for _, one in placed((step,))):
+    index = -1
+    for place, step, occurrence in numbered(task.steps, task.url):
+        index += "." not in place
+        if not effect_of(action_of(step), step.effect, observed.get(meaning(step, occurrence))).repeatable:
             return index
     return None
-
-
-def _effect(step: Step, observed: Mapping[str, Effect]) -> Effect:
-    return effect_of(action_of(step), step.effect, observed.get(meaning(step)))
 
 
 def shortened(task: Task, length: int) -> Task:

@@ -1,5 +1,6 @@
 """Records of the action cache: how to perform a step, never its results."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -10,6 +11,7 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.proof.witness import Sending
+from replaywright.domain.step.fingerprints import digest
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.press_grants import Grant
 from replaywright.domain.task.actions import Action, Cause, Effect
@@ -72,7 +74,8 @@ class ActionCacheEntry(Target):
     run_id: str = ""
     """Run that wrote this version."""
     origin: str = ""
-    """model, heal, declared; review for a version that only drops a derived expectation."""
+    """model, candidate (found by a run that was not verified), heal, declared; review for a version that only drops a
+    derived expectation."""
     bound: dict[str, str] = Field(default_factory=dict)
     """Parameters that identify the element although its recording does not show them, with digests of their recorded
     values. Another value means another element, which is not this recording."""
@@ -84,6 +87,9 @@ class ActionCacheEntry(Target):
     """Requests of the step with their delays and senders; a replay waits for the same."""
     granted: tuple[Grant, ...] = ()
     """Requests of the verified step with their approvals; another element may send the same and nothing else."""
+    is_proven: bool = False
+    """True if a model named the element and the step's own result showed that it is the right one: while this is a
+    candidate, another run may try it before it asks a model."""
     hold: bool = False
     """True for a heal that waits for a person (heal mode `propose`): verification does not promote it."""
     signature: str = ""
@@ -96,8 +102,12 @@ class ActionCacheEntry(Target):
     def as_element(self, key: str) -> "ActionCacheEntry":
         """Return the recording of its element alone, under the element's key: nothing of what the step led to."""
         kept = {*Target.model_fields, "site", "instruction", "action_type", "method", "arguments", "granted"}
-        kept |= {"run_id", "origin", "bound"}
+        kept |= {"run_id", "origin", "bound", "is_proven"}
         return ActionCacheEntry(content_key=key, **{name: getattr(self, name) for name in kept})
+
+    def is_for(self, values: Mapping[str, str]) -> bool:
+        """Return True if these values of the parameters name the recorded element."""
+        return all(digest(values.get(name, "")) == value for name, value in self.bound.items())
 
     @property
     def target(self) -> Target | None:
@@ -107,7 +117,7 @@ class ActionCacheEntry(Target):
 
 def counted_as(outcome: StepOutcome) -> str:
     """Return the statistic of the used version that the outcome adds to; empty for none."""
-    if outcome.lookup.from_model:
+    if outcome.lookup.is_proposed:
         return ""
     if outcome.status is Status.MISSED:
         return "misses"

@@ -16,9 +16,9 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.step.fingerprints import content_key, numbered
 from replaywright.domain.task.actions import Action, Cause, Effect
-from replaywright.domain.task.steps import ForEach, Step, action_of, arguments_of
+from replaywright.domain.task.steps import Step, action_of, arguments_of
 from replaywright.domain.task.tasks import Task
 
 ORIGIN = "imported"
@@ -57,34 +57,31 @@ class RecordedElement(Authored):
         return element
 
 
-def meaning(step: Step) -> str:
+def meaning(step: Step, occurrence: int = 1) -> str:
     """Return the digest of the step's meaning, independent of page and tenant."""
-    return content_key("", "", step)
+    return content_key("", "", step, occurrence=occurrence)
 
 
-def cached_steps(task: Task) -> Iterator[Step]:
-    """Yield the steps that the action cache may know, in order; inner steps follow their own."""
-    for step in task.steps:
-        yield from _with_inner(step)
+def cached_steps(task: Task) -> Iterator[tuple[Step, int]]:
+    """Yield the steps that the action cache may know, in order, with their occurrences; inner steps follow their own.
 
-
-def _with_inner(step: Step) -> Iterator[Step]:
-    yield step
-    inner: Sequence[Step] = step.steps if isinstance(step, ForEach) else ()
-    asking: Sequence[Step] = () if step.reconcile is None else step.reconcile.steps
-    for other in (*inner, *asking):
-        yield from _with_inner(other)
+    What a site is asked is no step of the plan, and has the occurrence 1.
+    """
+    for _, step, occurrence in numbered(task.steps, task.url):
+        yield step, occurrence
+        if step.reconcile is not None:
+            yield from ((asking, 1) for asking in step.reconcile.steps)
 
 
 def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str) -> tuple[RecordedElement, ...]:
     """Return the elements that the active entries of this owner have for the task's steps, in step order."""
     found: dict[str, list[ActionCacheEntry]] = {}
-    steps = {meaning(step): step for step in reversed(list(cached_steps(task)))}
+    steps = {meaning(*each): each for each in reversed(list(cached_steps(task)))}
     for entry in entries:
         if entry.status is not EntryStatus.ACTIVE:
             continue
-        for means, step in steps.items():
-            if content_key(tenant, entry.site, step, owner) == entry.content_key:
+        for means, (step, occurrence) in steps.items():
+            if content_key(tenant, entry.site, step, owner, occurrence=occurrence) == entry.content_key:
                 found.setdefault(means, []).append(entry)
     return tuple(
         _written(entry, means)
@@ -96,17 +93,16 @@ def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner
 def named(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, unnamed: str) -> Iterator[ActionCacheEntry]:
     """Yield the recordings of the task's steps that were made under the owner `unnamed`, as those of the task."""
     for entry in entries:
-        own = (
-            step for step in cached_steps(task) if content_key(tenant, entry.site, step, unnamed) == entry.content_key
-        )
-        if (step := next(own, None)) is not None:
-            key = content_key(tenant, entry.site, step, task.task)
-            yield entry.model_copy(update={"content_key": key, "owner": task.task})
+        for step, occurrence in cached_steps(task):
+            if content_key(tenant, entry.site, step, unnamed, occurrence=occurrence) == entry.content_key:
+                key = content_key(tenant, entry.site, step, task.task, occurrence=occurrence)
+                yield entry.model_copy(update={"content_key": key, "owner": task.task})
+                break
 
 
 def strangers(task: Task, elements: Iterable[RecordedElement]) -> Iterator[int]:
     """Yield the indexes of the elements that belong to no step of the task."""
-    known = {meaning(step) for step in cached_steps(task)}
+    known = {meaning(*each) for each in cached_steps(task)}
     yield from (index for index, element in enumerate(elements) if element.means not in known)
 
 
@@ -123,19 +119,19 @@ def entries_of(
             application under another address.
         owner: task or skill that they are for.
     """
-    steps = {meaning(step): (index, step) for index, step in reversed(list(enumerate(cached_steps(task))))}
+    steps = {meaning(*each): (index, *each) for index, each in reversed(list(enumerate(cached_steps(task))))}
     then, now = _moved(elements, begins_at)
     entries = []
     for element in elements:
         if element.means not in steps:
             continue
-        index, step = steps[element.means]
+        index, step, occurrence = steps[element.means]
         path = element.site.removeprefix(then) if then else None
         site = element.site if path is None or path[:1] not in ("", "/") else now + path
         target = element.element or Target()
         entry = ActionCacheEntry(
             **target.model_dump(),
-            content_key=content_key(tenant, site, step, owner),
+            content_key=content_key(tenant, site, step, owner, occurrence=occurrence),
             owner=owner,
             step_index=index,
             site=site,

@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -14,7 +14,7 @@ from replaywright.domain.common.templates import LONG, fill_canonical, parameter
 from replaywright.domain.common.text import is_word_edge, normalise
 from replaywright.domain.common.urls import origin_of
 from replaywright.domain.predicate.predicates import meaning_of
-from replaywright.domain.task.steps import Step, arguments_of
+from replaywright.domain.task.steps import Goto, Step, arguments_of, placed
 
 VERSION = 1
 """Part of every digest: a change of the algorithm must not meet old keys."""
@@ -161,21 +161,37 @@ def content_key(
     device: str = "desktop",
     *,
     values: Mapping[str, str] = MappingProxyType({}),
+    occurrence: int = 1,
 ) -> str:
     """Return the key of a step's recording: its meaning on this page, whatever the `values`, model or position.
 
     What a step leads to belongs to its `owner`, the task: another one that signs in with the same words ends up
-    elsewhere.
+    elsewhere. Of several equal steps of a task each has a key of its own, by its `occurrence`; see `numbered`.
     """
-    return _meaning_at(tenant, site_scope(url, values), step, owner, device)
+    return _meaning_at(tenant, site_scope(url, values), step, owner, device, occurrence=occurrence)
 
 
-def element_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
+def element_key(tenant: str, url: str, step: Step, device: str = "desktop", *, occurrence: int = 1) -> str:
     """Return the key of the recording of the step's element alone, which all tasks on this origin share."""
-    return _meaning_at(tenant, origin_of(url), step, "", device)
+    return _meaning_at(tenant, origin_of(url), step, "", device, occurrence=occurrence)
 
 
-def _meaning_at(tenant: str, site: str, step: Step, owner: str, device: str) -> str:
+def numbered(steps: Iterable[Step], begins_at: str = "") -> Iterator[tuple[str, Step, int]]:
+    """Yield each step with its place in the file and its occurrence, including the steps of lists.
+
+    The occurrence counts the steps of the same meaning under the same address as written, that of the `goto` before,
+    else `begins_at`: "Add another" twice may mean two buttons. A step of a list has one for all items.
+    """
+    address, seen = begins_at, Counter[str]()
+    for place, step in placed(steps):
+        if isinstance(step, Goto):
+            address = step.url
+        meaning = _meaning_at("", address, step, "", "")
+        seen[meaning] += 1
+        yield place, step, seen[meaning]
+
+
+def _meaning_at(tenant: str, site: str, step: Step, owner: str, device: str, *, occurrence: int = 1) -> str:
     """Return the digest of a step's meaning at one place.
 
     What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
@@ -187,6 +203,7 @@ def _meaning_at(tenant: str, site: str, step: Step, owner: str, device: str) -> 
             "tenant": tenant,
             "site": site,
             **({"owner": owner} if owner else {}),
+            **({"occurrence": occurrence} if occurrence > 1 else {}),
             "action": step.action,
             "instruction": normalise(step.instruction),
             "arguments": {key: value for key, value in arguments_of(step).items() if key not in ENTERED},

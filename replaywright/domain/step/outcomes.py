@@ -38,6 +38,13 @@ class Lookup(Record):
     """Version of the recording; 0 when there was none."""
     from_model: bool = False
     """The model named it."""
+    candidate_of: str = ""
+    """Run that found it and was never verified: tried in this one before a model is asked. Empty for anything else."""
+
+    @property
+    def is_proposed(self) -> bool:
+        """Return True if a model named it, in this run or in the one that it is a candidate of."""
+        return self.from_model or bool(self.candidate_of)
 
 
 class UnsafeRequest(Record):
@@ -239,7 +246,9 @@ class StepOutcome(Record):
     fingerprint: str = ""
     content_key: str = ""
     element_key: str = ""
-    """Key of the recording of its element alone, if that is new."""
+    """Key of the recording of its element alone, if that is new or missed."""
+    has_candidate: bool = False
+    """On a miss: another run found the element, and was not verified. For the workflow."""
     effect: Effect = Effect.READ
     lookup: Lookup = Lookup()
     evidence: Evidence = Evidence()

@@ -43,6 +43,8 @@ def found_by(lookup: Lookup) -> str:
     tier = lookup.tier.replace("_", " ")
     if lookup.from_model:
         return "named by the model"
+    if lookup.candidate_of:
+        return "candidate of another run"
     if lookup.healed:
         return f"healed · {tier} {lookup.score:.2f}"
     if lookup.hit and lookup.tier:

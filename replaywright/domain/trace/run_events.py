@@ -43,10 +43,14 @@ def event_of(line: _Line) -> Event | None:
 def _propose(line: _Line) -> _Told:
     why = _words(line, "why")
     asked = f"the element was not known: {why}" if why else ""
+    run = text_in(line, "candidateOf")
+    whose = f"The run {run}, which was never verified," if run else "The model"
     if refused := text_in(line, "refused"):
-        return "model", "The model named an element that was refused", (asked, refused), True
+        return "model", f"{whose} named an element that was refused", (asked, refused), True
     if element := text_in(line, "elementId"):
-        return "model", "The model named the element", (asked, f"element {element} of the snapshot"), False
+        return "model", f"{whose} named the element", (asked, f"element {element} of the snapshot"), False
+    if run:
+        return "model", f"{whose} named an element that is not on the page", (asked,), False
     return "model", "The model found no such element", (asked,), True
 
 

@@ -15,6 +15,8 @@ def how_found(lookup: Lookup, *, from_ledger: bool = False, already_done: bool =
         return "already done"
     if lookup.from_model:
         return "model"
+    if lookup.candidate_of:
+        return "candidate"
     if lookup.healed:
         return f"healed: {lookup.tier} {lookup.score:.2f}"
     if lookup.hit:

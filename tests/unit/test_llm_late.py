@@ -1,0 +1,33 @@
+"""The model library is imported when a question is first asked, and not by a worker that only replays."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from replaywright.errors import ModelMisconfigured
+from replaywright.llm.late import LateExecutor
+
+
+def test_a_worker_is_imported_without_the_model_library() -> None:
+    code = "import sys, worker; print([name for name in ('pydantic_ai', 'openai', 'anthropic') if name in sys.modules])"
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said.strip() == "[]"
+
+
+async def test_a_role_is_made_once_at_its_first_questions_and_says_what_is_missing() -> None:
+    role = LateExecutor(None)
+    await role.close()
+
+    async def asked() -> None:
+        with pytest.raises(ModelMisconfigured, match="no model is configured; set REPLAYWRIGHT_MODEL"):
+            await role.propose(instruction="the button", action="click", page="", ids=frozenset())
+
+    await asyncio.gather(asked(), asked())
+    first = await role._role()
+
+    assert await role._role() is first
+    await role.close()
