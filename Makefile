@@ -51,7 +51,7 @@ format: $(INSTALLED) ## put the code into its form
 
 lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
-	for name in django-old django-new nicegui streamlit dash browser-use workflow-use datasette locust jupyterlab; do \
+	for name in django-old django-new django-skins nicegui streamlit dash browser-use workflow-use datasette locust jupyterlab; do \
 		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
 			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \

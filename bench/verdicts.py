@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from bench.mutations import key_of
 from bench.scenes import Look, Scene
 from replaywright.domain.locating.matching import (
-    ACCEPT_MARGIN,
-    ACCEPT_SCORE,
+    ACCEPT,
     ElementCandidate,
     MatchDecision,
-    Thresholds,
     comparable,
     decide_identified,
     decide_similar,
@@ -19,8 +17,8 @@ from replaywright.domain.locating.matching import (
 )
 from replaywright.domain.page.targets import Target
 
-OPEN = Thresholds(0.0, 0.0)
-"""The last tier names its best whatever its score, so that every threshold can be tried afterwards."""
+ANY = 0.0
+"""The last tier names its likeliest element however unlikely, so that every threshold can be tried afterwards."""
 RIGHT, MISSED, WRONG = "right", "missed", "wrong"
 
 
@@ -39,14 +37,12 @@ class Verdict:
     tier: str
     """The tier that decided; the reason for a miss before the last tier."""
     score: float
-    lead: float
-    """How far the score is ahead of the runner-up's."""
     open_outcome: str
     """right, missed or wrong; for an element that is not there, a miss is all that can be right."""
 
-    def outcome(self, score: float = ACCEPT_SCORE, margin: float = ACCEPT_MARGIN) -> str:
-        """What came out with these thresholds of the last tier."""
-        below = self.tier == "similarity" and (self.score < score or self.lead < margin)
+    def outcome(self, accept: float = ACCEPT) -> str:
+        """What came out with this threshold of the last tier."""
+        below = self.tier == "similarity" and self.score < accept
         return MISSED if below else self.open_outcome
 
 
@@ -62,7 +58,7 @@ def climb(look: Look, compared: Sequence[ElementCandidate]) -> MatchDecision:
         identified = decide_identified(look.recorded, look.candidates)
     if not may_compare(identified.lookup):
         return identified
-    similar = decide_similar(look.recorded, compared, thresholds=OPEN)
+    similar = decide_similar(look.recorded, compared, accept=ANY)
     return similar if similar.chosen is not None or not identified.lookup.candidates else identified
 
 
@@ -109,11 +105,10 @@ def _verdict(scene: Scene, look: Look, compared: Sequence[ElementCandidate]) -> 
         alone=len(scene.operators) == 1 and not scene.gone and look.affected and look.recognisable,
         tier=lookup.tier or lookup.reason,
         score=lookup.score,
-        lead=lookup.score - lookup.runner_up,
         open_outcome=MISSED if decision.chosen is None else RIGHT if right else WRONG,
     )
 
 
-def counted(verdicts: Iterable[Verdict], score: float = ACCEPT_SCORE, margin: float = ACCEPT_MARGIN) -> Counter[str]:
-    """How many came out how, with these thresholds."""
-    return Counter(verdict.outcome(score, margin) for verdict in verdicts)
+def counted(verdicts: Iterable[Verdict], accept: float = ACCEPT) -> Counter[str]:
+    """How many came out how, with this threshold."""
+    return Counter(verdict.outcome(accept) for verdict in verdicts)

@@ -1,0 +1,1 @@
+WEIGHTS: dict[str, float] = {}
