@@ -64,13 +64,14 @@ def climb(look: Look, compared: Sequence[ElementCandidate]) -> MatchDecision:
 
 def _without(look: Look) -> Look:
     """The look with the true element and what is inside it taken away."""
-    kept = [c for c in look.candidates if not _is_inside(c.target, look.truth)]
+    kept = [c for c in look.candidates if not is_inside(c.target, look.truth)]
     certain = look.candidates[look.certain] if look.certain >= 0 else None
     position = kept.index(certain) if certain in kept else -1
     return Look(look.recorded, tuple(kept), position, frozenset(), look.recognisable, look.affected)
 
 
-def _is_inside(target: Target, keys: Iterable[str]) -> bool:
+def is_inside(target: Target, keys: Iterable[str]) -> bool:
+    """Whether the element is one of these, or in one of them."""
     own = key_of(target)
     return any(own == key or own.startswith(f"{key}/") for key in keys)
 
@@ -87,7 +88,7 @@ def judge(scene: Scene) -> tuple[list[Verdict], list[Verdict]]:
             without.append(_verdict(scene, look, compared))
             continue
         picks.append(_verdict(scene, look, compared))
-        rest = [c for c in compared if not _is_inside(c.target, look.truth)]
+        rest = [c for c in compared if not is_inside(c.target, look.truth)]
         without.append(_verdict(scene, _without(look), rest))
     return picks, without
 

@@ -529,7 +529,7 @@ def test_of_two_namesakes_the_one_that_is_more_alike_gives_way_to_the_one_that_s
     )
     elsewhere = target(CRUMB, xpath="/html/body/main/nav/table/tr/th/a", container='navigation "Sidebar"')
 
-    assert similar(recorded, elsewhere, became_a_button).lookup.reason == "ambiguous"
+    assert similar(recorded, elsewhere, became_a_button).chosen is None
     assert similar(recorded, target(CRUMB), became_a_button).lookup.hit
 
 
@@ -649,7 +649,7 @@ def test_what_is_only_called_alike_is_not_taken_while_the_recorded_name_is_elsew
     moved = {"container": 'dialog "Poll"', "neighbours": ("Yes", "No"), "xpath": "/html/body/aside/p/button"}
 
     assert similar(recorded, alike).lookup.hit
-    assert similar(recorded, alike, target(recorded.model_dump(), **moved)).lookup.reason == "ambiguous"
+    assert similar(recorded, alike, target(recorded.model_dump(), **moved)).chosen is None
 
 
 def test_a_nameless_field_with_another_identifier_is_another_field() -> None:

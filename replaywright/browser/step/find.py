@@ -14,6 +14,8 @@ from replaywright.browser.step import overrides
 from replaywright.browser.step.attempt import SILENCE_S, Ready
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.locating.matching import (
+    ACCEPT,
+    ACCEPT_COMMIT,
     ElementCandidate,
     MatchDecision,
     comparable,
@@ -360,7 +362,8 @@ class Finder:
     def _compare(self, target: Target, snapshot: Snapshot | None) -> MatchDecision:
         needs_input = self._spec["need"] not in ("read", "scroll", "hover")
         candidates = comparable(snapshot.elements if snapshot else (), needs_input=needs_input)
-        decision = decide_similar(target, candidates, self._work.entry_version)
+        accept = ACCEPT if self._step.before_dispatch is None else ACCEPT_COMMIT
+        decision = decide_similar(target, candidates, self._work.entry_version, accept)
         if decision.chosen is None or self._work.heal:
             return decision
         return MatchDecision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))

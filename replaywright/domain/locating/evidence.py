@@ -196,10 +196,14 @@ class _Comparison:
         return self.recorded.role not in FIELDS or not any(self._is_own(target, key) for key in _MADE)
 
     def is_mute(self, target: Target) -> bool:
-        """Return True if nothing but its place could tell the element from others like it."""
+        """Return True if nothing but its place could tell the element.
+
+        That is so of one among others like it, and of one that has got a name since.
+        """
         recorded = self.recorded
-        says = self._is_named or recorded.text or any(self._is_own(target, key) for key in self._own)
-        return not says and len(self.kin) > 1
+        if self._is_named or recorded.text or any(self._is_own(target, key) for key in self._own):
+            return False
+        return len(self.kin) > 1 or bool(target.name)
 
     def signals(self, target: Target) -> Signals:
         """Return all signals that are not 0."""

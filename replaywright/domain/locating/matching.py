@@ -1,13 +1,8 @@
 """Deciding which element on a page is the recorded one, or that none certainly is.
 
-Two kinds of evidence. The page script looks the recording up by its identifiers (tiers xpath to hash) and
-returns every candidate; an identifier is never believed alone, role and name must confirm it. When that leads
-nowhere, all elements of the snapshot are compared by all descriptors (after Similo: Nass, Alégroth, Feldt, Leotta
-and Ricca, "Similarity-based web element localization for robust test automation", TOSEM 2023), and the best is
-accepted only with a score, a margin over the runner-up, and no contradiction.
-
-What may speak for an element: its wording, identifiers that were made to identify (see `identity.py`), its row, and the
-place it stands in. A wording that changed needs one of the others; one that turned into something else is never taken.
+The page script looks the recording up by its identifiers (tiers xpath to hash) and returns every candidate; an
+identifier is never believed alone, role and name must confirm it. When that leads nowhere, all elements of the page are
+compared with the recording by the table of evidence, and the likeliest is accepted if it is likely enough.
 """
 
 from collections.abc import Sequence
@@ -32,6 +27,8 @@ from replaywright.domain.step.outcomes import Lookup
 
 ACCEPT = 0.9
 """An element is taken for the recorded one if it is at least this likely by the table of evidence."""
+ACCEPT_COMMIT = 0.98
+"""The same for a step that must not be repeated."""
 TWIN_LEAD = 0.08
 """Required lead of the best among several elements found by identifiers with the recorded role and name."""
 IDENTIFIED_SCORE = 0.45
