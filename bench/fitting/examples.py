@@ -14,6 +14,7 @@ from replaywright.domain.locating.evidence import (
     SPEAKS_AGAINST,
     SPEAKS_FOR,
     compare_all,
+    link_of,
     signals_of_gone,
 )
 from replaywright.domain.locating.matching import comparable
@@ -40,6 +41,8 @@ class Example:
     gone: npt.NDArray[np.float64]
     """Signals of none of them being it."""
     is_right: npt.NDArray[np.bool_]
+    links: tuple[object, ...]
+    """What each element is one with: links of one name to one address are one choice."""
 
     @property
     def is_refused(self) -> bool:
@@ -79,6 +82,7 @@ def _example(scene: Scene, look: Look, recorded: Target, targets: Sequence[Targe
         elements=np.array(rows, dtype=np.float64).reshape(-1, len(SIGNALS)),
         gone=np.array([gone[name] for name in OF_GONE]),
         is_right=np.array([is_there and key_of(target) in look.truth for target, _ in compared], dtype=np.bool_),
+        links=tuple(link_of(target) or index for index, (target, _) in enumerate(compared)),
     )
 
 

@@ -70,9 +70,12 @@ class Choices:
         at = 0
         for example, count in zip(self.examples, self.counts, strict=True):
             own = shares[at : at + count]
-            best = int(own.argmax()) if count else -1
-            is_right = bool(count) and bool(example.is_right[best])
-            found.append(Pick(float(own[best]) if count else 0.0, is_right, example.is_there))
+            pooled: dict[object, float] = {}
+            for link, one in zip(example.links, own, strict=True):
+                pooled[link] = pooled.get(link, 0.0) + float(one)
+            likeliest = max(pooled, key=lambda link: pooled[link], default=None)
+            rights = {link for link, is_right in zip(example.links, example.is_right, strict=True) if is_right}
+            found.append(Pick(pooled.get(likeliest, 0.0), likeliest in rights, example.is_there))
             at += count
         return found
 

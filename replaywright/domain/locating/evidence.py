@@ -9,7 +9,7 @@ The weights are in `weights.py`: `python -m bench.fitting` fits them on pages of
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from replaywright.domain.common.text import normalise, tokens
@@ -64,17 +64,27 @@ _REASONS = 4
 
 
 def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likelihood], float]:
-    """Return the elements that may be the recorded one, the likeliest first, and how likely it is none of them."""
+    """Return the elements that may be the recorded one, the likeliest first, and how likely it is none of them.
+
+    Links of one name to one address are one choice: the likeliest of them stands for all.
+    """
     compared = compare_all(recorded, seen)
     worths = [_worth(signals) for _, signals in compared]
     gone = _worth(signals_of_gone(recorded, seen, len(compared)))
     most = max([gone, *worths])
     total = math.exp(gone - most) + sum(math.exp(worth - most) for worth in worths)
-    found = [
-        Likelihood(target, math.exp(worth - most) / total, signals)
-        for (target, signals), worth in zip(compared, worths, strict=True)
-    ]
-    return sorted(found, key=lambda one: -one.share), math.exp(gone - most) / total
+    found: dict[object, Likelihood] = {}
+    for (target, signals), worth in sorted(zip(compared, worths, strict=True), key=lambda one: -one[1]):
+        share, key = math.exp(worth - most) / total, link_of(target) or id(target)
+        known = found.get(key)
+        found[key] = Likelihood(target, share, signals) if known is None else replace(known, share=known.share + share)
+    return sorted(found.values(), key=lambda one: -one.share), math.exp(gone - most) / total
+
+
+def link_of(target: Target) -> tuple[object, ...] | None:
+    """Return what makes two links one to whoever follows them, their name and address; None for anything else."""
+    address, called = target.attributes.get("href", ""), _called(target)
+    return (target.frame, address, called) if target.role == "link" and address and called else None
 
 
 def _worth(signals: Signals) -> float:
@@ -161,8 +171,10 @@ class _Comparison:
         self.kin = [target for target in seen if roles_compatible(recorded.role, target.role)]
         self._seen = seen
         self._wordings = {id(target): wording_of(recorded, target) for target in self.kin}
-        self._counts = Counter(self._wordings.values())
-        self._own = identity_keys(recorded)
+        self._counts = Counter(
+            {link_of(target) or id(target): self._wordings[id(target)] for target in self.kin}.values()
+        )
+        self._own, self._link = identity_keys(recorded), link_of(recorded)
         self._keys = {id(target): identity_keys(target) for target in self.kin}
         self._bearers = Counter(item for keys in self._keys.values() for item in keys.items())
         self._called = Counter((target.role, _called(target)) for target in self.kin)
@@ -228,7 +240,7 @@ class _Comparison:
             "looks": _looks(recorded, target),
             "same_path": recorded.xpath == target.xpath,
             "close": _closeness(recorded, target),
-            "fewer": self._namesakes(target) < recorded.namesakes,
+            "fewer": self._namesakes(target) < recorded.namesakes and link_of(target) != self._link,
             "rivals": math.log(self._rivals(wording)),
             "behind": self._most - stands,
             "only_one": is_alone and self._is_named and wording is Wording.SAME,
