@@ -13,7 +13,6 @@ from replaywright.domain.locating.matching import (
     comparable,
     decide_identified,
     decide_similar,
-    may_compare,
 )
 from replaywright.domain.page.targets import Target
 
@@ -56,7 +55,7 @@ def climb(look: Look, compared: Sequence[ElementCandidate]) -> MatchDecision:
         identified = decide_identified(look.recorded, [look.candidates[look.certain]])
     else:
         identified = decide_identified(look.recorded, look.candidates)
-    if not may_compare(identified.lookup):
+    if identified.lookup.hit:
         return identified
     similar = decide_similar(look.recorded, compared, accept=ANY)
     return similar if similar.chosen is not None or not identified.lookup.candidates else identified

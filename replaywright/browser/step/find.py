@@ -22,7 +22,6 @@ from replaywright.domain.locating.matching import (
     decide_identified,
     decide_similar,
     may_be_declared,
-    may_compare,
 )
 from replaywright.domain.page.observed import ElementProbe
 from replaywright.domain.page.snapshots import Snapshot
@@ -342,8 +341,6 @@ class Finder:
         """Compare the target with every element of the page, as its identifiers found nothing, or give up."""
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
-            return await self._missed(self._lookup)
-        if not may_compare(self._lookup):
             return await self._missed(self._lookup)
         snapshot = await self._read()
         decision = self._compare(target, snapshot)

@@ -311,8 +311,3 @@ def comparable(elements: Sequence[Element], *, needs_input: bool) -> list[Elemen
         for index, element in enumerate(elements)
         if (element.actionable and element.visible) or not needs_input
     ]
-
-
-def may_compare(identified: Lookup) -> bool:
-    """Return True if comparison may decide, as the identifying descriptions left no tie."""
-    return not identified.hit and identified.reason != "ambiguous"
