@@ -53,9 +53,11 @@ class Behaviour:
     is_too_late: bool = False
     """Whether it sends later than the task waits for."""
     own: int = 1
-    """How often the page itself sends for one press, without any fault, at most."""
+    """How often the page itself sends for one press, without any fault."""
     warns: str = ""
     """The warning that a run which is done has to give."""
+    repeats: bool = False
+    """Whether the page sends the same press once more by a clock, if it comes before the answer."""
     decoy: bool = False
     """Whether the site has a submission of somebody else whose subject contains the run's."""
     points: tuple[str, ...] = GATE
@@ -69,9 +71,13 @@ class Behaviour:
         """Whether the site can have it at all."""
         return self.sends and self.site.stores
 
-    def is_doubled(self, presses: Sequence[str]) -> bool:
-        """Whether the presses that submissions came of are more than one, or more than the page itself makes of one."""
-        return len(presses) > self.own or len(set(presses)) > 1
+    def is_doubled(self, presses: Sequence[str], warnings: Sequence[str] = ()) -> bool:
+        """Whether the presses that submissions came of are more than one, or more than the page itself makes of one.
+
+        That a page repeated a press by its clock is believed only where the run warns that it saw it.
+        """
+        is_told = self.repeats and any(warning.startswith("sent_twice") for warning in warnings)
+        return len(presses) > self.own + is_told or len(set(presses)) > 1
 
     def blind(self) -> "Behaviour":
         """The same, of a site that cannot be asked."""
@@ -134,9 +140,8 @@ _ONES = (
     ),
     Behaviour("contained", "a probe that another one's value contains", "fetch", decoy=True),
     Behaviour("contained-nothing", "the same, and nothing is sent", "nothing", sends=False, decoy=True, points=UNHELD),
-    # A clock empties them, whether or not the last request was answered: the page itself may send the same twice.
-    Behaviour("outbox-local", "an outbox in localStorage", "outbox_local", own=2, warns="sent_twice"),
-    Behaviour("outbox-indexed", "an outbox in IndexedDB", "outbox_indexed", own=2, warns="sent_twice"),
+    Behaviour("outbox-local", "an outbox in localStorage", "outbox_local", repeats=True),
+    Behaviour("outbox-indexed", "an outbox in IndexedDB", "outbox_indexed", repeats=True),
     Behaviour("keepalive", "fetch with keepalive, and the page is left", "keepalive"),
     Behaviour("form-by-script", "form.submit()", "form_by_script"),
     _after_storing("cut", "connection cut", Site(ends="cut")),

@@ -64,7 +64,7 @@ class Told:
     @property
     def is_duplicate(self) -> bool:
         """The site has what more than one press sent, or more than the page itself sends for one."""
-        return self.cell.behaviour.is_doubled(self.presses)
+        return self.cell.behaviour.is_doubled(self.presses, self.warnings)
 
     @property
     def is_untold(self) -> bool:

@@ -64,6 +64,11 @@ async def submitted(site: Judge, behaviour: str, subject: str) -> httpx.Response
         (told("done", "a", "a", behaviour="twice", fault="worker"), ("NOT TOLD",)),
         (told("done", "a", "a", behaviour="twice", fault="browser"), ()),
         (told("done", "a", "b", behaviour="twice", warnings=("sent_twice: …",)), ("DUPLICATE",)),
+        (told("done", "a", "a", behaviour="outbox-local"), ("DUPLICATE",)),
+        (told("done", "a", "a", behaviour="outbox-local", fault="browser"), ("DUPLICATE",)),
+        (told("done", "a", "a", behaviour="outbox-local", warnings=("sent_twice: POST",)), ()),
+        (told("done", "a", "b", behaviour="outbox-local", warnings=("sent_twice: POST",)), ("DUPLICATE",)),
+        (told("done", "a", "a", warnings=("sent_twice: POST",)), ("DUPLICATE",)),
     ],
 )
 def test_what_breaks_the_promise_is_told_by_its_name(one: Told, faults: tuple[str, ...]) -> None:

@@ -55,18 +55,19 @@ def same_row(
 
 
 def _parted(row: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the row with each cell that is several cells of the other row in turn as these: layouts join and part."""
+    """Return the cells of `row`; one that joins several cells of `other` counts as these."""
     known = {tuple(normalise(cell).split()) for cell in other} - {()}
     return [part for cell in row for part in _parts(tuple(normalise(cell).split()), known) or (cell,)]
 
 
 def _parts(words: tuple[str, ...], known: AbstractSet[tuple[str, ...]]) -> list[str]:
-    """Return the known cells that make up the words, in their order; empty if there are none."""
+    """Return the known cells that the words consist of, in their order; empty if they do not."""
     ways: list[list[str] | None] = [[]]
+    """For each number of leading words the known cells that they consist of."""
     for end in range(1, len(words) + 1):
-        begun = ((at, words[at:end]) for at in range(end) if ways[at] is not None)
-        found = next(((at, part) for at, part in begun if part in known), None)
-        ways.append(None if found is None else [*(ways[found[0]] or ()), " ".join(found[1])])
+        last = (part for part in known if words[max(0, end - len(part)) : end] == part)
+        before = ((ways[end - len(part)], part) for part in last)
+        ways.append(next(([*way, " ".join(part)] for way, part in before if way is not None), None))
     return ways[-1] or []
 
 
