@@ -2,6 +2,7 @@
 
     make fit-locating                          # prints the weights and the figures
     make fit-locating ARGS="--write"           # and writes them to replaywright/domain/locating/weights.py
+    make fit-locating ARGS="--keep examples.pickle"    # keeps the examples; the next time they are read from there
 
 Examples are the scenes of `bench.locate`: pages that were changed in known ways, and pairs of versions and skins. Half
 of the pages, chosen by a fixed hash of their names, and other skins only judge. `wrong` counts picks of another element
@@ -11,7 +12,9 @@ while the true one is there; `false heals`, picks while it was taken away.
 import argparse
 import asyncio
 import json
+import pickle
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from rich.table import Table
 
 from bench.chromium import launched
 from bench.fitting.examples import SIGNALS, Example, examples_of
-from bench.fitting.logit import Choices, Pick, Vector, fitted
+from bench.fitting.logit import Choices, Vector, fitted
 from bench.locate import LIKELIHOODS, Extent, collect, share
 from bench.sources import SITES
 from replaywright.domain.locating import weights as written
@@ -34,6 +37,7 @@ from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
 '''
+_EXAMPLES = 30
 _TAIL = '''}
 """Signal of `evidence.py` → what it adds to the worth of an element, or of none of them."""
 '''
@@ -52,8 +56,9 @@ async def collected(extent: Extent, console: Console) -> list[Example]:
     return found
 
 
-def shown(console: Console, title: str, picks: Sequence[Pick]) -> dict[str, float]:
-    """Print what came out over the threshold; the figures at the threshold in use."""
+def shown(console: Console, title: str, examples: Sequence[Example], weights: Vector) -> dict[str, float]:
+    """Print what came out over the threshold, and where it was not right; the figures at the threshold in use."""
+    picks = Choices(examples).picks(weights)
     there, gone = [one for one in picks if one.is_there], [one for one in picks if not one.is_there]
     table = Table(title=title)
     for column in ("likelihood at least", "right", "wrong", "false heals"):
@@ -66,6 +71,13 @@ def shown(console: Console, title: str, picks: Sequence[Pick]) -> dict[str, floa
         told[least] = {"right": share(right, len(there)), "wrong": len(taken) - right, "false_heals": false}
         table.add_row(f"{least:.3f}", f"{told[least]['right']:.4f}", str(len(taken) - right), str(false))
     console.print(table)
+    taken_wrongly = Counter(
+        ("wrong" if pick.is_there else "false heal", example.source, example.recorded)
+        for pick, example in zip(picks, examples, strict=True)
+        if pick.likelihood >= ACCEPT and not pick.is_right
+    )
+    for named, times in taken_wrongly.most_common(_EXAMPLES):
+        console.print(f"{times} × {': '.join(named)}", markup=False, highlight=False)
     return {**told[ACCEPT], "picks": len(there), "picks_without": len(gone)}
 
 
@@ -85,6 +97,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=6, help="only every so many pages (default: %(default)s)")
     parser.add_argument("--limit", type=int, default=12, help="recorded elements a page (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="file of the examples: read if it is there, else written")
     parser.add_argument("--write", action="store_true", help="write the weights")
     given = parser.parse_args()
     sites = given.sites.split(",")
@@ -94,13 +107,18 @@ def main() -> int:
     extent = Extent(
         sites=sites, every=given.every, combined=4, gone=6, limit=given.limit, pairs=12, seed=given.seed, tabs=2
     )
-    examples = asyncio.run(collected(extent, console))
+    if given.keep is not None and given.keep.exists():
+        examples: list[Example] = pickle.loads(given.keep.read_bytes())  # noqa: S301 - our own file
+    else:
+        examples = asyncio.run(collected(extent, console))
+        if given.keep is not None:
+            given.keep.write_bytes(pickle.dumps(examples))
     own, others = [one for one in examples if one.is_fitted], [one for one in examples if not one.is_fitted]
     weights = fitted(own)
     figures: dict[str, object] = {"examples": len(examples), "refused": sum(one.is_refused for one in examples)}
-    figures["fitted_on"] = shown(console, "pages that were fitted on", Choices(own).picks(weights))
+    figures["fitted_on"] = shown(console, "pages that were fitted on", own, weights)
     if others:
-        figures["judged_on"] = shown(console, "pages that were not", Choices(others).picks(weights))
+        figures["judged_on"] = shown(console, "pages that were not", others, weights)
     table = Table(title="weights")
     table.add_column("signal")
     for column in ("fitted", "in use"):

@@ -32,6 +32,8 @@ class Example:
     """One choice."""
 
     source: str
+    recorded: str
+    """Role and name of the recorded element."""
     is_fitted: bool
     """Whether it may be fitted on; else it judges."""
     is_there: bool
@@ -76,7 +78,8 @@ def _example(scene: Scene, look: Look, recorded: Target, targets: Sequence[Targe
     gone = signals_of_gone(recorded, targets, len(compared))
     rows = [[signals.get(name, 0.0) for name in SIGNALS] for _, signals in compared]
     return Example(
-        source=scene.source,
+        source=f"{scene.source} {'+'.join(scene.operators)}".strip(),
+        recorded=f"{recorded.role} {recorded.name!r}",
         is_fitted=scene.calibrates,
         is_there=is_there,
         elements=np.array(rows, dtype=np.float64).reshape(-1, len(SIGNALS)),

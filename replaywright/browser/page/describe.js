@@ -366,10 +366,11 @@ function textEntry(node, reading) {
   return entry;
 }
 
-/** Box of a text. The box of an element without other content serves: measuring a range costs more. */
+/** Box of a text, or null where nothing of it is read. The box of an element without other content serves: measuring a range costs more. */
 function boxOfText(node, reading) {
   const parent = parentNodeOf(node);
   const alone = isElement(parent) && !nextSiblingOf(node) && !previousSiblingOf(node);
+  if (alone && reading.isSign(parent)) return null;
   if (alone && reading.standing(parent) === SHOWN) {
     const box = reading.box(parent);
     return box.width > 0 && box.height > 0 ? box : null;
