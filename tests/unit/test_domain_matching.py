@@ -261,17 +261,24 @@ def test_nameless_fields_are_confirmed_by_their_attributes() -> None:
 
 # ------------------------------------------------------------------------------------------------- similar
 
-REDESIGNED = {
+BOX = {"x": 600, "y": 500, "width": 80, "height": 30}
+"""Where the recorded element was drawn. What only slid is near it."""
+REDESIGNED: dict[str, Any] = {
     "attributes": {"id": "e41", "class": "Button Button--main", "type": "submit"},
     "xpath": "/html/body/main/section/footer/button[3]",
     "css": "footer button",
     "neighbours": ("Message", "Save draft"),
     "element_hash": "h-new",
+    "box": {"x": 610, "y": 520, "width": 90, "height": 32},
+    "namesakes": 1,
 }
 
 
 def test_a_longer_wording_heals() -> None:
-    decision = similar(SEND, target(COMPOSE, **REDESIGNED, name="Send message", text="Send message"))
+    recorded = target(COMPOSE, box=BOX, namesakes=1)
+    changed = {**REDESIGNED, "neighbours": recorded.neighbours}
+
+    decision = similar(recorded, target(COMPOSE, **changed, name="Send message", text="Send message"))
 
     assert decision.chosen is not None
     assert (decision.lookup.hit, decision.lookup.healed, decision.lookup.tier) == (True, True, "similarity")
@@ -300,8 +307,9 @@ def test_a_twin_that_has_not_changed_may_be_the_one_that_changed_places() -> Non
 def test_log_in_heals_to_sign_in_in_the_same_form() -> None:
     changed = {**REDESIGNED, "neighbours": ("User name", "Password", "Trouble getting in?")}
     sign_in = target(LOGIN, **changed, name="Sign in", text="Sign in")
+    forgotten = target(LOGIN, **REDESIGNED, role="link", tag="a", name="Help", text="Help")
 
-    assert similar(LOG_IN, sign_in, target(LOGIN, **REDESIGNED, role="link", tag="a", name="Help", text="Help")).chosen
+    assert similar(target(LOGIN, box=BOX, namesakes=1), sign_in, forgotten).chosen
 
 
 OPPOSITES = [
@@ -509,17 +517,22 @@ CRUMB: dict[str, Any] = {
 }
 IN_THE_SIDEBAR: dict[str, Any] = {
     "xpath": "/html/body/nav[2]/ul/li[4]/a",
-    "neighbours": ("Groups", "Home", "Orders"),
+    "neighbours": ("Groups", "Orders", "Home"),
     "container": 'navigation "Sidebar"',
 }
 
 
 @pytest.mark.parametrize("decide", [identified, similar])
 def test_a_lone_namesake_is_not_believed_where_there_were_two(decide: Callable[..., MatchDecision]) -> None:
-    sidebar = target(CRUMB, **IN_THE_SIDEBAR)
+    crumb = {**CRUMB, "attributes": {}}
+    sidebar = target(crumb, **IN_THE_SIDEBAR)
 
-    assert decide(target(CRUMB, namesakes=1), sidebar).lookup.hit
-    assert not decide(target(CRUMB, namesakes=2), sidebar).lookup.hit
+    assert decide(target(crumb, namesakes=1), sidebar).lookup.hit
+    assert not decide(target(crumb, namesakes=2), sidebar).lookup.hit
+
+
+def test_of_two_links_of_one_name_to_one_address_any_is_the_one() -> None:
+    assert similar(target(CRUMB, namesakes=2), target(CRUMB, **IN_THE_SIDEBAR)).lookup.hit
 
 
 def test_of_two_namesakes_the_one_that_is_more_alike_gives_way_to_the_one_that_stands_where_it_stood() -> None:
@@ -631,12 +644,13 @@ def test_a_hit_tells_what_it_rests_on() -> None:
     assert identified(recorded, recorded).lookup.evidence == ("same name", "data-testid", "row", "place 1.00")
 
 
-def test_a_name_of_the_same_meaning_is_told_as_such() -> None:
+def test_a_heal_tells_what_weighed_most_and_how_much() -> None:
     evidence = similar(
         target(LOGIN), target(LOGIN, name="Sign in", text="Sign in", element_hash="other")
     ).lookup.evidence
 
-    assert evidence[0] == "name of the same meaning"
+    assert "alike placed +2.4" in evidence
+    assert len(evidence) == 4
 
 
 def test_a_miss_has_no_evidence() -> None:
@@ -644,8 +658,8 @@ def test_a_miss_has_no_evidence() -> None:
 
 
 def test_what_is_only_called_alike_is_not_taken_while_the_recorded_name_is_elsewhere() -> None:
-    recorded = target(COMPOSE, name="Submit", text="Submit", element_hash="h-submit")
-    alike = target(COMPOSE, xpath="/html/body/div[2]/form/div[6]/button[1]")
+    recorded = target(COMPOSE, name="Submit", text="Submit", element_hash="h-submit", box=BOX)
+    alike = target(COMPOSE, xpath="/html/body/div[2]/form/div[6]/button[1]", box=BOX)
     moved = {"container": 'dialog "Poll"', "neighbours": ("Yes", "No"), "xpath": "/html/body/aside/p/button"}
 
     assert similar(recorded, alike).lookup.hit
@@ -677,6 +691,7 @@ REBUILT: dict[str, Any] = {
     "xpath": "/html/body/section/article/footer/span/button",
     "neighbours": ("Privacy", "Terms"),
     "container": 'region "New mail"',
+    "box": BOX,
 }
 HALF_THERE: dict[str, Any] = {
     **COMPOSE,
@@ -693,7 +708,7 @@ STAYED: dict[str, Any] = {**COMPOSE, "role": "textbox", "tag": "textarea", "name
 def test_on_a_rebuilt_page_what_is_alone_of_its_role_and_name_is_the_one() -> None:
     seen = target(REBUILT)
 
-    decision = decide_similar(target(COMPOSE, namesakes=1), candidates(seen))
+    decision = decide_similar(target(COMPOSE, namesakes=1, box=BOX), candidates(seen))
 
     assert decision.chosen is not None
     assert decision.chosen.target == seen
@@ -713,7 +728,7 @@ def test_on_a_rebuilt_page_what_is_alone_of_its_role_and_name_is_the_one() -> No
 def test_what_is_called_alike_elsewhere_is_not_believed(recorded: dict[str, Any], others: list[dict[str, Any]]) -> None:
     seen = candidates(target(REBUILT), *(target(each) for each in others))
 
-    assert decide_similar(target(COMPOSE, **{"namesakes": 1, **recorded}), seen).chosen is None
+    assert decide_similar(target(COMPOSE, **{"namesakes": 1, "box": BOX, **recorded}), seen).chosen is None
 
 
 def test_the_line_of_a_form_is_no_row_that_must_be_found_again() -> None:

@@ -22,7 +22,7 @@ from replaywright.domain.page.targets import Target
 
 SPEAKS_FOR = (
     *("same_role", "same_type", "same_name", "alike_name", "longer_name", "same_label", "same_text"),
-    *("own_identifier", "shared_identifier", "own_id", "own_address", "shared_address"),
+    *("own_identifier", "shared_identifier", "own_id", "own_address", "shared_address", "same_link"),
     *("same_row", "same_container", "near", "nearest", "same_path", "close", "looks"),
     *("only_one", "only_one_alike", "placed", "alike_placed", "reworded_placed"),
 )
@@ -84,7 +84,7 @@ def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likeliho
 def link_of(target: Target) -> tuple[object, ...] | None:
     """Return what makes two links one to whoever follows them, their name and address; None for anything else."""
     address, called = target.attributes.get("href", ""), _called(target)
-    return (target.frame, address, called) if target.role == "link" and address and called else None
+    return (target.frame, address, target.query, called) if target.role == "link" and address and called else None
 
 
 def _worth(signals: Signals) -> float:
@@ -237,6 +237,7 @@ class _Comparison:
             "no_row": has_telling_row(recorded) and not target.row,
             "same_container": normalise(recorded.container) == normalise(target.container),
             "was_neighbour": was_beside(recorded, target),
+            "same_link": self._link is not None and link_of(target) == self._link,
             "looks": _looks(recorded, target),
             "same_path": recorded.xpath == target.xpath,
             "close": _closeness(recorded, target),
