@@ -56,11 +56,37 @@ class Likelihood:
         """The signals that weigh most, in words, with their weights."""
         weighed = ((name, WEIGHTS.get(name, 0.0) * value) for name, value in self.signals.items())
         most = sorted((one for one in weighed if abs(one[1]) >= _TELLING), key=lambda one: -abs(one[1]))
-        return tuple(f"{name.replace('_', ' ')} {weight:+.1f}" for name, weight in most[:_REASONS])
+        return tuple(f"{_IN_WORDS.get(name, name.replace('_', ' '))} {weight:+.1f}" for name, weight in most[:_REASONS])
 
 
 _TELLING = 0.5
+"""Least weight of a signal that is told."""
 _REASONS = 4
+_IN_WORDS = {
+    "alike_name": "name of the same meaning",
+    "longer_name": "longer or shorter name",
+    "own_identifier": "its own identifier",
+    "shared_identifier": "an identifier that others have, too",
+    "own_id": "its own id",
+    "own_address": "its own address",
+    "shared_address": "an address that others have, too",
+    "near": "same texts around it",
+    "nearest": "same text next to it",
+    "close": "drawn near by",
+    "looks": "same classes",
+    "only_one": "the only one of its name",
+    "only_one_alike": "the only one of such a name",
+    "placed": "same name in its place",
+    "alike_placed": "name of the same meaning in its place",
+    "reworded_placed": "in its place on a reworded page",
+    "opposed_name": "opposite name",
+    "nameless": "nothing of its name",
+    "was_neighbour": "stood beside it",
+    "fewer": "fewer of its name than then",
+    "rivals": "others of such a name",
+    "behind": "something is nearer to its place",
+}
+"""Signals that are not called as they read."""
 
 
 def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likelihood], float]:
