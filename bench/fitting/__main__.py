@@ -2,7 +2,7 @@
 
     make fit-locating                          # prints the weights and the figures
     make fit-locating ARGS="--write"           # and writes them to replaywright/domain/locating/weights.py
-    make fit-locating ARGS="--keep examples.pickle"    # keeps the examples; the next time they are read from there
+    make fit-locating ARGS="--keep scenes.pickle"      # keeps the scenes; the next time they are read from there
 
 Examples are the scenes of `bench.locate`: pages that were changed in known ways, and pairs of versions and skins. Half
 of the pages, chosen by a fixed hash of their names, and other skins only judge. `wrong` counts picks of another element
@@ -25,6 +25,7 @@ from bench.chromium import launched
 from bench.fitting.examples import SIGNALS, Example, examples_of
 from bench.fitting.logit import Choices, Vector, fitted
 from bench.locate import LIKELIHOODS, Extent, collect, share
+from bench.scenes import Scene
 from bench.sources import SITES
 from replaywright.domain.locating import weights as written
 from replaywright.domain.locating.evidence import OF_GONE
@@ -43,14 +44,14 @@ _TAIL = '''}
 '''
 
 
-async def collected(extent: Extent, console: Console) -> list[Example]:
-    """The examples of all scenes."""
-    found: list[Example] = []
+async def collected(extent: Extent, console: Console) -> list[Scene]:
+    """All scenes of the extent."""
+    found: list[Scene] = []
     async with launched() as browser:
         await collect(
             browser,
             extent,
-            lambda scene: found.extend(examples_of(scene)),
+            found.append,
             lambda text: console.print(text, highlight=False),
         )
     return found
@@ -97,7 +98,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=6, help="only every so many pages (default: %(default)s)")
     parser.add_argument("--limit", type=int, default=12, help="recorded elements a page (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="file of the examples: read if it is there, else written")
+    parser.add_argument("--keep", type=Path, help="file of the scenes: read if it is there, else written")
     parser.add_argument("--write", action="store_true", help="write the weights")
     given = parser.parse_args()
     sites = given.sites.split(",")
@@ -108,11 +109,12 @@ def main() -> int:
         sites=sites, every=given.every, combined=4, gone=6, limit=given.limit, pairs=12, seed=given.seed, tabs=2
     )
     if given.keep is not None and given.keep.exists():
-        examples: list[Example] = pickle.loads(given.keep.read_bytes())  # noqa: S301 - our own file
+        scenes: list[Scene] = pickle.loads(given.keep.read_bytes())  # noqa: S301 - our own file
     else:
-        examples = asyncio.run(collected(extent, console))
+        scenes = asyncio.run(collected(extent, console))
         if given.keep is not None:
-            given.keep.write_bytes(pickle.dumps(examples))
+            given.keep.write_bytes(pickle.dumps(scenes))
+    examples = [example for scene in scenes for example in examples_of(scene)]
     own, others = [one for one in examples if one.is_fitted], [one for one in examples if not one.is_fitted]
     weights = fitted(own)
     figures: dict[str, object] = {"examples": len(examples), "refused": sum(one.is_refused for one in examples)}

@@ -123,7 +123,9 @@ def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, 
     return [
         (target, comparison.signals(target))
         for target in comparison.kin
-        if not is_another(recorded, target) and not comparison.is_opposed(target) and not comparison.is_mute(target)
+        if not is_another(recorded, target)
+        and not comparison.is_opposed(target)
+        and not comparison.is_mute(target)
     ]
 
 
@@ -206,7 +208,7 @@ class _Comparison:
         self._called = Counter((target.role, _called(target)) for target in self.kin)
         self._telling = frozenset(telling_keys(recorded))
         self._near = [normalise(text) for text in recorded.neighbours]
-        self._is_named = bool(recorded.name or recorded.label)
+        self._is_named = bool(recorded.name or recorded.label or (recorded.text and recorded.role not in FIELDS))
 
     @cached_property
     def _most(self) -> float:
@@ -238,10 +240,12 @@ class _Comparison:
 
         That is so of one among others like it, and of one that has got a name since.
         """
-        recorded = self.recorded
-        if self._is_named or recorded.text or any(self._is_own(target, key) for key in self._own):
+        if self._is_named or self._has_own(target):
             return False
         return len(self.kin) > 1 or bool(target.name)
+
+    def _has_own(self, target: Target) -> bool:
+        return any(self._is_own(target, key) for key in self._own)
 
     def signals(self, target: Target) -> Signals:
         """Return all signals that are not 0."""
