@@ -123,9 +123,7 @@ def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, 
     return [
         (target, comparison.signals(target))
         for target in comparison.kin
-        if not is_another(recorded, target)
-        and not comparison.is_opposed(target)
-        and not comparison.is_mute(target)
+        if not is_another(recorded, target) and not comparison.is_opposed(target) and not comparison.is_mute(target)
     ]
 
 
