@@ -230,8 +230,8 @@ def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset
     """Keys of the elements that are right, given where the true one is (`key`; empty when it is not there).
 
     Links of one name to one address are one for whoever follows them: menus are there twice, for wide and for small
-    windows. Equal elements without a name, a text or an identifier that changed places leave the page as it was for everybody
-    who looks at it: nothing but its place ever said which one it is, so what stands in its place is right too.
+    windows. Equal elements without a name, a text or an identifier that changed places leave the page as it was for
+    everybody who looks at it. Nothing but its place ever said which one it is: what stands there is right too.
     """
     link = link_of(recorded)
     links = frozenset(key for key, target in now.items() if link is not None and link_of(target) == link)

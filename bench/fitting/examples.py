@@ -65,7 +65,7 @@ def examples_of(scene: Scene) -> Iterator[Example]:
         if look.truth and not is_there:
             continue
         rest = [target for target in elements if not is_inside(target, look.truth)]
-        choices = [(elements, is_there)] if is_there else []
+        choices: list[tuple[list[Target], bool]] = [(elements, True)] if is_there else []
         choices += [] if is_copied else [(rest, False)]
         for targets, there in choices:
             yield _example(scene, look, look.recorded, targets, there)

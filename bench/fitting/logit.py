@@ -50,7 +50,7 @@ class Choices:
         return shares / total[self.of], of_gone / total
 
     def _summed(self, values: Vector) -> Vector:
-        return np.bincount(self.of, values, len(self.examples))
+        return np.bincount(self.of, values, len(self.examples)).astype(np.float64)
 
     def loss(self, weights: Vector) -> tuple[float, Vector]:
         """The negative log-likelihood with its penalty, and the gradient."""

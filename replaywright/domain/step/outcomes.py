@@ -31,8 +31,8 @@ class Lookup(Record):
     reason: str = ""
     """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, heal_off."""
     evidence: tuple[str, ...] = ()
-    """Evidence for a hit, such as `same name`, `data-testid`, `row`, `place 0.94`; of tier `similarity`, what weighed most
-    and how much (in nats), such as `its own id +2.3`."""
+    """Evidence for a hit, such as `same name`, `data-testid`, `row`, `place 0.94`; of tier `similarity`, what weighed
+    most and how much (in nats), such as `its own id +2.3`."""
     candidates: int = 0
     """Number of candidates."""
     entry_version: int = 0
