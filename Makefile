@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
+.PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
 .PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection park
 
 BIN := .venv/bin
@@ -51,7 +51,7 @@ format: $(INSTALLED) ## put the code into its form
 
 lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
-	for name in django-old django-new nicegui streamlit dash browser-use workflow-use datasette locust jupyterlab; do \
+	for name in django-old django-new django-skins nicegui streamlit dash browser-use workflow-use datasette locust jupyterlab; do \
 		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
 			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
@@ -86,6 +86,9 @@ bench-verify: setup ## measure what verification adds to a replayed step whose e
 
 bench-locate: setup ## find recorded elements on changed pages: found, missed, wrong, per tier and threshold
 	$(BIN)/python -m bench.locate $(ARGS)
+
+fit-locating: setup ## fit the weights that decide which element is the recorded one, and judge them on other pages
+	$(BIN)/python -m bench.fitting $(ARGS)
 
 bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit, Dash), judged by what their servers receive
 	$(BIN)/python -m bench.widgets $(ARGS)

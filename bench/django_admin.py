@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bench.django_site.names import SUPERUSER
-from bench.environments import environment
+from bench.django_site.skins import SKINS
+from bench.environments import Name, environment
 from replaywright.stack import Child, start_child
 
-Version = Literal["old", "new"]
+Version = Literal["old", "new", "baton", "grappelli", "interface", "jazzmin", "semantic", "unfold"]
+"""Of Django, with its own admin; or a skin of the admin."""
 _ROOT = Path(__file__).parents[1]
 _READY_TIMEOUT_S = 60
 _ADDRESS = re.compile(r"^Django (\S+) at (http://127\.0\.0\.1:(\d+))$", re.MULTILINE)
@@ -48,7 +50,8 @@ class DjangoAdmin:
             EnvironmentFailed: that version cannot be installed.
             StackFailed: the site did not come up.
         """
-        made = await asyncio.to_thread(environment, "django-old" if version == "old" else "django-new")
+        is_skin = version in SKINS
+        made = await asyncio.to_thread(environment, _environment_of(version))
         await self.stop()
         port = self.url.rpartition(":")[2] or "0"
         log = self._folder / f"django-{version}.log"
@@ -59,6 +62,7 @@ class DjangoAdmin:
             environment={
                 "DJANGO_SITE_DATABASE": str(self.database),
                 "DJANGO_SITE_PASSWORD": self.password,
+                "DJANGO_SITE_SKIN": version if is_skin else "",
                 "PYTHONPATH": str(_ROOT),
             },
         )
@@ -83,6 +87,16 @@ class DjangoAdmin:
         with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(query, parameters)]
+
+
+def _environment_of(version: Version) -> Name:
+    match version:
+        case "old":
+            return "django-old"
+        case "new":
+            return "django-new"
+        case _:
+            return "django-skins"
 
 
 @contextlib.asynccontextmanager

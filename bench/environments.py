@@ -28,6 +28,7 @@ from typing import Literal, get_args
 Name = Literal[
     "django-old",
     "django-new",
+    "django-skins",
     "miniwob",
     "nicegui",
     "streamlit",

@@ -2,10 +2,9 @@
 
     make bench-locate                               # ten thousand picks and more
     make bench-locate ARGS="--sites webmail,tests"  # some of the sites
-    make bench-locate ARGS="--calibrate"            # proposes the thresholds of replaywright.domain.locating.matching
 
-Pages are split by a fixed hash of their name. Thresholds are chosen on the calibration half (fewer than one wrong pick
-in a thousand) and reported on the other. `false_heals` counts picks although the true element was taken away: left out
+Pages are split by a fixed hash of their name: the weights of the table of evidence are fitted on one half of them (see
+`bench.fitting`), and both are reported. `false_heals` counts picks although the true element was taken away: left out
 of what is looked at for every pick, and really removed from the page for some. `false_heals_copied` are those of them
 on pages into which a mutation had put a copy of a row or block: a person, too, would take the copy then.
 """
@@ -28,14 +27,9 @@ from bench.pairs import scenes_of_pairs
 from bench.scenes import Scene, scenes_of
 from bench.sources import SITES, Source
 from bench.verdicts import MISSED, RIGHT, WRONG, Verdict, counted, judge
-from replaywright.domain.locating.matching import ACCEPT_MARGIN, ACCEPT_SCORE
+from replaywright.domain.locating.matching import ACCEPT
 
-LARGEST_WRONG_RATE = 0.001
-"""A threshold with a larger share of wrong picks on the calibration half is not proposed."""
-LARGEST_LOSS = 0.001
-"""A stricter threshold may cost this share of the right picks."""
-SCORES = tuple(step / 100 for step in range(30, 95, 5))
-MARGINS = (0.0, 0.04, 0.08, 0.12, 0.16, 0.2)
+LIKELIHOODS = (0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
 
 
 @dataclass(frozen=True)
@@ -118,29 +112,11 @@ def share(part: int, whole: int) -> float:
 
 
 def curve(picks: Sequence[Verdict], without: Sequence[Verdict]) -> list[tuple[float, int, int, int]]:
-    """Threshold of the score, right, wrong and false heals, at the margin in use."""
+    """Threshold of the likelihood, right, wrong and false heals."""
     return [
         (score, counted(picks, score)[RIGHT], counted(picks, score)[WRONG], counted(without, score)[WRONG])
-        for score in SCORES
+        for score in LIKELIHOODS
     ]
-
-
-def calibrated(picks: Sequence[Verdict], without: Sequence[Verdict]) -> tuple[float, float]:
-    """The strictest score and margin that hardly cost a right pick.
-
-    Among the thresholds whose wrong picks are below `LARGEST_WRONG_RATE`, those that keep all right picks but one in a
-    thousand of what the best of them has; of these, the one with the fewest false heals, and then the highest.
-
-    Raises:
-        ValueError: no threshold has so few wrong picks.
-    """
-    told = {(score, margin): counted(picks, score, margin) for score in SCORES for margin in MARGINS}
-    allowed = {at: counts for at, counts in told.items() if counts[WRONG] < LARGEST_WRONG_RATE * max(1, len(picks))}
-    if not allowed:
-        raise ValueError(f"no threshold has a share of wrong picks below {LARGEST_WRONG_RATE}")
-    most = max(counts[RIGHT] for counts in allowed.values())
-    cheap = [at for at, counts in allowed.items() if counts[RIGHT] >= most * (1 - LARGEST_LOSS)]
-    return min(cheap, key=lambda at: (counted(without, *at)[WRONG], -at[0], -at[1]))
 
 
 def figures_of(figures: Figures) -> dict[str, float]:
@@ -173,14 +149,14 @@ def show(figures: Figures, console: Console) -> None:
     single = ((pick.operators[0], pick) for pick in figures.picks if pick.alone)
     _print(console, "single mutations that touched the element and keep it recognisable", single)
     _print(console, "with the true element taken away", ((pick.tier, pick) for pick in figures.without))
-    table = Table(title=f"the last tier over its threshold (margin {ACCEPT_MARGIN}; in use {ACCEPT_SCORE})")
-    for column in ("half", "score at least", "right", "wrong", "false heals"):
+    table = Table(title=f"the last tier over its threshold (in use: {ACCEPT})")
+    for column in ("half", "likelihood at least", "right", "wrong", "false heals"):
         table.add_column(column, justify="right")
-    for half, calibrates in (("calibration", True), ("evaluation", False)):
+    for half, calibrates in (("fitted on", True), ("not fitted on", False)):
         picks = [pick for pick in figures.picks if pick.calibrates is calibrates]
         without = [pick for pick in figures.without if pick.calibrates is calibrates]
         for score, right, wrong, false in curve(picks, without):
-            table.add_row(half, f"{score:.2f}", str(right), str(wrong), str(false))
+            table.add_row(half, f"{score:.3f}", str(right), str(wrong), str(false))
     console.print(table)
 
 
@@ -223,7 +199,6 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=8, help="pairs of versions of a page (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tabs", type=int, default=2)
-    parser.add_argument("--calibrate", action="store_true", help="propose score and margin of the last tier")
     given = parser.parse_args()
     sites = given.sites.split(",")
     if unknown := set(sites) - set(SITES):
@@ -241,10 +216,6 @@ def main() -> int:
     )
     figures = asyncio.run(run(extent, console))
     show(figures, console)
-    if given.calibrate:
-        picks = [pick for pick in figures.picks if pick.calibrates]
-        score, margin = calibrated(picks, [pick for pick in figures.without if pick.calibrates])
-        console.print(f"proposed: ACCEPT_SCORE = {score:.2f}, ACCEPT_MARGIN = {margin:.2f}")
     print(json.dumps(figures_of(figures)))
     return 0
 

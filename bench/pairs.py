@@ -1,17 +1,22 @@
 """Pairs of versions of one page: the demo webmail's skins against each other, the old Django admin against the new.
 
 The true element is the one with the same purpose, whatever it looks like: the field that the server reads under the
-same name, the button that submits the same value to the same form, the link to the same address.
+same name, the button that submits the same value to the same form, the link to the same address. Where both pages have
+one element of a role and name, a person takes it for the same, so it is right, too: skins lead the same link to a page
+of their own.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from itertools import permutations
 
 from bench.mutations import key_of
 from bench.scenes import Look, Scene, record, stage_on
 from bench.sources import Source
+from replaywright.domain.common.text import normalise
+from replaywright.domain.page.snapshots import Element
+from replaywright.domain.page.targets import Target
 
 PURPOSES = """
 names => {
@@ -100,6 +105,7 @@ async def _pair(before: Source, after: Source, limit: int, seed: int) -> Scene |
         snapshot = await new.snapshot()
         looks = await new.look([target for target, _ in meant])
         now: dict[str, str] = await new.page.evaluate(PURPOSES, [list(pair) for pair in after.field_names])
+    only = _only_of_their_name(snapshot.elements)
     return Scene(
         source=f"{before.site}:{before.version}→{after.version}{before.name}",
         site=before.site,
@@ -111,10 +117,24 @@ async def _pair(before: Source, after: Source, limit: int, seed: int) -> Scene |
                 recorded=target,
                 candidates=candidates,
                 certain=certain,
-                truth=frozenset(key for key, other in now.items() if other == purpose),
+                truth=frozenset(key for key, other in now.items() if other == purpose) | _namesake(target, only),
                 recognisable=False,
                 affected=True,
             )
             for (target, purpose), (candidates, certain) in zip(meant, looks, strict=True)
         ),
     )
+
+
+def _only_of_their_name(elements: Sequence[Element]) -> dict[tuple[str, str], str]:
+    """The keys of the elements that no other one of the page has the role and name of."""
+    usable = [element.target for element in elements if element.visible and element.actionable]
+    counts = Counter((target.role, normalise(target.name)) for target in usable)
+    named = [(target, (target.role, normalise(target.name))) for target in usable if target.name]
+    return {called: key_of(target) for target, called in named if counts[called] == 1}
+
+
+def _namesake(recorded: Target, only: dict[tuple[str, str], str]) -> frozenset[str]:
+    """The only element that is called like one that was alone of its name, too."""
+    key = only.get((recorded.role, normalise(recorded.name))) if recorded.namesakes <= 1 else None
+    return frozenset() if key is None else frozenset({key})

@@ -21,6 +21,7 @@ from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
+from replaywright.domain.locating.evidence import link_of
 from replaywright.domain.locating.identity import identity_keys
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.snapshots import Element, Snapshot
@@ -228,21 +229,24 @@ def _differs(recorded: Target, now: Target | None) -> bool:
 def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset[str]:
     """Keys of the elements that are right, given where the true one is (`key`; empty when it is not there).
 
-    Equal elements without a name, a text or an identifier that changed places leave the page as it was for everybody
-    who looks at it: nothing but its place ever said which one it is, so what stands in its place is right too.
+    Links of one name to one address are one for whoever follows them: menus are there twice, for wide and for small
+    windows. Equal elements without a name, a text or an identifier that changed places leave the page as it was for
+    everybody who looks at it. Nothing but its place ever said which one it is: what stands there is right too.
     """
+    link = link_of(recorded)
+    links = frozenset(key for key, target in now.items() if link is not None and link_of(target) == link)
     if not key:
-        return frozenset()
+        return links
     own, there = now.get(key), now.get(key_of(recorded))
     says_something = recorded.name or recorded.text or identity_keys(recorded)
     if own is None or there is None or says_something or there.label != recorded.label:
-        return frozenset({key})
+        return links | {key}
 
     def in_itself(target: Target) -> tuple[object, ...]:
         return target.role, target.tag, target.name, target.text, target.attributes, target.container, target.row
 
     is_exchange = in_itself(own) == in_itself(there) == in_itself(recorded)
-    return frozenset({key, key_of(there)} if is_exchange else {key})
+    return links | ({key, key_of(there)} if is_exchange else {key})
 
 
 def plans(seed: int, combined: int) -> list[tuple[str, ...]]:

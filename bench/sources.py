@@ -3,7 +3,8 @@
 import contextlib
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,8 @@ ADMIN_PATHS = (
     "/admin/auth/user/2/history/",
     "/admin/password_change/",
 )
+FITTED_SKINS, JUDGED_SKINS = "skins", "other-skins"
+"""Skins of the Django admin: weights are fitted on pairs of the ones, and judged on pairs of the others."""
 _PASSWORD = "a password of the benchmark"  # noqa: S105  a site that lives as long as the benchmark
 _MINIWOB_SEED = 7
 _NEVER_AT_REST = ("browser_hung", "browser_late", "browser_moving")
@@ -58,7 +61,9 @@ class Source:
 
     @property
     def calibrates(self) -> bool:
-        """Whether the page belongs to the calibration half; fixed by its name, without the version."""
+        """Whether weights may be fitted on the page; fixed by its name, without the version."""
+        if self.site in (FITTED_SKINS, JUDGED_SKINS):
+            return self.site == FITTED_SKINS
         return hashlib.sha256(f"{self.site} {self.name}".encode()).digest()[0] % 2 == 0
 
 
@@ -108,26 +113,37 @@ async def miniwob(browser: Browser) -> AsyncIterator[list[Source]]:
         ]
 
 
-@contextlib.asynccontextmanager
-async def django(browser: Browser) -> AsyncIterator[list[Source]]:
-    """Pages of the Django admin in both versions; the visitor is signed in."""
-    async with contextlib.AsyncExitStack() as stack:
-        sources: list[Source] = []
-        nobody = await stack.enter_async_context(await browser.new_context(viewport=VIEWPORT))
-        versions: tuple[Version, ...] = ("old", "new")
-        for version in versions:
-            site = await stack.enter_async_context(django_admin(version))
-            context = await stack.enter_async_context(await browser.new_context(viewport=VIEWPORT))
-            page = await context.new_page()
-            await page.goto(f"{site.url}/admin/")
-            await page.fill("[name=username]", site.username)
-            await page.fill("[name=password]", site.password)
-            await page.click("[type=submit]")
-            await page.close()
-            sources += [Source("django", path, site.url + path, context, version) for path in ADMIN_PATHS]
-            sources.append(Source("django", "/admin/login/", f"{site.url}/admin/login/", nobody, version))
-        yield sources
+def _admin(name: str, versions: Sequence[Version]) -> Callable[[Browser], AbstractAsyncContextManager[list[Source]]]:
+    """Return what opens the pages of the Django admin in these versions; the visitor is signed in."""
+
+    @contextlib.asynccontextmanager
+    async def opened(browser: Browser) -> AsyncIterator[list[Source]]:
+        async with contextlib.AsyncExitStack() as stack:
+            sources: list[Source] = []
+            nobody = await stack.enter_async_context(await browser.new_context(viewport=VIEWPORT))
+            for version in versions:
+                site = await stack.enter_async_context(django_admin(version))
+                context = await stack.enter_async_context(await browser.new_context(viewport=VIEWPORT))
+                page = await context.new_page()
+                await page.goto(f"{site.url}/admin/")
+                await page.fill("[name=username]", site.username)
+                await page.fill("[name=password]", site.password)
+                async with page.expect_navigation():
+                    await page.press("[name=password]", "Enter")
+                await page.close()
+                sources += [Source(name, path, site.url + path, context, version) for path in ADMIN_PATHS]
+                sources.append(Source(name, "/admin/login/", f"{site.url}/admin/login/", nobody, version))
+            yield sources
+
+    return opened
 
 
-SITES = {"webmail": webmail, "tests": tests, "miniwob": miniwob, "django": django}
+SITES: Mapping[str, Callable[[Browser], AbstractAsyncContextManager[list[Source]]]] = {
+    "webmail": webmail,
+    "tests": tests,
+    "miniwob": miniwob,
+    "django": _admin("django", ("old", "new")),
+    FITTED_SKINS: _admin(FITTED_SKINS, ("new", "grappelli", "interface", "jazzmin")),
+    JUDGED_SKINS: _admin(JUDGED_SKINS, ("baton", "semantic", "unfold")),
+}
 """What opens the pages of a site, by its name."""

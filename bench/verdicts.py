@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from bench.mutations import key_of
 from bench.scenes import Look, Scene
 from replaywright.domain.locating.matching import (
-    ACCEPT_MARGIN,
-    ACCEPT_SCORE,
+    ACCEPT,
     ElementCandidate,
     MatchDecision,
-    Thresholds,
     comparable,
     decide_identified,
     decide_similar,
-    may_compare,
 )
 from replaywright.domain.page.targets import Target
 
-OPEN = Thresholds(0.0, 0.0)
-"""The last tier names its best whatever its score, so that every threshold can be tried afterwards."""
+ANY = 0.0
+"""The last tier names its likeliest element however unlikely, so that every threshold can be tried afterwards."""
 RIGHT, MISSED, WRONG = "right", "missed", "wrong"
 
 
@@ -39,14 +36,12 @@ class Verdict:
     tier: str
     """The tier that decided; the reason for a miss before the last tier."""
     score: float
-    lead: float
-    """How far the score is ahead of the runner-up's."""
     open_outcome: str
     """right, missed or wrong; for an element that is not there, a miss is all that can be right."""
 
-    def outcome(self, score: float = ACCEPT_SCORE, margin: float = ACCEPT_MARGIN) -> str:
-        """What came out with these thresholds of the last tier."""
-        below = self.tier == "similarity" and (self.score < score or self.lead < margin)
+    def outcome(self, accept: float = ACCEPT) -> str:
+        """What came out with this threshold of the last tier."""
+        below = self.tier == "similarity" and self.score < accept
         return MISSED if below else self.open_outcome
 
 
@@ -60,21 +55,22 @@ def climb(look: Look, compared: Sequence[ElementCandidate]) -> MatchDecision:
         identified = decide_identified(look.recorded, [look.candidates[look.certain]])
     else:
         identified = decide_identified(look.recorded, look.candidates)
-    if not may_compare(identified.lookup):
+    if identified.lookup.hit:
         return identified
-    similar = decide_similar(look.recorded, compared, thresholds=OPEN)
+    similar = decide_similar(look.recorded, compared, accept=ANY)
     return similar if similar.chosen is not None or not identified.lookup.candidates else identified
 
 
 def _without(look: Look) -> Look:
     """The look with the true element and what is inside it taken away."""
-    kept = [c for c in look.candidates if not _is_inside(c.target, look.truth)]
+    kept = [c for c in look.candidates if not is_inside(c.target, look.truth)]
     certain = look.candidates[look.certain] if look.certain >= 0 else None
     position = kept.index(certain) if certain in kept else -1
     return Look(look.recorded, tuple(kept), position, frozenset(), look.recognisable, look.affected)
 
 
-def _is_inside(target: Target, keys: Iterable[str]) -> bool:
+def is_inside(target: Target, keys: Iterable[str]) -> bool:
+    """Whether the element is one of these, or in one of them."""
     own = key_of(target)
     return any(own == key or own.startswith(f"{key}/") for key in keys)
 
@@ -91,7 +87,7 @@ def judge(scene: Scene) -> tuple[list[Verdict], list[Verdict]]:
             without.append(_verdict(scene, look, compared))
             continue
         picks.append(_verdict(scene, look, compared))
-        rest = [c for c in compared if not _is_inside(c.target, look.truth)]
+        rest = [c for c in compared if not is_inside(c.target, look.truth)]
         without.append(_verdict(scene, _without(look), rest))
     return picks, without
 
@@ -109,11 +105,10 @@ def _verdict(scene: Scene, look: Look, compared: Sequence[ElementCandidate]) -> 
         alone=len(scene.operators) == 1 and not scene.gone and look.affected and look.recognisable,
         tier=lookup.tier or lookup.reason,
         score=lookup.score,
-        lead=lookup.score - lookup.runner_up,
         open_outcome=MISSED if decision.chosen is None else RIGHT if right else WRONG,
     )
 
 
-def counted(verdicts: Iterable[Verdict], score: float = ACCEPT_SCORE, margin: float = ACCEPT_MARGIN) -> Counter[str]:
-    """How many came out how, with these thresholds."""
-    return Counter(verdict.outcome(score, margin) for verdict in verdicts)
+def counted(verdicts: Iterable[Verdict], accept: float = ACCEPT) -> Counter[str]:
+    """How many came out how, with this threshold."""
+    return Counter(verdict.outcome(accept) for verdict in verdicts)

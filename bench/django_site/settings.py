@@ -1,10 +1,14 @@
 """Settings of a project that has nothing but Django's own admin; the same for every version of Django.
 
-`DJANGO_SITE_DATABASE` names the database's file.
+`DJANGO_SITE_DATABASE` names the database's file, `DJANGO_SITE_SKIN` the skin of the admin; empty: its own.
 """
 
 import os
 import secrets
+
+from bench.django_site.skins import SKINS
+
+SKIN = os.environ.get("DJANGO_SITE_SKIN", "")
 
 SECRET_KEY = secrets.token_urlsafe()
 DEBUG = True
@@ -20,13 +24,16 @@ DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": os.envi
 # Nobody is protected here, and the stock hasher takes a third of a second for every log-in.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 INSTALLED_APPS = [
+    *SKINS.get(SKIN, ()),
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    *(["baton.autodiscover"] if SKIN == "baton" else []),
 ]
+X_FRAME_OPTIONS = "SAMEORIGIN"  # some skins show their pages in frames
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

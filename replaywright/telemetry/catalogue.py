@@ -117,7 +117,7 @@ TIER = Label(
 MISS = Label(
     "reason",
     "Why the recording did not lead to the element; `none` where it did.",
-    ("no_entry", "not_found", "ambiguous", "disagrees", "low_score", "low_margin", "heal_off", "unmet", "none"),
+    ("no_entry", "not_found", "ambiguous", "disagrees", "low_score", "heal_off", "unmet", "none"),
 )
 """`unmet`: it led to one, and what was expected did not come true."""
 ATTEMPT_STATUS = Label(

@@ -366,7 +366,7 @@ class FakeBrowserSession:
         ]
         identified = [candidate for candidate in everything if candidate.tier != "similarity"]
         decision = decide_identified(work.target, identified, work.entry_version)
-        if not decision.lookup.hit and decision.lookup.reason != "ambiguous":
+        if not decision.lookup.hit:
             similar = decide_similar(work.target, everything, work.entry_version)
             decision = similar if similar.lookup.hit or not identified else decision
         if decision.lookup.healed and not work.heal:

@@ -11,7 +11,6 @@ from replaywright.domain.locating.matching import (
     comparable,
     decide_identified,
     decide_similar,
-    may_compare,
 )
 from replaywright.domain.page.snapshots import Element
 from replaywright.domain.page.targets import Target
@@ -51,7 +50,7 @@ async def look(agent: AgentPage, recorded: Target, name: str) -> MatchDecision:
     ]
     kept = [candidates[one["certain"]]] if one["certain"] >= 0 else candidates
     decision = decide_identified(target, kept)
-    if not may_compare(decision.lookup):
+    if decision.lookup.hit:
         return decision
     read = await agent.call("replaywright.snapshot({})")
     elements = [Element.model_validate(element) for element in read["elements"]]

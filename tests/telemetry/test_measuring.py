@@ -98,7 +98,7 @@ def test_a_second_try_of_temporals_is_a_retry_and_a_look_again_is_no_attempt() -
         (HIT, {"outcome": "hit", "tier": "hash", "reason": "none"}),
         (HIT.model_copy(update={"healed": True}), {"outcome": "healed", "tier": "hash", "reason": "none"}),
         (Lookup(hit=True, tier="query"), {"outcome": "declared", "tier": "query", "reason": "none"}),
-        (Lookup(reason="low_margin", tier="similarity"), {"outcome": "miss", "tier": "none", "reason": "low_margin"}),
+        (Lookup(reason="low_score", tier="similarity"), {"outcome": "miss", "tier": "none", "reason": "low_score"}),
     ],
 )
 def test_a_lookup_is_counted_by_what_led_to_the_element_or_why_nothing_did(

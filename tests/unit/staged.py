@@ -51,7 +51,15 @@ TO = Target(tag="input", role="textbox", name="To", xpath="/form/input[1]", elem
 SECRET_FIELD = Target(
     tag="input", role="textbox", name="Password", attributes={"type": "password"}, xpath="/form/input[2]"
 )
-SEND = Target(tag="button", role="button", name="Send", xpath="/form/button[1]", element_hash="h-send")
+SEND = Target(
+    tag="button",
+    role="button",
+    name="Send",
+    attributes={"id": "send"},
+    xpath="/form/button[1]",
+    neighbours=("To",),
+    element_hash="h-send",
+)
 HELP = Target(tag="button", role="button", name="Help", xpath="/form/button[2]", element_hash="h-help")
 
 _Result = TypeVar("_Result")

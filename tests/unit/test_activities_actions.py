@@ -171,6 +171,7 @@ async def test_a_miss_keeps_a_snapshot_and_dispatches_nothing(stage: Stage) -> N
 async def test_two_equal_buttons_are_a_miss(stage: Stage) -> None:
     await stage.learn(learned(CLICK_SEND, SEND))
     twin = SEND.model_copy(update={"xpath": "/header/button"})
+    stage.site.pages[COMPOSE].elements["send"].target = SEND.model_copy(update={"xpath": "/footer/button"})
     stage.site.pages[COMPOSE].elements["twin"] = FakeElement(twin)
 
     outcome = await stage.perform(of_run("r2", request(CLICK_SEND)))
@@ -776,7 +777,8 @@ async def test_an_identifier_alone_is_enough_for_what_is_called_nothing_and_stan
     stage.site.pages[COMPOSE].elements["star"] = FakeElement(icon)
     asked = request(step("click", "the star icon", target={"css": "#star"}))
     await stage.learn(asked)
-    moved = {"xpath": "/div/i", "tag": "i", "element_hash": "h2"}
+    other_row = ("Invoice 8",) if row else ()
+    moved = {"xpath": "/div/i", "tag": "i", "element_hash": "h2", "row": other_row}
     stage.site.pages[COMPOSE].elements["star"].target = icon.model_copy(update=moved)
 
     outcome = await stage.perform(of_run("r2", asked))

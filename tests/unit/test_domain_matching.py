@@ -1,5 +1,6 @@
 """Which element is the recorded one, and when none certainly is."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -261,30 +262,37 @@ def test_nameless_fields_are_confirmed_by_their_attributes() -> None:
 
 # ------------------------------------------------------------------------------------------------- similar
 
-REDESIGNED = {
+BOX = {"x": 600, "y": 500, "width": 80, "height": 30}
+"""Where the recorded element was drawn. What only slid is near it."""
+REDESIGNED: dict[str, Any] = {
     "attributes": {"id": "e41", "class": "Button Button--main", "type": "submit"},
     "xpath": "/html/body/main/section/footer/button[3]",
     "css": "footer button",
     "neighbours": ("Message", "Save draft"),
     "element_hash": "h-new",
+    "box": {"x": 610, "y": 520, "width": 90, "height": 32},
+    "namesakes": 1,
 }
 
 
 def test_a_longer_wording_heals() -> None:
-    decision = similar(SEND, target(COMPOSE, **REDESIGNED, name="Send message", text="Send message"))
+    recorded = target(COMPOSE, box=BOX, namesakes=1)
+    stays = {"neighbours": recorded.neighbours, "xpath": recorded.xpath}
+    changed = {**REDESIGNED, **stays, "attributes": {**recorded.attributes, "id": "e41"}}
+
+    decision = similar(recorded, target(COMPOSE, **changed, name="Send message", text="Send message"))
 
     assert decision.chosen is not None
     assert (decision.lookup.hit, decision.lookup.healed, decision.lookup.tier) == (True, True, "similarity")
 
 
 def test_a_longer_wording_beside_the_recorded_place_is_another() -> None:
-    recorded = target(COMPOSE, attributes={})
-    moved_up = target(COMPOSE, attributes={}, name="Send message", text="Send message", element_hash="h-new")
+    recorded = target(COMPOSE, attributes={}, box=BOX)
+    moved_up = target(COMPOSE, attributes={}, name="Send message", text="Send message", element_hash="h-new", box=BOX)
+    elsewhere = {"xpath": "/html/body/div[2]/form/div[5]/button[3]", "box": None}
 
     assert similar(recorded, moved_up).chosen is not None
-    assert (
-        similar(recorded, target(moved_up.model_dump(), xpath="/html/body/div[2]/form/div[5]/button[3]")).chosen is None
-    )
+    assert similar(recorded, target(moved_up.model_dump(), **elsewhere)).chosen is None
 
 
 def test_a_twin_that_has_not_changed_may_be_the_one_that_changed_places() -> None:
@@ -300,8 +308,9 @@ def test_a_twin_that_has_not_changed_may_be_the_one_that_changed_places() -> Non
 def test_log_in_heals_to_sign_in_in_the_same_form() -> None:
     changed = {**REDESIGNED, "neighbours": ("User name", "Password", "Trouble getting in?")}
     sign_in = target(LOGIN, **changed, name="Sign in", text="Sign in")
+    forgotten = target(LOGIN, **REDESIGNED, role="link", tag="a", name="Help", text="Help")
 
-    assert similar(LOG_IN, sign_in, target(LOGIN, **REDESIGNED, role="link", tag="a", name="Help", text="Help")).chosen
+    assert similar(target(LOGIN, box=BOX, namesakes=1), sign_in, forgotten).chosen
 
 
 OPPOSITES = [
@@ -509,28 +518,35 @@ CRUMB: dict[str, Any] = {
 }
 IN_THE_SIDEBAR: dict[str, Any] = {
     "xpath": "/html/body/nav[2]/ul/li[4]/a",
-    "neighbours": ("Groups", "Home", "Orders"),
+    "neighbours": ("Groups", "Orders", "Home"),
     "container": 'navigation "Sidebar"',
 }
 
 
 @pytest.mark.parametrize("decide", [identified, similar])
 def test_a_lone_namesake_is_not_believed_where_there_were_two(decide: Callable[..., MatchDecision]) -> None:
-    sidebar = target(CRUMB, **IN_THE_SIDEBAR)
+    crumb = {**CRUMB, "attributes": {}}
+    sidebar = target(crumb, **IN_THE_SIDEBAR)
+    stays = target(crumb, name="Ann Baker", text="Ann Baker", xpath="/html/body/nav[1]/ol/li[3]/a")
 
-    assert decide(target(CRUMB, namesakes=1), sidebar).lookup.hit
-    assert not decide(target(CRUMB, namesakes=2), sidebar).lookup.hit
+    assert decide(target(crumb, namesakes=1), sidebar, stays).lookup.hit
+    assert not decide(target(crumb, namesakes=2), sidebar, stays).lookup.hit
+
+
+def test_of_two_links_of_one_name_to_one_address_any_is_the_one() -> None:
+    assert similar(target(CRUMB, namesakes=2), target(CRUMB, **IN_THE_SIDEBAR)).lookup.hit
 
 
 def test_of_two_namesakes_the_one_that_is_more_alike_gives_way_to_the_one_that_stands_where_it_stood() -> None:
-    recorded = target(CRUMB, namesakes=2, neighbours=("Home", "Groups", "Change user"))
+    crumb = {**CRUMB, "attributes": {}}
+    recorded = target(crumb, namesakes=2, neighbours=("Home", "Groups", "Change user"))
     became_a_button = target(
-        CRUMB, tag="button", role="button", attributes={}, element_hash="h2", xpath="/html/body/nav[1]/ol/li[2]/button"
+        crumb, tag="button", role="button", element_hash="h2", xpath="/html/body/nav[1]/ol/li[2]/button"
     )
-    elsewhere = target(CRUMB, xpath="/html/body/main/nav/table/tr/th/a", container='navigation "Sidebar"')
+    elsewhere = target(crumb, xpath="/html/body/main/nav/table/tr/th/a", container='navigation "Sidebar"')
 
-    assert similar(recorded, elsewhere, became_a_button).lookup.reason == "ambiguous"
-    assert similar(recorded, target(CRUMB), became_a_button).lookup.hit
+    assert similar(recorded, elsewhere, became_a_button).chosen is None
+    assert similar(recorded, target(crumb), became_a_button).lookup.hit
 
 
 def test_a_lone_namesake_in_the_recorded_place_is_believed() -> None:
@@ -631,12 +647,13 @@ def test_a_hit_tells_what_it_rests_on() -> None:
     assert identified(recorded, recorded).lookup.evidence == ("same name", "data-testid", "row", "place 1.00")
 
 
-def test_a_name_of_the_same_meaning_is_told_as_such() -> None:
+def test_a_heal_tells_what_weighed_most_and_how_much() -> None:
     evidence = similar(
         target(LOGIN), target(LOGIN, name="Sign in", text="Sign in", element_hash="other")
     ).lookup.evidence
 
-    assert evidence[0] == "name of the same meaning"
+    assert len(evidence) == 4
+    assert re.fullmatch(r"name of the same meaning in its place \+\d\.\d", evidence[0])
 
 
 def test_a_miss_has_no_evidence() -> None:
@@ -644,12 +661,12 @@ def test_a_miss_has_no_evidence() -> None:
 
 
 def test_what_is_only_called_alike_is_not_taken_while_the_recorded_name_is_elsewhere() -> None:
-    recorded = target(COMPOSE, name="Submit", text="Submit", element_hash="h-submit")
-    alike = target(COMPOSE, xpath="/html/body/div[2]/form/div[6]/button[1]")
+    recorded = target(COMPOSE, name="Submit", text="Submit", element_hash="h-submit", box=BOX)
+    alike = target(COMPOSE, xpath="/html/body/div[2]/form/div[6]/button[1]", box=BOX)
     moved = {"container": 'dialog "Poll"', "neighbours": ("Yes", "No"), "xpath": "/html/body/aside/p/button"}
 
     assert similar(recorded, alike).lookup.hit
-    assert similar(recorded, alike, target(recorded.model_dump(), **moved)).lookup.reason == "ambiguous"
+    assert similar(recorded, alike, target(recorded.model_dump(), **moved)).chosen is None
 
 
 def test_a_nameless_field_with_another_identifier_is_another_field() -> None:
@@ -677,6 +694,7 @@ REBUILT: dict[str, Any] = {
     "xpath": "/html/body/section/article/footer/span/button",
     "neighbours": ("Privacy", "Terms"),
     "container": 'region "New mail"',
+    "box": BOX,
 }
 HALF_THERE: dict[str, Any] = {
     **COMPOSE,
@@ -691,9 +709,9 @@ STAYED: dict[str, Any] = {**COMPOSE, "role": "textbox", "tag": "textarea", "name
 
 
 def test_on_a_rebuilt_page_what_is_alone_of_its_role_and_name_is_the_one() -> None:
-    seen = target(REBUILT)
+    seen = target(REBUILT, name="Send", text="Send")
 
-    decision = decide_similar(target(COMPOSE, namesakes=1), candidates(seen))
+    decision = decide_similar(target(COMPOSE, namesakes=1, box=BOX), candidates(seen))
 
     assert decision.chosen is not None
     assert decision.chosen.target == seen
@@ -713,7 +731,7 @@ def test_on_a_rebuilt_page_what_is_alone_of_its_role_and_name_is_the_one() -> No
 def test_what_is_called_alike_elsewhere_is_not_believed(recorded: dict[str, Any], others: list[dict[str, Any]]) -> None:
     seen = candidates(target(REBUILT), *(target(each) for each in others))
 
-    assert decide_similar(target(COMPOSE, **{"namesakes": 1, **recorded}), seen).chosen is None
+    assert decide_similar(target(COMPOSE, **{"namesakes": 1, "box": BOX, **recorded}), seen).chosen is None
 
 
 def test_the_line_of_a_form_is_no_row_that_must_be_found_again() -> None:

@@ -31,7 +31,15 @@ from replaywright.testing.stores import FakeArtifacts
 COMPOSE = "https://mail.example/compose"
 SENT = "https://mail.example/sent"
 TO = Target(tag="input", role="textbox", name="To", xpath="/form/input", element_hash="h-to")
-SEND = Target(tag="button", role="button", name="Send", xpath="/form/button", element_hash="h-send")
+SEND = Target(
+    tag="button",
+    role="button",
+    name="Send",
+    attributes={"id": "send"},
+    xpath="/form/button",
+    neighbours=("To",),
+    element_hash="h-send",
+)
 POST = UnsafeRequest(method="POST", url="https://mail.example/send")
 STEP: dict[str, Any] = {"tenant": "a", "lineage": "l", "fingerprint": "f"}
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Step)
@@ -71,6 +79,7 @@ async def test_a_flow_runs_and_every_input_is_counted_once(site: FakeSite, sessi
 
 async def test_twins_are_a_miss_with_a_snapshot_and_no_input(site: FakeSite, session: FakeBrowserSession) -> None:
     twin = SEND.model_copy(update={"xpath": "/header/button"})
+    site.pages[COMPOSE].elements["send"].target = SEND.model_copy(update={"xpath": "/footer/button"})
     site.pages[COMPOSE].elements["twin"] = FakeElement(twin)
 
     report = await session.perform(Work(step("click"), target=SEND))

@@ -44,6 +44,12 @@ function pathOfLink(raw, reading) {
   }
 }
 
+/** Digest of the query of a link's address; "" without one. A query may hold a token, so it is not kept itself. */
+function queryOf(element) {
+  const query = /^[^#?]*\?([^#]+)/.exec(attr(element, "href"));
+  return query ? hash64(query[1]) : "";
+}
+
 function attributesOf(element, reading) {
   const kept = {};
   const tag = tagOf(element);
@@ -366,10 +372,11 @@ function textEntry(node, reading) {
   return entry;
 }
 
-/** Box of a text. The box of an element without other content serves: measuring a range costs more. */
+/** Box of a text, or null where nothing of it is read. The box of an element without other content serves: measuring a range costs more. */
 function boxOfText(node, reading) {
   const parent = parentNodeOf(node);
   const alone = isElement(parent) && !nextSiblingOf(node) && !previousSiblingOf(node);
+  if (alone && reading.isSign(parent)) return null;
   if (alone && reading.standing(parent) === SHOWN) {
     const box = reading.box(parent);
     return box.width > 0 && box.height > 0 ? box : null;
@@ -490,6 +497,8 @@ function makeTarget(element, reading, known) {
     box: pageBox(element, reading),
   };
   // What many elements have not is left out: Python puts it back.
+  const query = identity.tag === "a" || identity.tag === "area" ? queryOf(element) : "";
+  if (query) target.query = query;
   const label = labelOf(element, identity.role, reading);
   if (label) target.label = label;
   const neighbours = known.neighbours ?? neighboursOf(element, reading);

@@ -28,11 +28,14 @@ const NAME_LIMIT = 1000;
 const NAME_DEPTH = 300;
 const DEFAULT_BUTTON = { submit: "Submit", reset: "Reset" };
 
-/** The accessible name, white space collapsed; kept for the length of a reading. */
+/**
+ * The accessible name, white space collapsed; kept for the length of a reading. Beside words, what an icon font draws as a sign is no part of
+ * it: nobody reads "home Home".
+ */
 function nameOf(element, reading) {
+  const named = (signs) => collapse(computeName(element, { reading, seen: new Set(), root: element, mode: "root", signs }));
   const facts = reading.of(element);
-  return (facts.name ??= cut(collapse(computeName(element, { reading, seen: new Set(), root: element, mode: "root" })),
-    NAME_LIMIT));
+  return (facts.name ??= cut(named(false) || named(true), NAME_LIMIT));
 }
 
 function isHiddenForName(element, context) {
@@ -54,6 +57,7 @@ const isVeiled = (element, context) => !context.includeHidden && element !== con
 function computeName(element, context) {
   if (context.seen.has(element)) return "";
   const { mode } = context;
+  if (mode === "content" && !context.signs && context.reading.isSign(element)) return "";
   if (mode === "content" && isHiddenForName(element, context)) {
     // An invisible element may contain visible ones; its own text does not count.
     return isVeiled(element, context) ? nameFromContent(element, context) : "";
@@ -102,7 +106,7 @@ function nameByReference(element, context) {
     const target = byId(root, id);
     // The target may be the element itself: its seen-mark is lifted for this one visit.
     if (target) parts.push(computeName(target, { reading: context.reading, seen: new Set(), root: context.root,
-      mode: "reference", referenced: true, inLabel: true }));
+      signs: context.signs, mode: "reference", referenced: true, inLabel: true }));
   }
   return collapse(parts.join(" "));
 }
@@ -144,7 +148,7 @@ function selectedLabels(select) {
 
 function labelsText(element, context) {
   const parts = context.reading.labels(element).map((label) =>
-    computeName(label, { reading: context.reading, seen: context.seen, root: context.root, mode: "label",
+    computeName(label, { reading: context.reading, seen: context.seen, root: context.root, signs: context.signs, mode: "label",
       referenced: context.referenced, inLabel: true }));
   return collapse(parts.join(" "));
 }

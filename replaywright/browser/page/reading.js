@@ -49,6 +49,7 @@ class Facts {
     this.box = undefined;
     this.raw = undefined;
     this.text = undefined;
+    this.sign = undefined;
     this.place = undefined;
     this.xpath = undefined;
     this.css = undefined;
@@ -136,6 +137,12 @@ class Reading {
   style(element) {
     const facts = this.of(element);
     return (facts.style ??= getComputedStyle(element));
+  }
+
+  /** See `drawsSign`. */
+  isSign(element) {
+    const facts = this.of(element);
+    return (facts.sign ??= drawsSign(element, this));
   }
 
   /** SHOWN, CONTENTS, VEILED or ABSENT. */
@@ -247,9 +254,43 @@ function textBox(node) {
   endAt.call(measure, document, 0);
   return rect.width > 0 && rect.height > 0 ? rect : null;
 }
+
+/** The name of a sign in an icon font, with a letter that is not narrow in fonts for reading. */
+const SIGN_NAME = /^(?=.*[a-eghkm-qsu-z])[a-z][a-z0-9_]{2,}$/;
+/** Width limit of a sign, in em. Three letters of one width take more in fonts for reading. */
+const SIGN_EM = 1.25;
+
+/**
+ * Returns whether an element is a word that an icon font draws as one sign (`<i>shopping_cart</i>`): a ligature, of whose width
+ * each letter has an equal part.
+ */
+function drawsSign(element, reading) {
+  const node = firstChildOf(element);
+  if (!node || !isText(node) || nextSiblingOf(node)) return false;
+  const name = dataOf(node).trim(), parent = reading.parent(element);
+  if (!SIGN_NAME.test(name) || !parent) return false;
+  const { fontFamily, fontSize } = reading.style(element);
+  if (fontFamily === reading.style(parent).fontFamily) return false;
+  const begin = dataOf(node).indexOf(name), each = widthOf(node, begin, begin + name.length) / name.length;
+  if (!each || each * name.length > SIGN_EM * parseFloat(fontSize)) return false;
+  for (let at = begin; at < begin + name.length; at++) {
+    if (Math.abs(widthOf(node, at, at + 1) - each) > each / 10) return false;
+  }
+  return true;
+}
+
+/** The width of some letters of a text node, in CSS pixels. */
+function widthOf(node, from, to) {
+  startAt.call(measure, node, from);
+  endAt.call(measure, node, to);
+  const { width } = getRangeRect.call(measure);
+  endAt.call(measure, document, 0);
+  return width;
+}
 const newRange = () => Document.prototype.createRange.call(document);
 const selectContents = Range.prototype.selectNodeContents;
 const getRangeRect = Range.prototype.getBoundingClientRect;
+const startAt = Range.prototype.setStart;
 const endAt = Range.prototype.setEnd;
 /** One range for all texts: making a new one for each costs half as much again. */
 const measure = newRange();

@@ -118,7 +118,7 @@ const TEXT_DEPTH = 600;
 
 /**
  * The text under a node as it is in the page, line feeds where blocks begin and end. With a limit each element's is
- * worked out once in a reading, from those of its children, and white space in it is squeezed.
+ * worked out once in a reading, from those of its children; white space in it is squeezed, and signs are left out.
  */
 function rawText(node, reading, limited, depth = 0) {
   const type = nodeTypeOf(node);
@@ -141,6 +141,7 @@ function rawTextOf(element, reading, limited, depth) {
   if (NO_TEXT.has(tag)) return " ";
   const standing = reading.standing(element);
   if (standing === ABSENT) return "";
+  if (limited && reading.isSign(element)) return " ";
   const display = standing === SHOWN ? reading.display(element) : "contents";
   const apart = display !== "inline" && display !== "contents" && !display.startsWith("inline") && !display.startsWith("ruby");
   const elementsOnly = standing === VEILED || (tag === "details" && !has(element, "open"));

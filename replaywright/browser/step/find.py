@@ -14,13 +14,14 @@ from replaywright.browser.step import overrides
 from replaywright.browser.step.attempt import SILENCE_S, Ready
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.locating.matching import (
+    ACCEPT,
+    ACCEPT_COMMIT,
     ElementCandidate,
     MatchDecision,
     comparable,
     decide_identified,
     decide_similar,
     may_be_declared,
-    may_compare,
 )
 from replaywright.domain.page.observed import ElementProbe
 from replaywright.domain.page.snapshots import Snapshot
@@ -361,8 +362,6 @@ class Finder:
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
             return await self._missed(self._lookup)
-        if not may_compare(self._lookup):
-            return await self._missed(self._lookup)
         snapshot = await self._read()
         decision = self._compare(target, snapshot)
         if decision.chosen is not None:
@@ -380,7 +379,8 @@ class Finder:
     def _compare(self, target: Target, snapshot: Snapshot | None) -> MatchDecision:
         needs_input = self._spec["need"] not in ("read", "scroll", "hover")
         candidates = comparable(snapshot.elements if snapshot else (), needs_input=needs_input)
-        decision = decide_similar(target, candidates, self._work.entry_version)
+        accept = ACCEPT if self._step.before_dispatch is None else ACCEPT_COMMIT
+        decision = decide_similar(target, candidates, self._work.entry_version, accept)
         if decision.chosen is None or self._work.heal:
             return decision
         return MatchDecision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))

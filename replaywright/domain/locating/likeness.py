@@ -59,9 +59,14 @@ def agrees(recorded: Target, seen: Target) -> bool:
 
 
 def wording_of(recorded: Target, seen: Target) -> Wording:
-    """Return the agreement of the names; a field is also called by its label and placeholder."""
+    """Return the agreement of the names; a field is also called by its label and placeholder.
+
+    What has no name is called by its label, or else by what is read on it.
+    """
     if not recorded.name and not seen.name:
-        return compare(recorded.label, seen.label) if recorded.label and seen.label else Wording.OTHER
+        is_field = recorded.role in FIELDS or seen.role in FIELDS
+        pairs = [(recorded.label, seen.label), *([] if is_field else [(recorded.text, seen.text)])]
+        return next((compare(then, now) for then, now in pairs if then and now), Wording.OTHER)
     best = compare(recorded.name, seen.name)
     if recorded.role in FIELDS or seen.role in FIELDS:
         own, others = _called(recorded), _called(seen)

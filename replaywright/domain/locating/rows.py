@@ -32,14 +32,16 @@ def same_row(
 
     Cells may stand in another order, there may be more of them, and several may have become one, or one several. The
     first cell that was recorded and is no number or moment is what the row is called by: it must be there as a whole.
-    No other cell may have become one in nearly the same words.
-    Where no row is seen any more, what the row was called by must stand `near`. An element that was recorded outside
-    of any row may stand in one now.
+    No other cell may have become one in nearly the same words. A cell with all cells of the row, among others, is that
+    row in a list of rows. Where no row is seen any more, what the row was called by must stand `near`. An element that
+    was recorded outside of any row may stand in one now.
     """
     then, there = list(recorded), list(seen)
     left, right = _cells(_parted(then, there), own), _cells(_parted(there, then), own)
     if not left:
         return True
+    if len(then) > 1 and len(there) > 1 and any(_joins_all(cell, then) for cell in there):
+        return False
     called = next((cell for cell in left if not _MOMENT.search(cell) and not cell.isdigit()), left[0])
     if not right:
         return _is_in(called, [normalise(text).strip(_DECORATION) for text in near])
@@ -52,6 +54,12 @@ def same_row(
         return False
     added = [cell for cell in right if not _is_in(cell, left)]
     return not any(_names_another(before, now) for before in missing for now in added)
+
+
+def _joins_all(cell: str, row: Sequence[str]) -> bool:
+    """Return True if the cell is no cell of the row, but consists of all of them."""
+    known, words = {tuple(normalise(part).split()) for part in row} - {()}, tuple(normalise(cell).split())
+    return words not in known and {tuple(part.split()) for part in _parts(words, known)} == known
 
 
 def _parted(row: Sequence[str], other: Sequence[str]) -> list[str]:

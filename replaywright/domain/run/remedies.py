@@ -14,7 +14,6 @@ REMEDIES: Final[Mapping[str, str]] = {
     "not_found": "no element answers to the description: is the page the expected one? --mode learn finds it anew",
     "disagrees": "the page changed: --mode auto or learn lets the model find the element",
     "low_score": "the page changed: --mode auto or learn lets the model find the element",
-    "low_margin": "the page changed: --mode auto or learn lets the model find the element",
     "no_element": "the model sees no such element on the page: check the instruction",
     "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
     "store_unavailable": "Redis was away for too long: bring it back and run again",

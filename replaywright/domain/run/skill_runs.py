@@ -46,7 +46,6 @@ _STRUCTURE = frozenset(
         "disagrees",
         "heal_off",
         "invisible",
-        "low_margin",
         "low_score",
         "missed",
         "no_entry",

@@ -25,13 +25,14 @@ class Lookup(Record):
     healed: bool = False
     """Found without a model although its recorded description changed."""
     score: float = 0.0
-    """Similarity to what was recorded, 0 to 1."""
+    """Similarity to what was recorded, 0 to 1; of tier `similarity`, the likelihood that it is the recorded element."""
     runner_up: float = 0.0
     """Score of the second best candidate; 0 when there is none."""
     reason: str = ""
-    """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, low_margin, heal_off."""
+    """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, heal_off."""
     evidence: tuple[str, ...] = ()
-    """Evidence for a hit, such as `same name`, `data-testid`, `row`, `place 0.94`."""
+    """Evidence for a hit, such as `same name`, `data-testid`, `row`, `place 0.94`; of tier `similarity`, what weighed
+    most and how much (in nats), such as `its own id +2.3`."""
     candidates: int = 0
     """Number of candidates."""
     entry_version: int = 0

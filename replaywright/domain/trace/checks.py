@@ -35,7 +35,6 @@ _TO_DO = {
     "skill with `--heal auto`, or once with a model, then export it again",
     "disagrees": _CHANGED,
     "low_score": _CHANGED,
-    "low_margin": _CHANGED,
     "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the step "
     "a target",
     WAITS_FOR_PERSON: "nobody answers in a check: leave out what asks a person, or check up to there with "
