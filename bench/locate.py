@@ -79,15 +79,9 @@ async def collect(browser: Browser, extent: Extent, take: Callable[[Scene], None
                 )
                 for page in chosen
             ]
-            names = {page.name for page in chosen}
-            paired = [page for page in pages if page.version and page.name in names]
-            if paired:
-                work.append(
-                    (
-                        f"{site}: pairs",
-                        scenes_of_pairs(paired, pairs=extent.pairs, limit=extent.limit, seed=extent.seed),
-                    )
-                )
+            if paired := [page for page in pages if page.version]:
+                found = scenes_of_pairs(paired, pairs=extent.pairs, limit=extent.limit, seed=extent.seed)
+                work.append((f"{site}: pairs", found))
 
         async def worker() -> None:
             while work:

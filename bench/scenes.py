@@ -21,7 +21,6 @@ from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
-from replaywright.domain.locating.evidence import link_of
 from replaywright.domain.locating.identity import identity_keys
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.snapshots import Element, Snapshot
@@ -229,12 +228,11 @@ def _differs(recorded: Target, now: Target | None) -> bool:
 def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset[str]:
     """Keys of the elements that are right, given where the true one is (`key`; empty when it is not there).
 
-    Links of one name to one address are one for whoever follows them: menus are there twice, for wide and for small
-    windows. Equal elements without a name, a text or an identifier that changed places leave the page as it was for
+    Links to one address are one for whoever follows them: menus are there twice, for wide and for small windows. Equal elements without a name, a text or an identifier that changed places leave the page as it was for
     everybody who looks at it. Nothing but its place ever said which one it is: what stands there is right too.
     """
-    link = link_of(recorded)
-    links = frozenset(key for key, target in now.items() if link is not None and link_of(target) == link)
+    address = _address(recorded)
+    links = frozenset(key for key, target in now.items() if address is not None and _address(target) == address)
     if not key:
         return links
     own, there = now.get(key), now.get(key_of(recorded))
@@ -247,6 +245,11 @@ def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset
 
     is_exchange = in_itself(own) == in_itself(there) == in_itself(recorded)
     return links | ({key, key_of(there)} if is_exchange else {key})
+
+
+def _address(target: Target) -> tuple[object, ...] | None:
+    address = target.attributes.get("href", "")
+    return (target.frame, address, target.query) if target.role == "link" and address else None
 
 
 def plans(seed: int, combined: int) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from replaywright.domain.common.text import normalise, tokens
 from replaywright.domain.locating.identity import FIELDS, TEST_IDS, identity_keys, telling_keys
-from replaywright.domain.locating.likeness import place, roles_compatible, wording_of
+from replaywright.domain.locating.likeness import place, roles_compatible, said_among, wording_of
 from replaywright.domain.locating.rows import same_row
 from replaywright.domain.locating.weights import WEIGHTS
 from replaywright.domain.locating.wording import Wording, compare
@@ -185,8 +185,8 @@ def _texts_left(recorded: Target, seen: Sequence[Target]) -> float:
     """Return the share of the recorded neighbours' texts that is anywhere on the page."""
     if not recorded.neighbours:
         return 1.0
-    texts = {normalise(text) for target in seen for text in (target.name, target.text, *target.neighbours)}
-    return sum(normalise(text) in texts for text in recorded.neighbours) / len(recorded.neighbours)
+    texts = {text for target in seen for text in (target.name, target.text, *target.neighbours)}
+    return said_among(recorded.neighbours, texts)
 
 
 class _Comparison:
@@ -205,7 +205,6 @@ class _Comparison:
         self._bearers = Counter(item for keys in self._keys.values() for item in keys.items())
         self._called = Counter((target.role, _called(target)) for target in self.kin)
         self._telling = frozenset(telling_keys(recorded))
-        self._near = [normalise(text) for text in recorded.neighbours]
         self._is_named = bool(recorded.name or recorded.label or (recorded.text and recorded.role not in FIELDS))
 
     @cached_property
@@ -257,8 +256,8 @@ class _Comparison:
             "alike_name": wording is Wording.ALIKE,
             "longer_name": wording is Wording.LONGER,
             "opposed_name": wording is Wording.OPPOSED,
-            "same_text": recorded.role not in FIELDS and _agreement(recorded.text, target.text) == 1,
-            "other_text": 0.0 if recorded.role in FIELDS else _difference(recorded.text, target.text),
+            "same_text": _agreement(_own_text(recorded), _own_text(target)) == 1,
+            "other_text": _difference(_own_text(recorded), _own_text(target)),
             "same_label": _agreement(recorded.label, target.label) == 1,
             "other_label": _difference(recorded.label, target.label),
             "same_row": has_telling_row(recorded) and bool(target.row),
@@ -287,11 +286,10 @@ class _Comparison:
 
     def _nearness(self, target: Target) -> dict[str, float]:
         """Return how many of the recorded texts are near, and if the nearest is."""
-        if not self._near:
+        near = self.recorded.neighbours
+        if not near:
             return {}
-        now = [normalise(text) for text in target.neighbours]
-        near = sum(text in set(now) for text in self._near) / len(self._near)
-        return {"near": near, "nearest": float(self._near[0] in now[:2])}
+        return {"near": said_among(near, target.neighbours), "nearest": said_among(near[:1], target.neighbours[:2])}
 
     def _identifiers(self, target: Target, wording: Wording) -> dict[str, float]:
         """Return which identifiers agree or differ; one that is gone differs by half."""
@@ -312,6 +310,12 @@ class _Comparison:
 
 def _called(target: Target) -> str:
     return normalise(target.name or target.label or target.text)
+
+
+def _own_text(target: Target) -> str:
+    """Return what is read on the element beside its name; that of a field is what was typed into it."""
+    is_said = target.role in FIELDS or normalise(target.text) == normalise(target.name)
+    return "" if is_said else target.text
 
 
 def _agreement(recorded: str, seen: str) -> float:

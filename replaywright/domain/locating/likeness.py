@@ -101,11 +101,16 @@ def place(recorded: Target, seen: Target) -> float:
     if recorded.container or seen.container:
         parts.append((0.75, ratio(normalise(recorded.container), normalise(seen.container))))
     if recorded.neighbours:
-        known = {normalise(text) for text in seen.neighbours}
-        parts.append((1.0, sum(normalise(text) in known for text in recorded.neighbours) / len(recorded.neighbours)))
+        parts.append((1.0, said_among(recorded.neighbours, seen.neighbours)))
     if recorded.xpath:
         parts.append((0.75, ratio(recorded.xpath, seen.xpath)))
     return _mean(parts) if parts else 1.0
+
+
+def said_among(recorded: Sequence[str], seen: Iterable[str]) -> float:
+    """Return the share of the recorded texts that are among those seen, or nearly so: "User name", "Username"."""
+    there = tuple(seen)
+    return sum(any(compare(text, other) >= Wording.ALIKE for other in there) for text in recorded) / len(recorded)
 
 
 def _overlap(left: Iterable[str], right: Iterable[str]) -> float:
