@@ -121,3 +121,12 @@ async def test_what_is_in_a_snapshot_is_what_the_browser_says_is_drawn(agent: Ag
     assert [e.target.name for e in taken.elements if e.target.tag == "button"] == drawn
     assert "visibility undone" in drawn
     assert "skipped in a part" not in drawn
+
+
+async def test_the_hint_of_an_empty_field_is_a_text_near_by_and_no_label_of_the_next(agent: AgentPage) -> None:
+    await agent.show("<input placeholder='User name'><input><button>Go</button><input placeholder='—'>")
+
+    [user, bare, button, _] = [e.target for e in (await snapshot(agent)).elements if e.actionable]
+
+    assert (button.neighbours, set(bare.neighbours)) == (("User name",), {"User name", "Go"})
+    assert (user.neighbours, bare.label) == (("Go",), "")

@@ -361,32 +361,48 @@ function after(node, direction) {
 
 const WORD = /[\p{L}\p{N}]/u;
 
-/** A text node with a word in it as `{text, box}`, or null when nothing of it is drawn. */
+/** The words that a field shows while it is empty. They count as a text near by, as the field's label does. */
+function hintOf(element, tag) {
+  const hint = tag === "input" || tag === "textarea" ? attr(element, "placeholder") : "";
+  return WORD.test(hint) ? hint : "";
+}
+
+/** A text node with a word in it, or a field with a hint, as `{text, box}`, or null when nothing of it is drawn. */
 function textEntry(node, reading) {
   let entry = reading.textEntries.get(node);
   if (entry === undefined) {
-    const box = boxOfText(node, reading);
-    entry = box && { text: cut(collapse(headOf(node).slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
+    const box = isText(node) ? boxOfText(node, reading) : drawnBox(node, reading);
+    const text = isText(node) ? headOf(node) : hintOf(node, tagOf(node));
+    entry = box && { text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
     reading.textEntries.set(node, entry);
   }
   return entry;
 }
 
-/** Box of a text, or null where nothing of it is read. The box of an element without other content serves: measuring a range costs more. */
+/**
+ * Box of a text, or null where nothing of it is read. The box of an element without other content serves: measuring a
+ * range costs more.
+ */
 function boxOfText(node, reading) {
   const parent = parentNodeOf(node);
   const alone = isElement(parent) && !nextSiblingOf(node) && !previousSiblingOf(node);
   if (alone && reading.isSign(parent)) return null;
-  if (alone && reading.standing(parent) === SHOWN) {
-    const box = reading.box(parent);
-    return box.width > 0 && box.height > 0 ? box : null;
-  }
+  if (alone && reading.standing(parent) === SHOWN) return drawnBox(parent, reading);
   const rect = textBox(node);
   return rect && plainBox(rect);
 }
 
-/** Visible texts before (-1) or after (1) an element in document order, as `{text, box}`. */
-function textsBeside(element, direction, reading, wanted = NEIGHBOURS, budget = 2000) {
+function drawnBox(element, reading) {
+  const box = reading.box(element);
+  return box.width > 0 && box.height > 0 ? box : null;
+}
+
+/** Visible texts before (-1) or after (1) an element in document order, as `{text, box}`; with the hints of fields. */
+function textsBeside(element, direction, reading) {
+  return entriesBeside(element, direction, reading, { wanted: NEIGHBOURS, budget: 2000, hints: true });
+}
+
+function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
   const found = [];
   let left = budget;
   const visit = (node, depth) => {
@@ -397,7 +413,13 @@ function textsBeside(element, direction, reading, wanted = NEIGHBOURS, budget = 
       if (entry) found.push(entry);
       return;
     }
-    if (type !== 1 || depth > TEXT_DEPTH || UNREAD.has(tagOf(node)) || reading.isEditingHost(node)) return;
+    if (type !== 1 || depth > TEXT_DEPTH || reading.isEditingHost(node)) return;
+    const tag = tagOf(node);
+    if (UNREAD.has(tag)) {
+      const entry = hints && hintOf(node, tag) && reading.standing(node) === SHOWN ? textEntry(node, reading) : null;
+      if (entry) found.push(entry);
+      return;
+    }
     const standing = reading.standing(node);
     if (standing === ABSENT) return;
     for (let child = flatEnd(node, direction); child; child = flatSibling(child, direction)) {
@@ -470,7 +492,7 @@ function labelOf(element, role, reading) {
   const box = reading.box(element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
-    const [found] = textsBeside(element, direction, reading, 1, 30);
+    const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, hints: false });
     // What labels a field stands close: on its line or right above it.
     if (found && gap(box, found.box) < 60 && isLabel(found.text)) return found.text;
   }

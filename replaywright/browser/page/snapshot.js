@@ -160,6 +160,7 @@ function visitElement(element, walk, inherited) {
   };
   const words = walk.words;
   if (!UNREAD.has(tag) && !reading.isEditingHost(element)) visitChildren(element, standing, walk, inner);
+  if (visible && hintOf(element, tag)) walk.texts.push(element);
   if (!item) return;
   item.textTo = walk.texts.length;
   // A context that only repeats the words of its links and buttons is left out.
