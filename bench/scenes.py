@@ -228,8 +228,9 @@ def _differs(recorded: Target, now: Target | None) -> bool:
 def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset[str]:
     """Keys of the elements that are right, given where the true one is (`key`; empty when it is not there).
 
-    Links to one address are one for whoever follows them: menus are there twice, for wide and for small windows. Equal elements without a name, a text or an identifier that changed places leave the page as it was for
-    everybody who looks at it. Nothing but its place ever said which one it is: what stands there is right too.
+    Links to one address are one for whoever follows them: menus are there twice, for wide and for small windows.
+    Equal elements without a name, a text or an identifier that changed places leave the page as it was for everybody
+    who looks at it. Nothing but its place ever said which one it is: what stands there is right, too.
     """
     address = _address(recorded)
     links = frozenset(key for key, target in now.items() if address is not None and _address(target) == address)

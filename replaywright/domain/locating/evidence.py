@@ -123,18 +123,19 @@ def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, 
     return [
         (target, comparison.signals(target))
         for target in comparison.kin
-        if not is_another(recorded, target) and not comparison.is_opposed(target) and not comparison.is_mute(target)
+        if not is_of_other_kind(recorded, target)
+        and not comparison.is_in_other_row(target)
+        and not comparison.is_opposed(target)
+        and not comparison.is_mute(target)
     ]
 
 
-def is_another(recorded: Target, seen: Target) -> bool:
-    """Return True if `seen` has another kind, frame or row: then nothing can speak for it."""
+def is_of_other_kind(recorded: Target, seen: Target) -> bool:
+    """Return True if `seen` is another kind of element, or in a frame at another depth."""
     if not roles_compatible(recorded.role, seen.role) or len(recorded.frame) != len(seen.frame):
         return True
     kinds = {recorded.attributes.get("type", "text"), seen.attributes.get("type", "text")}
-    if recorded.tag == seen.tag == "input" and len(kinds) > 1 and kinds & _DISTINCT_KINDS:
-        return True
-    return is_in_other_row(recorded, seen)
+    return recorded.tag == seen.tag == "input" and len(kinds) > 1 and bool(kinds & _DISTINCT_KINDS)
 
 
 def has_telling_row(recorded: Target) -> bool:
@@ -225,6 +226,13 @@ class _Comparison:
         value = self._own.get(key)
         agrees = value is not None and self._keys[id(target)].get(key) == value
         return agrees and self._bearers[key, self._own[key]] == 1 and key in self._telling
+
+    def is_in_other_row(self, target: Target) -> bool:
+        """Return True if both are in rows with different subjects. The only link of its name and address is itself."""
+        is_only = self.recorded.namesakes == 1 == self._called[target.role, _called(target)]
+        if is_only and self._link is not None and link_of(target) == self._link:
+            return False
+        return is_in_other_row(self.recorded, target)
 
     def is_opposed(self, target: Target) -> bool:
         """Return True if the name says another thing; a field is what the server reads under its name."""

@@ -27,7 +27,7 @@ from replaywright.domain.step.outcomes import Lookup
 
 ACCEPT = 0.9
 """An element is taken for the recorded one if it is at least this likely by the table of evidence."""
-ACCEPT_COMMIT = 0.98
+ACCEPT_COMMIT = 0.95
 """The same for a step that must not be repeated."""
 TWIN_LEAD = 0.08
 """Required lead of the best among several elements found by identifiers with the recorded role and name."""
