@@ -29,7 +29,7 @@ SPEAKS_FOR = (
 """Signals whose weight is never negative."""
 SPEAKS_AGAINST = (
     *("opposed_name", "nameless", "other_label", "other_text", "other_identifier", "other_id", "other_address"),
-    *("no_row", "was_neighbour", "fewer", "rivals", "behind"),
+    *("no_row", "fewer", "rivals", "behind"),
 )
 """Signals whose weight is never positive."""
 OF_GONE = ("always", "reworded", "rebuilt", "was_named", "was_one_of_several", "was_identified", "was_in_row", "choice")
@@ -81,7 +81,6 @@ _IN_WORDS = {
     "reworded_placed": "in its place on a reworded page",
     "opposed_name": "opposite name",
     "nameless": "nothing of its name",
-    "was_neighbour": "stood beside it",
     "fewer": "fewer of its name than then",
     "rivals": "others of such a name",
     "behind": "something is nearer to its place",
@@ -127,6 +126,7 @@ def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, 
         and not comparison.is_in_other_row(target)
         and not comparison.is_opposed(target)
         and not comparison.is_mute(target)
+        and not comparison.was_neighbour(target)
     ]
 
 
@@ -230,9 +230,17 @@ class _Comparison:
     def is_in_other_row(self, target: Target) -> bool:
         """Return True if both are in rows with different subjects. The only link of its name and address is itself."""
         is_only = self.recorded.namesakes == 1 == self._called[target.role, _called(target)]
-        if is_only and self._link is not None and link_of(target) == self._link:
+        if is_only and self._is_same_link(target):
             return False
         return is_in_other_row(self.recorded, target)
+
+    def was_neighbour(self, target: Target) -> bool:
+        """Return True if it is called like what stood beside the recorded element, and no identifier says otherwise."""
+        keys = self._keys[id(target)]
+        return was_beside(self.recorded, target) and all(keys.get(key) != value for key, value in self._own.items())
+
+    def _is_same_link(self, target: Target) -> bool:
+        return self._link is not None and link_of(target) == self._link
 
     def is_opposed(self, target: Target) -> bool:
         """Return True if the name says another thing; a field is what the server reads under its name."""
@@ -271,12 +279,12 @@ class _Comparison:
             "same_row": has_telling_row(recorded) and bool(target.row),
             "no_row": has_telling_row(recorded) and not target.row,
             "same_container": normalise(recorded.container) == normalise(target.container),
-            "was_neighbour": was_beside(recorded, target),
-            "same_link": self._link is not None and link_of(target) == self._link,
+            "same_link": self._is_same_link(target),
             "looks": _looks(recorded, target),
             "same_path": recorded.xpath == target.xpath,
             "close": _closeness(recorded, target),
-            "fewer": self._namesakes(target) < recorded.namesakes and link_of(target) != self._link,
+            "fewer": max(self._namesakes(target), self._rivals(wording)) < recorded.namesakes
+            and not self._is_same_link(target),
             "rivals": math.log(self._rivals(wording)),
             "behind": self._most - stands,
             "only_one": is_alone and self._is_named and wording is Wording.SAME,
