@@ -56,7 +56,7 @@ class Job:
     """Editions in which this takes other steps: a replay has to stop there, and is no pair."""
 
     def task(self, app: str, *, described: bool = False) -> Task:
-        """Return the task file; `described`: elements that a role and a name tell are given by these, without a model."""
+        """Return the task file; `described`: elements that a role and a name tell are given by both, no model."""
         names = ["site", *self.values]
         data = {
             "task": f"{app}-{self.name}{'-described' if described else ''}",
@@ -108,7 +108,7 @@ def text(contains: str) -> dict[str, str]:
     return {"text_contains": contains}
 
 
-def click(role: str, name: str, instruction: str = "", says: str = "", nth: int = 0, **fields: Any) -> Do:
+def click(role: str, name: str, instruction: str = "", says: str = "", *, nth: int = 0, **fields: Any) -> Do:
     """Click what has this role and name; `instruction` only if they do not say which."""
     words = instruction or f"the {name} {role}"
     return learned("click", words, Pick(role, name or None, says, nth), **fields)
@@ -119,19 +119,23 @@ def saved(role: str, name: str, *expect: Mapping[str, Any], instruction: str = "
     return click(role, name, instruction, says, effect="commit", expect=list(expect))
 
 
-def enter(name: str, value: str, instruction: str = "", says: str = "", role: str = "textbox", nth: int = 0) -> Do:
+def enter(
+    name: str, value: str, instruction: str = "", says: str = "", *, role: str = "textbox", nth: int = 0, **fields: Any
+) -> Do:
     """Fill in the field of this name."""
-    return learned("fill", instruction or f"the {name} field", Pick(role, name or None, says, nth), value=value)
+    pick = Pick(role, name or None, says, nth)
+    return learned("fill", instruction or f"the {name} field", pick, value=value, **fields)
 
 
-def choose(name: str, value: str, instruction: str = "", says: str = "") -> Do:
+def choose(name: str, value: str, instruction: str = "", says: str = "", **fields: Any) -> Do:
     """Choose an option of the list of this name."""
-    return learned("select_option", instruction or f"the {name} list", Pick("combobox", name, says), value=value)
+    pick = Pick("combobox", name or None, says)
+    return learned("select_option", instruction or f"the {name} list", pick, value=value, **fields)
 
 
 def in_row(role: str, name: str, row: str, **fields: Any) -> Do:
     """Click what has this role and name in the row with this text: each value means another element."""
-    within = {"role": "row", "name_contains": row}
+    within = {"role": "row", "text": row}
     target = {"role": role, "name": name, "within": within}
     return Do({"action": "click", "instruction": f"the {name} {role} in the row of {row}", "target": target, **fields})
 

@@ -145,9 +145,10 @@ class Lab:
 async def _fault(job: Job, seen: Seen) -> str:
     """Return what is not as it was to be, once the application has had time to store it."""
     deadline = time.monotonic() + JUDGE_S
-    while (why := await asyncio.to_thread(job.judge, seen)) and time.monotonic() < deadline:
+    while True:
+        if not (why := await asyncio.to_thread(job.judge, seen)) or time.monotonic() > deadline:
+            return why
         await asyncio.sleep(_POLL_S)
-    return why
 
 
 async def taken(lab: Lab, app: App, site: Site, job: Job) -> AsyncIterator[Outcome]:
