@@ -48,6 +48,7 @@ Name = Literal[
     "sqlite-web-old",
     "roundup",
     "radicale",
+    "radicale-old",
     "trac",
     "moin",
     "ihatemoney",
