@@ -19,6 +19,10 @@ _READY_S = 180.0
 """Jupyter and Node-RED take half a minute on a busy machine."""
 
 
+Command = Callable[[Place], Sequence[str | Path]]
+"""Returns the command that starts a server."""
+
+
 def _nothing(_place: Place) -> None:
     """Needs nothing before it starts."""
 
@@ -32,8 +36,7 @@ class Edition:
     environment: Name
     package: str
     """Whose version it is."""
-    command: Callable[[Place], Sequence[str | Path]]
-    """Starts the server."""
+    command: Command
     prepare: Callable[[Place], None] = _nothing
     """Writes into the folder what every run begins with."""
     variables: Callable[[Place], Mapping[str, str]] = lambda _place: {}
