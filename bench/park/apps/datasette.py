@@ -55,8 +55,8 @@ def _moved(seen: Seen) -> str:
 
 def _downloaded(seen: Seen) -> str:
     [words] = [data.decode() for data in seen.files.values()] or [""]
-    [count] = seen.place.rows("shop.db", f"select count(*) as rows from {seen.values['table']}")
-    return "" if len(words.splitlines()) == count["rows"] + 1 else f"downloaded {words[:60]!r}"
+    count = {"orders": 200, "customers": len(CUSTOMERS)}[seen.values["table"]]
+    return "" if len(words.splitlines()) == count + 1 else f"downloaded {words[:60]!r}"
 
 
 def _queried(seen: Seen) -> str:
