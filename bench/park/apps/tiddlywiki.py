@@ -118,7 +118,7 @@ JOBS = (
         "change-the-settings",
         goto("/"),
         click("button", "control panel"),
-        enter("", "{{title}}", "the title of the wiki", says="My TiddlyWiki", effect="commit"),
+        enter("", "{{title}}", "the title of the wiki", says="Title of this", effect="commit"),
         values={"title": "Notes of the forester"},
         new={"title": "Wood and field"},
         verify=text("{{title}}"),
