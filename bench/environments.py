@@ -54,8 +54,6 @@ Name = Literal[
     "tiddlywiki",
     "tiddlywiki-old",
     "fava",
-    "rdiffweb",
-    "rdiffweb-old",
     "optuna",
     "marimo",
     "verdaccio",
