@@ -64,6 +64,8 @@ def _queried(seen: Seen) -> str:
     return "" if got == wanted else f"read {got[:3]}, not {wanted[:3]}"
 
 
+_ALLOW = Pick("checkbox", "Allow updating this column.", nth=3)
+
 JOBS = (
     job(
         "insert",
@@ -83,7 +85,9 @@ JOBS = (
         "edit-one-row",
         goto("/customers/content/"),
         in_row("link", "Edit", "{{name}}"),
-        learned("check", "the box that allows to change the city", Pick("checkbox", nth=0, says="(?s)city")),
+        learned(
+            "check", "the box that allows to change the city", Pick("checkbox", "Allow updating this column.", nth=3)
+        ),
         enter("city", "{{city}}"),
         saved("button", "Update", text("{{city}}")),
         values={"name": "Customer 7", "city": "Oslo"},
@@ -119,6 +123,7 @@ JOBS = (
         click("link", "Import"),
         learned("upload", "the input file", Pick("button", ""), files=["{{file}}"]),
         saved("button", "Import", text("imported")),
+        rules={"0.8": {"the input file": Pick("button", "Input file")}},
         values={"file": "first.csv"},
         new={"file": "second.csv"},
         verify=text("imported"),
