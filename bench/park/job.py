@@ -7,6 +7,7 @@ from typing import Any
 from bench.park.place import Place
 from bench.wob.oracle import Pick
 from bench.wob.spec import Do, Values, learned
+from demo.stage import PASSWORD_SECRET
 from replaywright.domain.common.templates import fill
 from replaywright.domain.task.tasks import Task, parse_task
 
@@ -17,6 +18,9 @@ UPLOADS: Mapping[str, bytes] = {
     "second.txt": b"second file\n",
 }
 """Files that tasks upload, in the worker's upload root."""
+
+PASSWORD = "secret-of-ada"  # noqa: S105  known to nobody but applications that are gone after the run
+"""Of every account; tasks write `{{secret:PASSWORD}}`."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,16 @@ class Job:
             "task": f"{app}-{self.name}{'-described' if described else ''}",
             "url": f"{{{{site}}}}{self.start}",
             "parameters": {name: {"type": "text"} for name in names},
+            "secrets": [PASSWORD_SECRET] if self.signs_in else [],
             "steps": [_described(do) if described else dict(do.step) for do in self.steps],
             "verify": list(self.verify),
         }
         return parse_task(data, self.name)
+
+    @property
+    def signs_in(self) -> bool:
+        """True if a step enters the password."""
+        return any(f"{{{{secret:{PASSWORD_SECRET}}}}}" in str(do.step.get("value")) for do in self.steps)
 
     def told(self, values: Values, edition: str = "") -> dict[str, Pick]:
         """Return what the stand-in has to know, by instruction."""

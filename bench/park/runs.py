@@ -13,12 +13,12 @@ from rich.console import Console
 
 from bench.miniwob import End, why_of
 from bench.park.app import App, Edition, Site
-from bench.park.job import UPLOADS, Job, Seen
+from bench.park.job import PASSWORD, UPLOADS, Job, Seen
 from bench.wob.oracle import Oracle, Pick
 from bench.wob.serving import serving
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
-from demo.stage import Stage
+from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.runs.follow import Ending, follow, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.artifacts import artifact_store_of
@@ -84,6 +84,8 @@ class Lab:
         """Serve the edition afresh, do the task, and ask the task's judge."""
         place = await site.begin(edition)
         self.stage.allow(place.url)
+        if job.signs_in:
+            self.stage.bind(PASSWORD_SECRET, place.url)
         values = job.new if kind is Kind.NEW else job.values
         task = job.task(app.name, described=kind is Kind.DESCRIBED)
         given = {"site": place.url, **values}
@@ -219,6 +221,7 @@ async def lab() -> AsyncIterator[Lab]:
             (Path(uploads) / name).write_bytes(words)
         given = {"model": "openai:oracle", "model_base_url": f"{model}/v1", "upload_roots": uploads}
         stage = Stage(load_settings().model_copy(update=given), tell=lambda _text: None)
+        stage.password = PASSWORD
         await exits.enter_async_context(stage)
         redis = open_redis(stage.place.settings.redis_url or "")
         exits.push_async_callback(redis.aclose)

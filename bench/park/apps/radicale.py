@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.park.app import App, Edition
-from bench.park.job import Judge, Seen, click, enter, goto, job, saved, text
+from bench.park.job import PASSWORD, Judge, Seen, click, enter, goto, job, saved, text
 from bench.park.place import Place
 from bench.wob.oracle import Pick
 from bench.wob.spec import learned
@@ -18,7 +18,7 @@ def _command(place: Place) -> Sequence[str | Path]:
 
 
 def _prepare(place: Place) -> None:
-    (place.folder / "users").write_text("ada:secret-of-ada\n")
+    (place.folder / "users").write_text(f"ada:{PASSWORD}\n")
     lines = (
         "[server]",
         f"hosts = 127.0.0.1:{place.port}",
@@ -66,7 +66,7 @@ def _titles(seen: Seen, wanted: set[str]) -> str:
 _LOG_IN = (
     goto("/.web/"),
     enter("Username", "ada"),
-    enter("Password", "secret-of-ada"),
+    enter("Password", "{{secret:PASSWORD}}"),
     click("button", "Next", "the button that logs in", effect="idempotent", expect=[text("ada")]),
 )
 _NEW = click("link", "Create new addressbook or calendar", "the link that creates a collection")

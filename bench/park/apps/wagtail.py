@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.park.app import App, Edition
-from bench.park.job import UPLOADS, Seen, choose, click, enter, goto, job, saved, text
+from bench.park.job import PASSWORD, UPLOADS, Seen, choose, click, enter, goto, job, saved, text
 from bench.park.place import Place
 from bench.wob.oracle import Pick
 from bench.wob.spec import learned
@@ -30,7 +30,7 @@ def _prepare(place: Place) -> None:
     start = "from wagtail.bin.wagtail import main; main()"
     place.run(place.python("-c", start, "start", "park", place.folder / "site"))
     place.run(_manage(place, "migrate"))
-    words = {"DJANGO_SUPERUSER_PASSWORD": "secret-of-ada"}
+    words = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
     place.run(_manage(place, "createsuperuser", "--noinput", "--username", "ada", "--email", "ada@park.test"), **words)
     made = f"[Redirect.objects.create(old_path=f'/{{n}}', redirect_link='/') for n in {REDIRECTS}]"
     place.run(_manage(place, "shell", "-c", f"from wagtail.contrib.redirects.models import Redirect; {made}"))
@@ -79,7 +79,7 @@ def _documents(seen: Seen) -> str:
 _LOG_IN = (
     goto("/admin/"),
     enter("Username*", "ada", "the user name field"),
-    enter("Password*", "secret-of-ada", "the password field"),
+    enter("Password*", "{{secret:PASSWORD}}", "the password field"),
     click("button", "Sign in", effect="idempotent", expect=[{"exists": {"role": "link", "name": "Documents"}}]),
 )
 
@@ -116,7 +116,7 @@ JOBS = (
         *_LOG_IN,
         goto("/admin/redirects/"),
         click("link", "{{from}}", "the redirect from {{from}}"),
-        click("link", "Delete", "the link that deletes the redirect"),
+        click("link", "Delete redirect", "the link that deletes the redirect"),
         saved("button", "Yes, delete", text("deleted")),
         values={"from": "/blog"},
         new={"from": "/contact"},
@@ -153,7 +153,7 @@ JOBS = (
         "upload-document",
         *_LOG_IN,
         goto("/admin/documents/multiple/add/"),
-        learned("upload", "the file field", Pick("button", "", says="file"), files=["{{file}}"], effect="commit"),
+        learned("upload", "the file field", Pick("button", ""), files=["{{file}}"], effect="commit"),
         enter("Title*", "{{title}}", "the title of the document"),
         saved("button", "Update", text("{{title}}")),
         values={"file": "first.txt", "title": "First things"},
