@@ -56,8 +56,10 @@ Name = Literal[
     "fava",
     "optuna",
     "marimo",
-    "verdaccio",
-    "redis-commander",
+    "kinto",
+    "kinto-old",
+    "supervisor",
+    "fossil",
 ]
 
 NAMES: tuple[Name, ...] = get_args(Name)
