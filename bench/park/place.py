@@ -42,8 +42,8 @@ class Place:
             raise EnvironmentFailed(f"{script} needs Node.js, and there is no node on PATH")
         return [node, self.made / "node_modules" / script, *arguments]
 
-    def run(self, command: Sequence[str | Path], said: str = "", **variables: str) -> None:
-        """Run a command in the folder, with `said` as its input.
+    def run(self, command: Sequence[str | Path], said: str = "", **variables: str) -> str:
+        """Run a command in the folder, with `said` as its input; returns what it prints.
 
         Raises:
             EnvironmentFailed: it fails.
@@ -55,6 +55,7 @@ class Place:
         if done.returncode:
             words = " ".join(map(str, command[1:]))
             raise EnvironmentFailed(f"{words} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        return done.stdout
 
     def rows(self, database: str, query: str, *parameters: object) -> list[dict[str, Any]]:
         """Return rows of a SQLite database of the folder, by column name, straight from the file."""

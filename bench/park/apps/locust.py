@@ -50,7 +50,7 @@ _RATE = "the rate at which users start"
 _USERS = enter("", "{{users}}", "the number of users", says="(?i)number of users")
 _STEPS = (goto("/"), _USERS, enter("", "{{rate}}", _RATE, says="(?i)spawn rate|ramp up"))
 _START = saved("button", "Start", text("running"))
-_STOP = saved("link", "STOP", text("stopped"), instruction="what stops the test")
+_STOP = click("link", "STOP", "what stops the test", effect="idempotent", expect=[text("stopped")])
 _STOP_NOW = {"what stops the test": Pick("button", "Stop")}
 
 JOBS = (
