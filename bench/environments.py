@@ -57,8 +57,6 @@ Name = Literal[
     "fava",
     "optuna",
     "marimo",
-    "kinto",
-    "kinto-old",
     "supervisor",
     "fossil",
 ]

@@ -14,6 +14,6 @@ from bench.park.apps import (
     wagtail,
 )
 
-_MODULES = (datasette, fossil, jupyterlab, locust, node_red, radicale, sqlite_web, tiddlywiki, trac, wagtail)
+_MODULES = (datasette, fava, fossil, jupyterlab, locust, node_red, radicale, sqlite_web, tiddlywiki, trac, wagtail)
 
 APPS: tuple[App, ...] = tuple(module.APP for module in _MODULES)
