@@ -1,19 +1,21 @@
 """The applications of the park: how each is started, what is done with it, and who judges it."""
 
+from importlib import import_module
+
 from bench.park.app import App
-from bench.park.apps import (
-    datasette,
-    fossil,
-    jupyterlab,
-    locust,
-    node_red,
-    radicale,
-    sqlite_web,
-    tiddlywiki,
-    trac,
-    wagtail,
+
+_MODULES = (
+    "datasette",
+    "fava",
+    "fossil",
+    "jupyterlab",
+    "locust",
+    "node_red",
+    "radicale",
+    "sqlite_web",
+    "tiddlywiki",
+    "trac",
+    "wagtail",
 )
 
-_MODULES = (datasette, fava, fossil, jupyterlab, locust, node_red, radicale, sqlite_web, tiddlywiki, trac, wagtail)
-
-APPS: tuple[App, ...] = tuple(module.APP for module in _MODULES)
+APPS: tuple[App, ...] = tuple(import_module(f"{__name__}.{name}").APP for name in _MODULES)
