@@ -13,6 +13,7 @@ _MODULES = (
     "node_red",
     "radicale",
     "sqlite_web",
+    "supervisor",
     "tiddlywiki",
     "trac",
     "wagtail",

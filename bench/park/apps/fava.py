@@ -127,7 +127,12 @@ JOBS = (
     job(
         "run-a-query",
         goto("/household/query/"),
-        enter("", "select account, sum(position) where account = '{{account}}' group by account", "the query", says="BQL query"),
+        enter(
+            "",
+            "select account, sum(position) where account = '{{account}}' group by account",
+            "the query",
+            says="BQL query",
+        ),
         click("button", "Submit"),
         read("rows", "table", {"role": "table"}, "the result"),
         values={"account": "Expenses:Food", "sum": "15.70"},
