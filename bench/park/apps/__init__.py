@@ -11,6 +11,7 @@ _MODULES = (
     "jupyterlab",
     "locust",
     "node_red",
+    "optuna",
     "radicale",
     "sqlite_web",
     "supervisor",

@@ -69,6 +69,8 @@ def _sums(seen: Seen) -> str:
     return "" if right else f"read {rows}"
 
 
+_QUERY = "select account, sum(position) where account = '{{account}}' group by account"
+
 JOBS = (
     job(
         "add-a-transaction",
