@@ -10,6 +10,7 @@ _MODULES = (
     "fossil",
     "jupyterlab",
     "locust",
+    "marimo",
     "node_red",
     "optuna",
     "radicale",
