@@ -101,7 +101,7 @@ JOBS = (
         "search-and-tag",
         goto("/"),
         enter("", "{{name}}", "the search field", role="searchbox"),
-        click("link", "{{name}}", "the found note {{name}}"),
+        click("link", "{{name}}", "the first found note {{name}}", nth=1),
         _EDIT,
         enter("tag name", "{{tag}}", "the tag"),
         click("button", "add", "the button that adds the tag", says="Draft of"),
