@@ -52,6 +52,10 @@ _STEPS = (goto("/"), _USERS, enter("", "{{rate}}", _RATE, says="(?i)spawn rate|r
 _START = saved("button", "Start", text("running"))
 _STOP = click("link", "STOP", "what stops the test", effect="idempotent", expect=[text("stopped")])
 _STOP_NOW = {"what stops the test": Pick("button", "Stop")}
+_DOWNLOADS = {
+    "the section with the downloads": Pick("tab", "Download Data"),
+    "the request statistics": Pick("link", "Download requests CSV"),
+}
 
 JOBS = (
     job(
@@ -101,7 +105,7 @@ JOBS = (
         new={"users": "3", "rate": "3"},
         verify=text("running"),
         judge=_statistics,
-        rules={"2.47": {"the section with the downloads": Pick("tab", "Download Data")}},
+        rules={"2.47": _DOWNLOADS},
     ),
 )
 

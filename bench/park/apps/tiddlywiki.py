@@ -55,6 +55,7 @@ _TEXT = enter("Type the text for this tiddler", "{{text}}", "the text of the not
 _NOW = {
     "the button that edits the note": Pick("button", "Edit this tiddler"),
     "the button that confirms the changes": Pick("button", "Confirm changes to this tiddler"),
+    "the button that adds the tag": Pick("button", "add", nth=1),
     "the button that deletes the note": Pick("button", "Delete this tiddler"),
 }
 
