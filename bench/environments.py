@@ -59,6 +59,7 @@ Name = Literal[
     "marimo",
     "supervisor",
     "fossil",
+    "adminer",
 ]
 
 NAMES: tuple[Name, ...] = get_args(Name)

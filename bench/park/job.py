@@ -143,11 +143,11 @@ def choose(name: str, value: str, instruction: str = "", says: str = "", **field
     return learned("select_option", instruction or f"the {name} list", pick, value=value, **fields)
 
 
-def in_row(role: str, name: str, row: str, **fields: Any) -> Do:
+def in_row(role: str, name: str, row: str, *, action: str = "click", **fields: Any) -> Do:
     """Click what has this role and name in the row with this text: each value means another element."""
-    within = {"role": "row", "text": row}
-    target = {"role": role, "name": name, "within": within}
-    return Do({"action": "click", "instruction": f"the {name} {role} in the row of {row}", "target": target, **fields})
+    target = {"role": role, **({"name": name} if name else {}), "within": {"role": "row", "text": row}}
+    words = " ".join(filter(None, ("the", name, role, "in the row of", row)))
+    return Do({"action": action, "instruction": words, "target": target, **fields})
 
 
 def read(field: str, take: str, target: Mapping[str, Any], instruction: str) -> Do:

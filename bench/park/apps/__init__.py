@@ -5,6 +5,7 @@ from importlib import import_module
 from bench.park.app import App
 
 _MODULES = (
+    "adminer",
     "datasette",
     "fava",
     "fossil",
