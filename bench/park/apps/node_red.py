@@ -103,7 +103,7 @@ JOBS = (
         "import-a-flow",
         _OPENED,
         Do({"action": "press", "keys": "Control+i"}),
-        enter("", "{{json}}", "the text to import", says="file to import"),
+        learned("paste", "the text to import", Pick("textbox", says="file to import"), value="{{json}}"),
         click("link", "new flow"),
         click("button", "Import"),
         _DEPLOY,
