@@ -41,7 +41,7 @@ def _are(seen: Seen, changes: Mapping[str, str | None]) -> str:
 
 
 def _folder(seen: Seen) -> str:
-    folders = sorted(each.name for each in (seen.place.folder / "work").iterdir() if each.is_dir())
+    folders = sorted(each.name for each in (seen.place.folder / "work").glob("[!.]*") if each.is_dir())
     return "" if folders == sorted(["reports", seen.values["name"]]) else f"the folders are {folders}"
 
 
