@@ -103,6 +103,7 @@ JOBS = (
         enter("Search study", "{{name}}", "the search field"),
         click("button", "delete study", "the button that deletes the found study"),
         _YES,
+        goto("/dashboard"),  # a list that is filtered shows what was deleted until it is loaded again
         values={"name": "bread"},
         new={"name": "cake"},
         verify=_GONE,
