@@ -89,7 +89,7 @@ JOBS = (
         goto("/", expect=[{"exists": {"role": "button", "name": "More options"}, "within_ms": 60_000}]),
         click("button", "More options", "the options of {{book}}.py", nth=1),
         click("menuitem", "", "the option that deletes", says="(?i)delete"),
-        click("button", "", "the button that confirms", says="(?i)^delete", effect="commit"),
+        click("button", "Confirm", "the button that confirms", effect="commit"),
         values={"book": "attic"},
         new={"book": "kitchen"},
         verify={"not_exists": {"role": "treeitem", "text": "{{book}}.py"}},
