@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.park.app import App, Edition
 from bench.park.apps.sqlite_web import CUSTOMERS, shop
-from bench.park.job import PASSWORD, Seen, click, enter, goto, in_row, job, read, saved, text
+from bench.park.job import PASSWORD, Seen, choose, click, enter, goto, in_row, job, read, saved, text
 from bench.park.place import Place
 from bench.wob.oracle import Pick
 from bench.wob.spec import learned
@@ -76,11 +76,19 @@ def _table(seen: Seen) -> str:
 
 
 _PAGE = "/adminer/park.php?sqlite=&username=ada&db=..%2F..%2Fshop.db"
-_LOG_IN = (
-    goto(_PAGE),
+_PASSWORD = (
     enter("", "{{secret:PASSWORD}}", "the password field", says='label="Password"'),
     click("button", "Login", "the button that logs in", effect="idempotent", expect=[text("Tables and views")]),
 )
+_LOG_IN = (
+    goto("/adminer/park.php"),
+    choose("", "SQLite 3", "the kind of database", says="SQLite 3"),
+    enter("", "ada", "the user name field", says='label="Username"'),
+    enter("", "../../shop.db", "the database field", says='label="Database"'),
+    *_PASSWORD,
+)
+_DEEP = (goto(_PAGE), *_PASSWORD)
+"""A link into the database; whoever has not logged in gets the form with status 403."""
 _SELECT = goto(f"{_PAGE}&select=customers")
 
 JOBS = (
@@ -122,7 +130,7 @@ JOBS = (
     ),
     job(
         "run-a-command",
-        *_LOG_IN,
+        *_DEEP,
         click("link", "SQL command"),
         enter("", "{{query}}", "the command", says='label="SQL command"'),
         click("button", "Execute", expect=[{"exists": {"css": "#content table"}}]),
