@@ -125,7 +125,7 @@ JOBS = (
         click("button", "Delete", "the button that deletes the selected rows", effect="commit", dialog="accept"),
         values={"name": "Customer 12"},
         new={"name": "Customer 33"},
-        verify=text("deleted"),
+        verify=text("affected"),
         judge=lambda seen: _are(seen, [each for each in CUSTOMERS if each[0] != seen.values["name"]]),
     ),
     job(
