@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from replaywright.domain.common.text import normalise, tokens
 from replaywright.domain.locating.filling import filled_target
-from replaywright.domain.locating.likeness import agrees, name_similarity, roles_compatible, similarity
+from replaywright.domain.locating.likeness import agrees, name_similarity, roles_compatible, similarity, wording_of
 from replaywright.domain.locating.matching import (
     ElementCandidate,
     MatchDecision,
@@ -18,6 +18,7 @@ from replaywright.domain.locating.matching import (
     decide_similar,
     may_be_declared,
 )
+from replaywright.domain.locating.wording import Wording
 from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
 
 COMPOSE: dict[str, Any] = {
@@ -749,3 +750,21 @@ def test_what_a_recording_for_many_values_does_not_have_is_not_known() -> None:
 
     assert agrees(target(box, attributes={"value": "gears"}, row=("gears",)), seen)
     assert not agrees(target(box, attributes={"value": "gears"}, element_hash="h-other"), seen)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "wording"),
+    [
+        (("Add a calendar", ""), ("➕", "Add a calendar"), Wording.SAME),
+        (("edit", "Edit this note"), ("Edit this note", "Edit this note"), Wording.SAME),
+        (("Harbor", "Actions"), ("Lantern", "Actions"), Wording.OTHER),
+        (("Open", ""), ("Close", "Open"), Wording.OPPOSED),
+    ],
+)
+def test_a_name_may_become_a_tip_and_a_tip_a_name(
+    then: tuple[str, str], now: tuple[str, str], wording: Wording
+) -> None:
+    def called(name: str, tip: str) -> Target:
+        return target(COMPOSE, name=name, text=name, attributes={"title": tip} if tip else {})
+
+    assert wording_of(called(*then), called(*now)) is wording

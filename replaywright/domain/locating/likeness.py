@@ -63,7 +63,8 @@ def agrees(recorded: Target, seen: Target) -> bool:
 def wording_of(recorded: Target, seen: Target) -> Wording:
     """Return the agreement of the names; a field is also called by its label and placeholder.
 
-    What has no name is called by its label, or else by what is read on it.
+    What has no name is called by its label, or else by what is read on it. A redesign may make a name the tip of an
+    icon, or a tip the name.
     """
     if not recorded.name and not seen.name:
         is_field = recorded.role in FIELDS or seen.role in FIELDS
@@ -88,7 +89,10 @@ def wording_of(recorded: Target, seen: Target) -> Wording:
             [text for text in (seen.name, seen.text) if text],
         )
         best = max((compare(a, b) for a in texts[0] for b in texts[1]), default=best)
-    return best
+    if best is Wording.OPPOSED:
+        return best
+    tips = ((recorded.name, seen.attributes.get("title")), (recorded.attributes.get("title"), seen.name))
+    return max(best, *(compare(a, b) for a, b in tips if a and b), Wording.OPPOSED)
 
 
 def _called(field: Target) -> list[str]:
