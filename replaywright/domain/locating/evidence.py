@@ -29,6 +29,7 @@ SPEAKS_FOR = (
 """Signals whose weight is never negative."""
 SPEAKS_AGAINST = (
     *("opposed_name", "nameless", "other_label", "other_text", "other_identifier", "other_id", "other_address"),
+    *("lost_identifier", "lost_id", "lost_address"),
     *("no_row", "fewer", "rivals", "behind"),
 )
 """Signals whose weight is never positive."""
@@ -274,8 +275,6 @@ class _Comparison:
             "opposed_name": wording is Wording.OPPOSED,
             "same_text": _agreement(_own_text(recorded), _own_text(target)) == 1,
             "other_text": _difference(_own_text(recorded), _own_text(target)),
-            "same_label": _agreement(recorded.label, target.label) == 1,
-            "other_label": _difference(recorded.label, target.label),
             "same_row": has_telling_row(recorded) and bool(target.row),
             "no_row": has_telling_row(recorded) and not target.row,
             "same_container": normalise(recorded.container) == normalise(target.container),
@@ -292,6 +291,7 @@ class _Comparison:
             "placed": stands * (wording is Wording.SAME),
             "alike_placed": stands * (wording is Wording.ALIKE),
             "reworded_placed": stands * self._reworded * (wording is Wording.OTHER),
+            **_labels(recorded, target),
             **self._nearness(target),
             **self._identifiers(target, wording),
         }
@@ -308,7 +308,7 @@ class _Comparison:
         return {"near": said_among(near, target.neighbours), "nearest": said_among(near[:1], target.neighbours[:2])}
 
     def _identifiers(self, target: Target, wording: Wording) -> dict[str, float]:
-        """Return which identifiers agree or differ; one that is gone differs by half."""
+        """Return which identifiers agree, differ or are gone."""
         found: dict[str, float] = {}
         now, is_own = self._keys[id(target)], False
         for key, value in self._own.items():
@@ -318,7 +318,7 @@ class _Comparison:
                 manner = "own" if self._is_own(target, key) else "shared"
                 found[f"{manner}_{kind}"] = 1.0
             else:
-                found[f"other_{kind}"] = max(found.get(f"other_{kind}", 0.0), 1.0 if key in now else 0.5)
+                found[f"{'other' if key in now else 'lost'}_{kind}"] = 1.0
         if wording is Wording.OTHER and not is_own and self._is_named:
             found["nameless"] = 1.0
         return found
@@ -326,6 +326,14 @@ class _Comparison:
 
 def _called(target: Target) -> str:
     return normalise(target.name or target.label or target.text)
+
+
+def _labels(recorded: Target, seen: Target) -> dict[str, float]:
+    """Return what the labels say of elements of which one has no name; a name says it better than a guessed label."""
+    if recorded.name and seen.name:
+        return {}
+    agreement = float(bool(recorded.label and seen.label) and normalise(recorded.label) == normalise(seen.label))
+    return {"same_label": agreement, "other_label": _difference(recorded.label, seen.label)}
 
 
 def _own_text(target: Target) -> str:
