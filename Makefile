@@ -51,9 +51,11 @@ format: $(INSTALLED) ## put the code into its form
 
 lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
-	for name in django-old django-new nicegui streamlit dash browser-use workflow-use datasette locust jupyterlab; do \
+	for name in django-old django-new nicegui streamlit dash browser-use workflow-use datasette \
+		datasette-new fava jupyterlab jupyterlab-old locust locust-old marimo optuna radicale radicale-old sqlite-web \
+		sqlite-web-old supervisor trac wagtail wagtail-old; do \
 		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
-			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --pip-args=--only-binary=:all: \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
 	done
 
@@ -90,7 +92,7 @@ bench-locate: setup ## find recorded elements on changed pages: found, missed, w
 bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit, Dash), judged by what their servers receive
 	$(BIN)/python -m bench.widgets $(ARGS)
 
-park: setup ## look for every element of real applications that nobody here wrote again, after a reload
+park: setup ## learn and replay tasks in real applications that nobody here wrote, also in other versions and skins
 	$(BIN)/python -m bench.park $(ARGS)
 
 bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards

@@ -2,9 +2,10 @@
 
     python -m bench.environments [NAME …]     makes them; nothing to do where they exist
 
-`environment(name)` makes one on first use, a virtual environment from `bench/requirements/NAME.txt` or a `node_modules`
-from `bench/requirements/NAME/package-lock.json`; hashes pin every file in both. Afterwards it costs one look at a file.
-A changed requirements file makes a new one.
+`environment(name)` makes one on first use: a virtual environment from `bench/requirements/NAME.txt`, a `node_modules`
+from `bench/requirements/NAME/package-lock.json`, or the files of Debian's packages from
+`bench/requirements/NAME/packages.txt`. Hashes pin every file in all three, and nobody's scripts are run. Afterwards it
+costs one look at a file. A changed requirements file makes a new one.
 """
 
 import contextlib
@@ -37,9 +38,28 @@ Name = Literal[
     "stagehand",
     "hyperagent",
     "datasette",
+    "datasette-new",
     "locust",
+    "locust-old",
     "jupyterlab",
+    "jupyterlab-old",
     "node-red",
+    "node-red-old",
+    "sqlite-web",
+    "sqlite-web-old",
+    "radicale",
+    "radicale-old",
+    "trac",
+    "wagtail",
+    "wagtail-old",
+    "tiddlywiki",
+    "tiddlywiki-old",
+    "fava",
+    "optuna",
+    "marimo",
+    "supervisor",
+    "fossil",
+    "adminer",
 ]
 
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -52,6 +72,8 @@ _LATER = ("python3.12", "python3.13")
 _HERE = Path(__file__).parent
 _HOME = _HERE.parent / ".environments"
 _STAMP = "installed"
+_PACKAGES = "packages.txt"
+"""Lines of `NAME=VERSION sha256:DIGEST`."""
 
 
 class EnvironmentFailed(Exception):
@@ -80,18 +102,24 @@ def environment(name: Name, *, home: Path = _HOME) -> Path:
 
 def _wanted(name: Name) -> str:
     """What an environment must have been made from: these requirements, this Python where they are for Python."""
-    interpreter = "" if _is_node(name) else f"{sys.implementation.cache_tag} {sys.base_prefix}\n"
+    interpreter = "" if _is_node(name) or _is_debian(name) else f"{sys.implementation.cache_tag} {sys.base_prefix}\n"
     return hashlib.sha256(interpreter.encode() + _requirements(name).read_bytes()).hexdigest()
 
 
 def _is_node(name: Name) -> bool:
-    return (_HERE / "requirements" / name).is_dir()
+    return (_HERE / "requirements" / name / "package-lock.json").is_file()
+
+
+def _is_debian(name: Name) -> bool:
+    return (_HERE / "requirements" / name / _PACKAGES).is_file()
 
 
 def _requirements(name: Name) -> Path:
     """What pins every file."""
     if _is_node(name):
         return _HERE / "requirements" / name / "package-lock.json"
+    if _is_debian(name):
+        return _HERE / "requirements" / name / _PACKAGES
     return _HERE / "requirements" / f"{name}.txt"
 
 
@@ -118,6 +146,9 @@ def _make(name: Name, folder: Path, wanted: str) -> None:
         if _is_node(name):
             shutil.copytree(_requirements(name).parent, new)
             _install_node(name, new)
+        elif _is_debian(name):
+            shutil.copytree(_requirements(name).parent, new)
+            _install_debian(name, new, Path(workshop))
         else:
             _create(name, new)
             _install(name, new)
@@ -162,11 +193,27 @@ def _install_node(name: Name, folder: Path) -> None:
     _run(name, command, "a registry that npm can reach (npm config get registry)")
 
 
-def _run(name: Name, command: list[str], needs: str) -> None:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+def _install_debian(name: Name, folder: Path, workshop: Path) -> None:
+    """Unpack just the packages that are listed; nothing is installed on the machine."""
+    for command in ("apt-get", "dpkg"):
+        if shutil.which(command) is None:
+            raise EnvironmentFailed(f"the environment {name!r} needs Debian's {command}, and there is none on PATH")
+    for line in _requirements(name).read_text(encoding="ascii").splitlines():
+        package, _, digest = line.partition(" sha256:")
+        before = set(workshop.glob("*.deb"))
+        _run(name, ["apt-get", "download", package], "Debian's packages (apt-get update)", within=workshop)
+        [file] = set(workshop.glob("*.deb")) - before
+        if hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            raise EnvironmentFailed(f"{file.name} is not the package that {_requirements(name)} pins")
+        _run(name, ["dpkg", "-x", str(file), str(folder)], "room on the disk")
+
+
+def _run(name: Name, command: list[str], needs: str, within: Path | None = None) -> None:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=within)
     if done.returncode:
+        tool = "npm" if _is_node(name) else command[0] if _is_debian(name) else "pip"
         raise EnvironmentFailed(
-            f"{'npm' if _is_node(name) else 'pip'} could not install the environment {name!r} from "
+            f"{tool} could not install the environment {name!r} from "
             f"{_requirements(name)}:\n{done.stdout.strip()}\nIt needs {needs}. "
             f"Then: {Path(sys.executable).name} -m bench.environments {name}"
         )
@@ -182,6 +229,10 @@ def version_in(folder: Path, package: str) -> str:
     if manifest.is_file():
         told: dict[str, str] = json.loads(manifest.read_text(encoding="utf-8"))
         return told["version"]
+    if (folder / _PACKAGES).is_file():
+        lines = (folder / _PACKAGES).read_text(encoding="ascii").splitlines()
+        [version] = [line.split()[0].partition("=")[2] for line in lines if line.startswith(f"{package}=")]
+        return version
     [found] = importlib.metadata.distributions(name=package, path=[str(site_packages(folder))])
     return found.version
 

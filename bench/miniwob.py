@@ -125,7 +125,7 @@ class Bench:
             seed=seed,
             kind=kind,
             end=end,
-            why="" if end is End.DONE else f"reward {reward}" if end is End.WRONG else _why(ending),
+            why="" if end is End.DONE else f"reward {reward}" if end is End.WRONG else why_of(ending),
             model_calls=ending.result.totals.usage.calls,
             reward=reward,
             seconds=time.monotonic() - begun,
@@ -153,7 +153,8 @@ class Bench:
         return ending
 
 
-def _why(ending: Ending) -> str:
+def why_of(ending: Ending) -> str:
+    """Return in one line why a run ended as it did."""
     step = "" if ending.result.failed_step is None else f"step {ending.result.failed_step + 1}: "
     return f"{step}{ending.result.reason}: {ending.result.message}"
 

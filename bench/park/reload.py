@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from playwright.async_api import Browser
 
 from bench.mutations import key_of
-from bench.park.apps import App
+from bench.park.app import App
 from bench.scenes import Look, Stage, stage_on
 from bench.sources import Source
 from bench.verdicts import climb

@@ -37,7 +37,8 @@ class Pick:
     def filled(self, values: Mapping[str, str]) -> "Pick":
         """The rule with the values of today's parameters."""
         name = None if self.name is None else fill(self.name, values)
-        return Pick(self.role, name, self.says, self.nth)
+        says = fill(self.says, {key: re.escape(value) for key, value in values.items()})
+        return Pick(self.role, name, says, self.nth)
 
     def choose(self, elements: list[Element]) -> Choice:
         """The one element that answers to the rule; none if there is no such, or more than one."""
