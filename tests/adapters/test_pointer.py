@@ -560,3 +560,16 @@ async def test_a_slider_takes_only_numbers_in_its_range(
     assert (failed.reason, failed.dispatched) == ("no_such_value", False)
     assert said in str(failed)
     assert await holds(session, "untouched")
+
+
+@pytest.mark.parametrize("kind", ["mousedown", "mouseup", "pointerdown", "pointerup"])
+async def test_a_menu_that_acts_before_the_click_and_goes_away_was_pressed_once(
+    session: ChromiumSession, site: Site, kind: str
+) -> None:
+    await opened(session, site, "pointer_release.html")
+
+    report = await session.perform(work("click", {"role": "menuitem", "name": f"Rename on {kind}"}))
+
+    assert report.acted
+    assert report.evidence.input_landed
+    assert await holds(session, "renamed 1")

@@ -157,8 +157,10 @@ class Guard {
         if (!this.accepts(path) || !this.isSame()) return this.intercept(event, path);
         this.pressed = true;
         return;
+      case "pointerup":
       case "mouseup":
-        // The page may have replaced the element on the way down: then no click follows, and yet it was pressed.
+        // The page may have taken the element away on the way: then no click follows, and yet it was pressed. Where it
+        // prevents what the pointer does by default, no mouse button goes up either.
         if (this.pressed && !attempt.landed) inNewTask(() => attempt.guarded(() => attempt.landed || attempt.land()));
         if (this.pressed) inNewTask(() => (this.pressed = false));
         return;
