@@ -61,6 +61,20 @@ def test_another_address_is_expected_up_to_where_it_varies(url: str, expected: s
     assert derived(BEFORE, after) == [{"url_contains": expected}]
 
 
+@pytest.mark.parametrize(("other", "expected"), [("/delete/MzI=", "/delete/"), ("/delete/NQ==", "/delete/NQ==")])
+def test_of_links_of_one_name_only_what_their_addresses_share_is_expected(other: str, expected: str) -> None:
+    def delete(href: str) -> Element:
+        link = Target(tag="a", role="link", name="Delete", attributes={"href": href})
+        return Element(id=href, target=link)
+
+    one = delete("/delete/NQ==")
+    seen = Seen(before=page(one, delete(other)), after=(led := page(url="https://mail.example/delete/NQ==")), again=led)
+
+    address, *_ = derived_from(CLICK, seen, one.target, VALUES)
+
+    assert meaning_of(address) == {"url_contains": expected}
+
+
 def test_an_address_that_differs_by_its_numbers_only_is_not_expected() -> None:
     before = page(shown("button", "Send"), url="https://mail.example/drafts/1")
 

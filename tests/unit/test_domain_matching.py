@@ -721,3 +721,11 @@ def test_the_line_of_a_form_is_no_row_that_must_be_found_again() -> None:
     recorded = target(COMPOSE, **place, namesakes=1, row=("Message", "0 characters"))
 
     assert decide_similar(recorded, candidates(target(REBUILT, **place))).chosen is not None
+
+
+def test_what_a_recording_for_many_values_does_not_have_is_not_known() -> None:
+    box = {"tag": "input", "role": "checkbox", "row": ("gears", "select")}
+    seen = target(box, attributes={"name": "sel", "value": "gears"}, element_hash="h-gears")
+
+    assert agrees(target(box, attributes={"value": "gears"}, row=("gears",)), seen)
+    assert not agrees(target(box, attributes={"value": "gears"}, element_hash="h-other"), seen)

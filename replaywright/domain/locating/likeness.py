@@ -45,7 +45,8 @@ def roles_compatible(recorded: str, seen: str) -> bool:
 def agrees(recorded: Target, seen: Target) -> bool:
     """Return True if role and name confirm the recorded element.
 
-    For elements without a name, the stable attributes and the label speak instead.
+    For elements without a name, the stable attributes and the label speak instead. A recording without a hash is of many
+    elements, which a parameter tells apart: what it does not have is not known.
     """
     if recorded.role != seen.role:
         return False
@@ -54,7 +55,8 @@ def agrees(recorded: Target, seen: Target) -> bool:
     same_label = normalise(recorded.label) == normalise(seen.label)
     if recorded.element_hash and recorded.element_hash == seen.element_hash:
         return True
-    told = [key for key in _STABLE if recorded.attributes.get(key) or seen.attributes.get(key)]
+    had = seen.attributes if recorded.element_hash else {}
+    told = [key for key in _STABLE if recorded.attributes.get(key) or had.get(key)]
     return all(recorded.attributes.get(key) == seen.attributes.get(key) for key in told) and same_label
 
 

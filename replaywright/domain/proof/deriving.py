@@ -9,6 +9,7 @@ A new address is required from then on. Elements that appeared or vanished are a
 `replaywright.domain.proof.proof`, since a redesign may change their wording; `loosened` drops them then.
 """
 
+import os.path
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -66,7 +67,7 @@ def derived_from(step: Step, seen: Seen, target: Target | None, values: Mapping[
     elif seen.before is None or seen.again is None:
         found = ()
     else:
-        found = (*_address(seen.before, seen.again, values), *_message(seen.before, seen, values, target))
+        found = (*_address(seen.before, seen.again, values, target), *_message(seen.before, seen, values, target))
     return tuple(predicate for predicate in found if not secrets_in(str(meaning_of(predicate))))
 
 
@@ -102,19 +103,38 @@ def _value_of(
     return (ValueEquals(value_equals=value, of=query, required=False, within_ms=0),)
 
 
-def _address(before: Snapshot, after: Snapshot, values: Mapping[str, str]) -> tuple[Predicate, ...]:
-    """Expect the new path, up to its first part that differs between runs."""
+def _address(
+    before: Snapshot, after: Snapshot, values: Mapping[str, str], target: Target | None
+) -> tuple[Predicate, ...]:
+    """Expect the new path, up to its first part that differs between runs, or between links of the same name."""
     was, now = (site_scope(page.url) for page in (before, after))
     if was == now:
         return ()
     origin, _, path = now.partition("://")[2].partition("/")
     general = generalise(f"/{path}", values, values)
     stable = general.partition("{id}")[0]
+    shared = _shared_path(before, target)
+    if shared and stable.startswith(shared):
+        stable = shared
     if normalise(was.partition("://")[2].partition("/")[0]) != normalise(origin):
         stable = f"{origin}{stable}"
     if len(stable) < 2 or stable in before.url:
         return ()
     return (UrlContains(url_contains=stable),)
+
+
+def _shared_path(page: Snapshot, target: Target | None) -> str:
+    """Return the path that links of the name of `target` have in common where they lead to different pages, else "".
+
+    One row's "Delete" leads to `/delete/NQ==`, the next one's to `/delete/MzI=`.
+    """
+    if target is None or target.role != "link":
+        return ""
+    named = (
+        other.target for other in page.elements if other.target.role == "link" and other.target.name == target.name
+    )
+    paths = {other.attributes.get("href", "") for other in named} - {""}
+    return os.path.commonprefix(sorted(paths)).rpartition("/")[0] + "/" if len(paths) > 1 else ""
 
 
 def _message(before: Snapshot, seen: Seen, values: Mapping[str, str], target: Target | None) -> tuple[Predicate, ...]:
