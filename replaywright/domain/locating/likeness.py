@@ -45,8 +45,8 @@ def roles_compatible(recorded: str, seen: str) -> bool:
 def agrees(recorded: Target, seen: Target) -> bool:
     """Return True if role and name confirm the recorded element.
 
-    For elements without a name, the stable attributes and the label speak instead. A recording without a hash is of many
-    elements, which a parameter tells apart: what it does not have is not known.
+    For elements without a name, the stable attributes and the label speak instead. A recording without a hash is of
+    many elements, which a parameter tells apart: what it does not have is not known.
     """
     if recorded.role != seen.role:
         return False

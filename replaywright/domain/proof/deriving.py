@@ -9,9 +9,9 @@ A new address is required from then on. Elements that appeared or vanished are a
 `replaywright.domain.proof.proof`, since a redesign may change their wording; `loosened` drops them then.
 """
 
-import os.path
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
 from replaywright.domain.common.base import Record
@@ -130,11 +130,11 @@ def _shared_path(page: Snapshot, target: Target | None) -> str:
     """
     if target is None or target.role != "link":
         return ""
-    named = (
-        other.target for other in page.elements if other.target.role == "link" and other.target.name == target.name
-    )
-    paths = {other.attributes.get("href", "") for other in named} - {""}
-    return os.path.commonprefix(sorted(paths)).rpartition("/")[0] + "/" if len(paths) > 1 else ""
+    links = (other.target for other in page.elements if other.target.role == "link")
+    paths = {link.attributes.get("href", "") for link in links if link.name == target.name} - {""}
+    parts = zip(*(path.split("/") for path in paths), strict=False)
+    shared = [same[0] for same in takewhile(lambda each: len(set(each)) == 1, parts)]
+    return "/".join([*shared, ""]) if len(paths) > 1 else ""
 
 
 def _message(before: Snapshot, seen: Seen, values: Mapping[str, str], target: Target | None) -> tuple[Predicate, ...]:
