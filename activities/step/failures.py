@@ -92,7 +92,8 @@ class FailureEvidence:
             await self._keep_data(kept, "model", chosen)
         changes: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
         if seen is not None and _met_sign_in(context, outcome, *seen):
-            changes |= {"reason": SIGNED_OUT, "message": signed_out_message(place_of(seen[0].url))}
+            message = signed_out_message(place_of(seen[0].url), is_recorded=seen[1] is not None)
+            changes |= {"reason": SIGNED_OUT, "message": message}
         return outcome.model_copy(update=changes)
 
     async def keep_snapshot(self, snapshot: Snapshot | None) -> str:

@@ -33,11 +33,16 @@ def was_signed_out(now: Snapshot, recorded: Snapshot | None, reason: str, *, is_
     return reason == UNAUTHORIZED or (is_elsewhere if recorded is None else not asks_for_password(recorded))
 
 
-def signed_out_message(page: str) -> str:
-    """Return the message with its remedy; `page` is the address without its query."""
+def signed_out_message(page: str, *, is_recorded: bool) -> str:
+    """Return the message with its remedy; `page` is the address without its query.
+
+    `is_recorded`: the step was recorded, on a page that asks for no password.
+    """
+    before = "did not when this was recorded" if is_recorded else "the step before does not lead there"
+    own = "" if is_recorded else "; steps that sign in have the password as a secret, {{secret:NAME}}"
     return (
-        f"the site asks to sign in at {page}, and did not when this was recorded: "
-        "sign in (`on_failure: ask` and `replaywright takeover`, or steps or an override that do), then resume the run"
+        f"the site asks to sign in at {page}, and {before}: sign in (`on_failure: ask` and `replaywright takeover`, or "
+        f"steps or an override that do{own}), then resume the run"
     )
 
 
