@@ -262,6 +262,7 @@ def _place(location: Iterable[str | int]) -> str:
             tag_follows = False
             continue
         name = shorten(str(part), _SHOWN)
+        name = name if name.isprintable() else repr(name)
         text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
         tag_follows = isinstance(part, int) or part in ("not_", "when")
     return text
