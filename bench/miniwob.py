@@ -23,6 +23,7 @@ from playwright.async_api import Page, async_playwright
 from rich.console import Console
 from rich.table import Table
 
+from bench.endings import ending_of
 from bench.environments import EnvironmentFailed, miniwob_pages
 from bench.wob.oracle import Oracle
 from bench.wob.pages import Pages, utterance
@@ -30,10 +31,9 @@ from bench.wob.serving import serving
 from bench.wob.spec import Spec, Values
 from bench.wob.tasks import SPECS
 from demo.stage import Stage
-from replaywright.cli.runs.follow import Ending, follow, handle_of
-from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.run.scope import Mode
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
@@ -114,7 +114,7 @@ class Bench:
         self.oracle.learn(rules)
         begun = time.monotonic()
         try:
-            ending = await self._ending(order)
+            ending = await ending_of(order, self.stage, RUN_LIMIT_S)
         finally:
             self.oracle.forget(rules)
         reward = self.pages.rewards.get(run)
@@ -131,26 +131,6 @@ class Bench:
             seconds=time.monotonic() - begun,
             run_id=order.run_id,
         )
-
-    async def _ending(self, order: Order) -> Ending:
-        """How the run ends; one that waits for a person has stopped and said why, and is given up."""
-        await start(self.stage.place, order)
-        handle = handle_of(self.stage.place.client, order.run_id)
-        last = Progress()
-
-        def seen(progress: Progress | None, _note: str) -> None:
-            nonlocal last
-            last = progress or last
-
-        try:
-            async with asyncio.timeout(RUN_LIMIT_S):
-                ending = await follow(handle, show=seen, until_waiting=True)
-        except TimeoutError:
-            said = f"did not end within {RUN_LIMIT_S} s; last heard: step {last.step + 1}: {last.doing}"
-            ending = Ending("timed_out", RunResult(succeeded=False, reason="timed_out", message=said))
-        if ending.status in ("waiting", "timed_out"):
-            await handle.cancel()  # so that its browser is closed
-        return ending
 
 
 def why_of(ending: Ending) -> str:

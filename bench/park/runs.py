@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.endings import ending_of
 from bench.miniwob import End, why_of
 from bench.park.app import App, Edition, Site
 from bench.park.job import PASSWORD, UPLOADS, Job, Seen
@@ -19,11 +20,11 @@ from bench.wob.serving import serving
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.runs.follow import Ending, follow, handle_of
-from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode
 from replaywright.settings import load_settings
 
@@ -116,27 +117,12 @@ class Lab:
         )
 
     async def _ending(self, order: Order, rules: Mapping[str, Pick]) -> Ending:
-        """Return how the run ends; one that waits for a person has stopped and said why, and is given up."""
+        """Return how the run ends, with a stand-in that knows these rules."""
         self.oracle.learn(rules)
-        await start(self.stage.place, order)
-        handle = handle_of(self.stage.place.client, order.run_id)
-        last = Progress()
-
-        def seen(progress: Progress | None, _note: str) -> None:
-            nonlocal last
-            last = progress or last
-
         try:
-            async with asyncio.timeout(RUN_LIMIT_S):
-                ending = await follow(handle, show=seen, until_waiting=True)
-        except TimeoutError:
-            said = f"did not end within {RUN_LIMIT_S} s; last heard: step {last.step + 1}: {last.doing}"
-            ending = Ending("timed_out", RunResult(succeeded=False, reason="timed_out", message=said))
+            return await ending_of(order, self.stage, RUN_LIMIT_S)
         finally:
             self.oracle.forget(rules)
-        if ending.status in ("waiting", "timed_out"):
-            await handle.cancel()  # so that its browser is closed
-        return ending
 
     async def _files(self, result: RunResult) -> dict[str, bytes]:
         """Return the downloaded files by name, from the artifact store."""

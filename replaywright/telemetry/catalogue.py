@@ -144,9 +144,9 @@ VERDICT = Label(
 QUEUES = ("workflow", "browser", "session", "host", "model")
 QUEUE = Label("queue", "Which queue; `session`: that of the worker which has the run's browser.", QUEUES)
 REDIS_OPERATIONS = (
-    *("append", "claim", "count", "dispatch", "entry_sign", "fence", "find", "intend", "keep", "line_sign", "ping"),
-    *("promote", "read", "record", "release", "retire", "settle", "skill_delete", "skill_find", "skill_run"),
-    *("skill_save", "skill_sign", "skill_status", "witness", "write"),
+    *("append", "candidates", "claim", "count", "dispatch", "entry_sign", "fence", "find", "intend", "keep"),
+    *("line_sign", "ping", "promote", "read", "record", "release", "retire", "settle", "skill_delete", "skill_find"),
+    *("skill_run", "skill_save", "skill_sign", "skill_status", "witness", "write"),
 )
 TEMPORAL_OPERATIONS = (
     *("DescribeNamespace", "GetSystemInfo", "GetWorkflowExecutionHistory", "ListWorkflowExecutions", "QueryWorkflow"),

@@ -45,8 +45,8 @@ def roles_compatible(recorded: str, seen: str) -> bool:
 def agrees(recorded: Target, seen: Target) -> bool:
     """Return True if role and name confirm the recorded element.
 
-    For elements without a name, the stable attributes and the label speak instead. A recording without a hash is of
-    many elements, which a parameter tells apart: what it does not have is not known.
+    For elements without a name, the stable attributes and the label speak instead. A recording with a row and no hash
+    is of many elements, which a parameter in the row tells apart: an attribute that it lacks is not known.
     """
     if recorded.role != seen.role:
         return False
@@ -55,7 +55,8 @@ def agrees(recorded: Target, seen: Target) -> bool:
     same_label = normalise(recorded.label) == normalise(seen.label)
     if recorded.element_hash and recorded.element_hash == seen.element_hash:
         return True
-    had = seen.attributes if recorded.element_hash else {}
+    is_of_many = bool(recorded.row) and not recorded.element_hash
+    had = {} if is_of_many else seen.attributes
     told = [key for key in _STABLE if recorded.attributes.get(key) or had.get(key)]
     return all(recorded.attributes.get(key) == seen.attributes.get(key) for key in told) and same_label
 
