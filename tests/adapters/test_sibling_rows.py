@@ -122,3 +122,50 @@ async def test_numbers_that_begin_alike_are_different_rows(agent: AgentPage) -> 
     assert row_of(await look(agent, recorded, "")) == "Invoice 12"
     await agent.show(table(invoices[1:], ("Number", "Customer", "State", "Currency")))
     assert (await look(agent, recorded, "")).chosen is None
+
+
+CARD = (
+    "<article><h2>{}</h2><ul><li>Address: <a href=/{}/>open</a></li><li><a data-name=edit>Edit</a></li></ul></article>"
+)
+LINE = "<tr><td>{}</td><td><ul><li><a href=#e>Edit</a></li><li><a href=#s>Stop</a></li></ul></td></tr>"
+NESTED = "<li><b>{}</b><ul><li><a href=/{}/a>First of {}</a></li><li><a href=/{}/b>Second of {}</a></li></ul></li>"
+
+
+@pytest.mark.parametrize(
+    ("page", "selector", "row"),
+    [
+        (
+            f"<main>{CARD.format('Choir', 'c')}{CARD.format('Work', 'w')}</main>",
+            "article:nth-child(2) [data-name]",
+            "Work",
+        ),
+        (f"<table>{LINE.format('cook')}{LINE.format('wash')}</table>", "tr:nth-child(2) li:nth-child(2) a", "wash"),
+        (f"<ul>{NESTED.format(*'aaaaa')}{NESTED.format(*'bbbbb')}</ul>", "li:nth-child(2) ul li a", "First of b"),
+    ],
+    ids=["cards", "table", "nested menu"],
+)
+async def test_an_item_that_says_the_element_only_gives_way_to_what_holds_such_elements(
+    agent: AgentPage, page: str, selector: str, row: str
+) -> None:
+    await agent.show(page)
+
+    assert Target.model_validate(await agent.describe(selector)).row[0] == row
+
+
+@pytest.mark.parametrize(
+    ("page", "selector", "action"),
+    [
+        ("<form action=/send><button>Go</button></form>", "button", "/send"),
+        ("<form action=/send><button formaction=/drop?x=1>Go</button></form>", "button", "/drop"),
+        ("<form id=f action=/send></form><input type=submit form=f>", "input", "/send"),
+        ("<form action=/send><input name=action><button type=button>Go</button></form>", "button", None),
+        ("<form action=/send><input name=action><button>Go</button></form>", "button", "/send"),
+        ("<form><button>Go</button></form>", "button", None),
+    ],
+)
+async def test_a_button_is_recorded_with_where_it_sends_its_form(
+    agent: AgentPage, page: str, selector: str, action: str | None
+) -> None:
+    await agent.show(page)
+
+    assert Target.model_validate(await agent.describe(selector)).attributes.get("action") == action

@@ -17,8 +17,10 @@ function looksGenerated(id) {
 }
 
 /** Path of a link: no query, no fragment; with the origin if it is another. Fragments alone give "". */
-function hrefPath(element, reading) {
-  const raw = attr(element, "href").trim();
+const hrefPath = (element, reading) => pathIn(attr(element, "href"), reading);
+
+function pathIn(address, reading) {
+  const raw = address.trim();
   if (!raw || raw.startsWith("#") || raw.length > HREF_LIMIT) return "";
   let path = reading.hrefs.get(raw);
   if (path === undefined) reading.hrefs.set(raw, (path = pathOfLink(raw, reading)));
@@ -44,6 +46,14 @@ function pathOfLink(raw, reading) {
   }
 }
 
+/** Path to which a button sends its form, by its own attribute or the form's; "" for what sends none, or to the page itself. */
+function actionPath(element, reading) {
+  const isButton = tagOf(element) === "button" && element instanceof HTMLButtonElement;
+  if (!/^(?:submit|image)$/.test(isButton ? buttonTypeOf(element) : inputTypeOf(element))) return "";
+  const form = isButton ? buttonFormOf(element) : inputFormOf(element);
+  return form ? pathIn(attr(element, "formaction") || attr(form, "action"), reading) : "";
+}
+
 /** Digest of the query of a link's address; "" without one. A query may hold a token, so it is not kept itself. */
 function queryOf(element) {
   const query = /^[^#?]*\?([^#]+)/.exec(attr(element, "href"));
@@ -67,6 +77,8 @@ function attributesOf(element, reading) {
   if (isChoice && /\S/.test(attr(element, "value"))) {
     kept.value = cut(collapse(attr(element, "value").slice(0, 2 * ATTRIBUTE_LIMIT)), ATTRIBUTE_LIMIT);
   }
+  const action = actionPath(element, reading);
+  if (action) kept.action = cut(action, ATTRIBUTE_LIMIT);
   return kept;
 }
 
@@ -276,6 +288,17 @@ function likeness(element) {
   return `${tagOf(element)}.${end < 0 ? classes : classes.slice(0, end)}`;
 }
 
+/** The siblings of an element's kind near by: a list of thousands is not walked for each of its items. */
+function siblingsAlike(element) {
+  const kind = likeness(element);
+  const alike = [];
+  for (const step of [previousElementOf, nextElementOf]) {
+    let looked = 0;
+    for (let at = step(element); at && looked < 3; at = step(at), looked++) if (likeness(at) === kind) alike.push(at);
+  }
+  return alike;
+}
+
 /** Returns whether an element is one of several of its kind side by side: a table row, a list item, a card. */
 function isRepeated(element, reading) {
   const tag = tagOf(element);
@@ -285,15 +308,9 @@ function isRepeated(element, reading) {
   const parent = parentNodeOf(element);
   if (!parent || tag === "td" || tag === "th" || tag === "body" || tag === "option" || tag === "label") return false;
   // Plain blocks repeat everywhere: only several alike with at least two texts each are rows.
-  const block = tag === "article" || tag === "div" || tag === "section";
-  if (tag !== "tr" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
-  const kind = likeness(element);
-  let like = 0;
-  // Siblings near by are enough: a list of thousands is not walked for each of its items.
-  for (const step of [previousElementOf, nextElementOf]) {
-    let looked = 0;
-    for (let at = step(element); at && looked < 3; at = step(at), looked++) if (likeness(at) === kind) like++;
-  }
+  const block = tag === "div" || tag === "section";
+  if (tag !== "tr" && tag !== "article" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
+  const like = siblingsAlike(element).length;
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
   return like >= (tag === "article" ? 1 : 2) && cellsOf(element, reading).length >= 2;
@@ -308,17 +325,38 @@ function isDataRow(row) {
   return Boolean(table) && Array.from(queryAll(table, "th")).some((head) => closest(head, "table") === table);
 }
 
+/**
+ * The row that an element is in, or null: the nearest ancestor that repeats. One that says the element's own words and no
+ * more ("Edit", an item of a list of actions) gives way to a further one, beside which another of its kind has such an
+ * element, too.
+ */
 function rowElementOf(element, reading) {
   let at = element;
+  let bare = null;
   for (let depth = 0; at && depth < 8; depth++, at = reading.parent(at)) {
     const tag = tagOf(at);
-    if (tag === "table" || tag === "form" || tag === "body" || tag === "main" || tag === "nav") return null;
-    if (at !== element || tag === "tr") {
-      const facts = reading.of(at);
-      if ((facts.repeats ??= isRepeated(at, reading))) return at;
-    }
+    if (tag === "table" || tag === "form" || tag === "body" || tag === "main" || tag === "nav") break;
+    if (at === element && tag !== "tr") continue;
+    const facts = reading.of(at);
+    if (!(facts.repeats ??= isRepeated(at, reading))) continue;
+    if (!bare && saysMore(at, element, reading)) return at;
+    if (bare && siblingsAlike(at).some((other) => holdsAlike(other, element, reading))) return at;
+    bare ??= at;
   }
-  return null;
+  return bare;
+}
+
+/** Returns whether a row says anything beside the words of an element in it. */
+function saysMore(row, element, reading) {
+  const own = textOf(element, reading, 60);
+  return cellsOf(row, reading).some((cell) => cell !== own);
+}
+
+/** Returns whether a part of the page has an element with the tag and the words of another, or its tip. */
+function holdsAlike(part, element, reading) {
+  const said = (one) => textOf(one, reading, 60) || attr(one, "aria-label") || attr(one, "title");
+  const own = said(element);
+  return Array.from(queryAll(part, CSS.escape(tagOf(element)))).some((one) => said(one) === own);
 }
 
 /** The texts of a row's cells, or of what stands for cells: at most eight of at most sixty characters. */

@@ -267,6 +267,9 @@ function isSecret(element) {
 }
 
 const inputValueOf = getterOf(HTMLInputElement.prototype, "value");
+const inputFormOf = getterOf(HTMLInputElement.prototype, "form");
+const buttonFormOf = getterOf(HTMLButtonElement.prototype, "form");
+const buttonTypeOf = getterOf(HTMLButtonElement.prototype, "type");
 const inputIndeterminateOf = getterOf(HTMLInputElement.prototype, "indeterminate");
 const inputCheckedOf = getterOf(HTMLInputElement.prototype, "checked");
 const textareaValueOf = getterOf(HTMLTextAreaElement.prototype, "value");

@@ -23,6 +23,7 @@ from replaywright.domain.page.targets import Target
 SPEAKS_FOR = (
     *("same_role", "same_type", "same_name", "alike_name", "longer_name", "same_label", "same_text"),
     *("own_identifier", "shared_identifier", "own_id", "own_address", "shared_address", "same_link"),
+    *("own_action", "shared_action"),
     *("same_row", "same_container", "near", "nearest", "same_path", "close", "looks"),
     *("only_one", "only_one_alike", "placed", "alike_placed", "reworded_placed"),
 )
@@ -71,6 +72,8 @@ _IN_WORDS = {
     "own_id": "its own id",
     "own_address": "its own address",
     "shared_address": "an address that others have, too",
+    "own_action": "the only one to send its form there",
+    "shared_action": "sends its form there, as others do",
     "near": "same texts around it",
     "nearest": "same text next to it",
     "close": "drawn near by",
@@ -206,6 +209,7 @@ class _Comparison:
         self._keys = {id(target): identity_keys(target) for target in self.kin}
         self._bearers = Counter(item for keys in self._keys.values() for item in keys.items())
         self._called = Counter((target.role, _called(target)) for target in self.kin)
+        self._senders = Counter(target.attributes.get("action") for target in self.kin)
         self._telling = frozenset(telling_keys(recorded))
         self._is_named = bool(recorded.name or recorded.label or (recorded.text and recorded.role not in FIELDS))
 
@@ -319,6 +323,9 @@ class _Comparison:
                 found[f"{manner}_{kind}"] = 1.0
             else:
                 found[f"{'other' if key in now else 'lost'}_{kind}"] = 1.0
+        sends_to = self.recorded.attributes.get("action")
+        if sends_to and target.attributes.get("action") == sends_to:
+            found["own_action" if self._senders[sends_to] == 1 else "shared_action"] = 1.0
         if wording is Wording.OTHER and not is_own and self._is_named:
             found["nameless"] = 1.0
         return found

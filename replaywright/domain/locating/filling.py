@@ -16,7 +16,7 @@ from replaywright.errors import InputInvalid
 _TELLING = ("placeholder", "href", "title", "alt", "name", "value", "data-testid", "data-test", "data-test-id")
 """Attributes that are compared when an element is found again, so that a parameter in one of them is enough."""
 
-_OWN = frozenset({"id", "name", "value", "href", *TEST_IDS})
+_OWN = frozenset({"id", "name", "value", "href", "action", *TEST_IDS})
 """Attributes that elements of one kind, told apart by a parameter, have each for itself."""
 
 
