@@ -122,12 +122,13 @@ def are_named(target: Target | None, words: Iterable[str]) -> bool:
     """Tell if the whole name of a control stands in the author's words, as words of their own.
 
     Writing is compared, not meaning: without regard to case, width, punctuation and what does not show. A letter that
-    only looks like another one is another letter.
+    only looks like another one is another letter. "The button that exports" names "Export".
     """
     name = "" if target is None else _plain(target.name or target.text)
     if len(name.replace(" ", "")) < _SHORTEST:
         return False
-    return any(found_whole(_plain(text), name, f"{EDGE}{name}{EDGE}") for text in words)
+    forms = (name, f"{name}s", f"{name}es")
+    return any(found_whole(_plain(text), form, f"{EDGE}{form}{EDGE}") for text in words for form in forms)
 
 
 def _plain(text: str) -> str:
