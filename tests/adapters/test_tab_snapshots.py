@@ -57,3 +57,32 @@ async def test_a_frame_that_still_loads_is_waited_for(session: ChromiumSession, 
     )
 
     assert [e.target.name for e in (await session.snapshot()).elements if e.target.frame] == ["Slow page"]
+
+
+HEARING = """
+<div id=go>Go on</div><div id=board><p><span>Alpha</span> <span>Beta</span></p><button>Inside</button></div>
+<section id=page><div id=text></div></section><x-sign id=sign>Star</x-sign><div id=over>Hover</div><iframe></iframe>
+"""
+LISTEN = """() => {
+  document.getElementById('text').textContent = 'A long text about nothing at all. '.repeat(9);
+  for (const id of ['go', 'board', 'page', 'text', 'sign']) {
+    document.getElementById(id).addEventListener('click', () => 1);
+  }
+  document.getElementById('over').addEventListener('mouseover', () => 1);
+  const inner = document.querySelector('iframe').contentDocument;
+  inner.body.innerHTML = '<div style="width: 90px">Framed</div>';
+  inner.querySelector('div').addEventListener('pointerdown', () => 1);
+}"""
+
+
+async def test_what_hears_presses_by_a_listener_alone_is_a_control_but_not_what_hears_them_for_its_parts(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "browser_one.html")
+    page = session.tabs.current.page
+    await page.evaluate("html => { document.body.innerHTML = html }", HEARING)
+    await page.evaluate(LISTEN)
+
+    offered = [element.target.name for element in (await session.snapshot()).elements if element.actionable]
+
+    assert offered == ["Go on", "Inside", "Star", "Framed"]

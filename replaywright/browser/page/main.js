@@ -60,6 +60,8 @@ const api = {
   snapshot: takeSnapshot,
   outline,
   suspects,
+  roots: () => allRoots().slice(0, ROOTS_HEARD),
+  hearsPresses,
   picturedAt,
   extract(number, fields) {
     const element = present(number)?.element;

@@ -26,9 +26,27 @@ function isActionable(element, tag, role, walk, inside) {
     const control = controlOf(element);
     return Boolean(control && !reading.isShown(control));
   }
-  // Listeners are not visible here; the pointer cursor shows clickable elements. It is inherited, so
-  // only the element where it begins counts, and not inside something that is actionable anyway.
-  return !inside && (CLICKABLE.has(tag) || tag.includes("-")) && pointerBeginsAt(element, walk);
+  // The pointer cursor shows clickable elements. It is inherited, so only the element where it begins counts, and not
+  // inside something that is actionable anyway.
+  return !inside && (CLICKABLE.has(tag) || tag.includes("-")) && (pointerBeginsAt(element, walk) || isPressed(element, walk));
+}
+
+/** Elements with a listener of presses, as the browser tells before a snapshot: this world does not see the page's own. */
+let hearing = new WeakSet();
+const hearsPresses = (elements) => void (hearing = new WeakSet(elements));
+/** The document and its shadow roots: as many as are asked for listeners. */
+const ROOTS_HEARD = 50;
+/** Parts of an element that hears presses for them. */
+const PARTS_PRESSED = "a[href],button,input,select,textarea,summary,[tabindex],[onclick],[role],table,ul,ol";
+/** Descendants of a control at most. */
+const CONTROL_PARTS = 30;
+
+/** Returns whether an element is a control by its listener alone: small, and not one that listens for its parts. */
+function isPressed(element, walk) {
+  if (!hearing.has(element)) return false;
+  const inner = queryAll(element, "*");
+  if (inner.length > CONTROL_PARTS || Array.from(inner).some((one) => hearing.has(one) || matches(one, PARTS_PRESSED))) return false;
+  return textOf(element, walk.reading, CONTEXT_TEXT_LIMIT + 1).length <= CONTEXT_TEXT_LIMIT;
 }
 
 function hasPointer(element, walk) {

@@ -9,7 +9,7 @@ from typing import Any
 
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
-from replaywright.browser.reading import frames
+from replaywright.browser.reading import frames, listeners
 from replaywright.domain.page.snapshot_text import LINE_LIMIT
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import FrameStep
@@ -76,6 +76,7 @@ async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot
 async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
         raise CdpFailed("Runtime.evaluate", "the page has no document")
+    await listeners.tell(tab, tab.main)
     top = _Part(tab.main, await tab.call(tab.main, script, timeout_s=FRAME_TIMEOUT_S))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
@@ -105,6 +106,7 @@ async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
         timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())
         read = found[:left] if timeout_s > 0 else []
         left -= len(read)
+        await asyncio.gather(*(listeners.tell(tab, child) for _, (child, _, _) in read))
         answers = await tab.call_all([child for _, (child, _, _) in read], script, timeout_s=timeout_s)
         for parent, _ in found[len(read) :]:
             parent.notes.append("a frame was left out: too many frames, or the page took too long to read")

@@ -1,0 +1,62 @@
+"""Elements whose presses a page's scripts hear: the page agent cannot see listeners, the browser can."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession
+from replaywright.browser.devtools.channel import Frame, Tab, script_for
+
+ELEMENTS_LIMIT: Final = 300
+"""Elements of one document that are told; of more, the first ones."""
+TIMEOUT_S: Final = 1.0
+"""A document that has not answered by then goes without: roles, focus and cursor show most controls."""
+_PRESSES: Final = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart"})
+_GROUP: Final = "replaywright-listeners"
+_TELL: Final = "function(...elements) { replaywright.hearsPresses(elements); }"
+
+
+async def tell(tab: Tab, frame: Frame) -> None:
+    """Tell the agent of a frame which elements have a listener of presses."""
+    world = tab.world_number(frame.id, frame.cdp)
+    if world is None:
+        return
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            await _tell(frame, world)
+    except (CdpFailed, TimeoutError, KeyError):  # the document went away, or is busy
+        return
+    finally:
+        frame.cdp.notify("Runtime.releaseObjectGroup", {"objectGroup": _GROUP})
+
+
+async def _tell(frame: Frame, world: int) -> None:
+    """Ask root by root: with `pierce`, elements of inner documents would get their wrappers from this one's world."""
+    cdp = frame.cdp
+    place = {"uniqueContextId": frame.context, "objectGroup": _GROUP}
+    roots = await cdp.send("Runtime.evaluate", {"expression": script_for("roots"), **place})
+    listed = await cdp.send("Runtime.getProperties", {"objectId": roots["result"]["objectId"], "ownProperties": True})
+    handles = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
+    answers = await asyncio.gather(*(_listeners(cdp, handle) for handle in handles))
+    heard = [one for answer in answers for one in answer if one["type"] in _PRESSES]
+    nodes = list(dict.fromkeys(one["backendNodeId"] for one in heard if "backendNodeId" in one))[:ELEMENTS_LIMIT]
+    resolved = {"executionContextId": world, "objectGroup": _GROUP}
+    found = await asyncio.gather(*(cdp.send("DOM.resolveNode", {"backendNodeId": one, **resolved}) for one in nodes))
+    call = {
+        "objectId": roots["result"]["objectId"],
+        "functionDeclaration": _TELL,
+        "arguments": [{"objectId": one["object"]["objectId"]} for one in found],
+    }
+    await cdp.send("Runtime.callFunctionOn", call)
+
+
+async def _listeners(cdp: CdpSession, handle: str) -> Sequence[Mapping[str, Any]]:
+    """Return the listeners under a root.
+
+    The browser tells those of the world of the object that it is asked by: that of the page.
+    """
+    node = (await cdp.send("DOM.describeNode", {"objectId": handle}))["node"]["backendNodeId"]
+    own = (await cdp.send("DOM.resolveNode", {"backendNodeId": node, "objectGroup": _GROUP}))["object"]["objectId"]
+    told = await cdp.send("DOMDebugger.getEventListeners", {"objectId": own, "depth": -1})
+    listeners: Sequence[Mapping[str, Any]] = told["listeners"]
+    return listeners
