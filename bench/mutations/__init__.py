@@ -49,6 +49,12 @@ OPERATORS: dict[str, str] = {
     "reorder_columns": "the columns of tables change their order",
     "change_hrefs": "links lead elsewhere",
     "shuffle_rows": "rows change their order",
+    "longer_words": "a word more in every second wording",
+    "suffixes": "ids, names and classes get an ending",
+    "hidden_copies": "menus and forms are there a second time, hidden or off the screen, as for small windows",
+    "cards": "tables become lists of cards",
+    "labels_to_placeholders": "fields have their label as placeholder",
+    "another_order_and_name": "what stands side by side changes its order, and one control its name",
     "new_words_and_moved": "unrelated words, and another place: not to be recognised",
 }
 """What each operator does to a page, by name."""

@@ -449,6 +449,80 @@
       }
       return count;
     },
+    longer_words() {
+      const there = new Set(texts().map((node) => plain(node.data)));
+      return reworded((text, wording) => {
+        const longer = `${text} ${pick(["now", "details", "here", "item", "message", "page"])}`;
+        return wording && /\p{L}$/u.test(text) && text.length < 20 && !there.has(plain(longer)) && chance(0.5) ? longer : null;
+      });
+    },
+    suffixes() {
+      const suffix = `-${word().slice(0, 4)}`;
+      let count = 0;
+      for (const element of all("body [id],body [name],body [class]")) {
+        if (element.closest("svg,iframe") || hides(element) || /^(?:radio|checkbox)$/.test(element.type ?? "")) continue;
+        const { id } = element;
+        if (id) {
+          for (const name of ["for", "aria-labelledby", "aria-describedby", "aria-controls"]) {
+            for (const other of element.getRootNode().querySelectorAll(`[${name}="${CSS.escape(id)}"]`)) other.setAttribute(name, id + suffix);
+          }
+          element.id = id + suffix;
+        }
+        for (const name of ["name", "class"]) if (element.getAttribute(name)) element.setAttribute(name, element.getAttribute(name) + suffix);
+        count++;
+      }
+      return count;
+    },
+    hidden_copies() {
+      const chosen = some(all("nav,header,form,ul,section,div").filter((element) => shown(element) && isPlaced(element) &&
+        takesBlocks(element.parentElement) && element.querySelector(CONTROLS) && element.querySelectorAll("*").length < 60), 0.3).slice(0, 3);
+      for (const element of chosen) {
+        const copy = element.cloneNode(true);
+        copy.style.cssText += pick([";display:none", ";visibility:hidden;position:absolute", ";position:absolute;left:-9999px"]);
+        element.before(copy);
+      }
+      return chosen.length;
+    },
+    cards() {
+      const tables = all("table").filter((table) => shown(table) && table.tBodies.length && !table.querySelector("table,form") && rows().some((row) => table.contains(row)));
+      for (const table of tables) {
+        const list = table.ownerDocument.createElement("div");
+        for (const row of Array.from(table.tBodies).flatMap((body) => Array.from(body.rows))) {
+          const card = table.ownerDocument.createElement("div");
+          card.className = "card";
+          for (const cell of Array.from(row.cells)) {
+            const part = table.ownerDocument.createElement("div");
+            part.append(...cell.childNodes);
+            card.append(part);
+          }
+          list.append(card);
+        }
+        table.replaceWith(list);
+      }
+      return tables.length;
+    },
+    labels_to_placeholders() {
+      let count = 0;
+      for (const field of all("input,textarea").filter((one) => shown(one) && /^(?:text|email|password|search|tel|url|textarea)$/.test(one.type))) {
+        const [label] = field.labels ?? [];
+        if (!label?.textContent.trim()) continue;
+        field.placeholder = label.textContent.trim().replace(/[:*]$/, "");
+        if (label.contains(field)) label.replaceWith(field);
+        else label.remove();
+        count++;
+      }
+      return count;
+    },
+    another_order_and_name() {
+      const count = OPERATORS.reorder_siblings();
+      const named = controls().filter((one) => /^(?:BUTTON|A)$/.test(one.tagName) && one.textContent.trim() && !inRow(one));
+      if (!named.length) return count;
+      const element = pick(named);
+      element.textContent = pick(UNRELATED);
+      element.removeAttribute("aria-label");
+      for (const [number, one] of held) if (one === element) lost.add(number);
+      return count + 1;
+    },
     new_words_and_moved() {
       let count = 0;
       for (const element of some(controls().filter((one) => /^(?:BUTTON|A)$/.test(one.tagName) && one.textContent.trim()), 0.3)) {

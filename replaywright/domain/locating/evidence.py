@@ -18,12 +18,12 @@ from replaywright.domain.locating.likeness import place, roles_compatible, said_
 from replaywright.domain.locating.rows import same_row
 from replaywright.domain.locating.weights import WEIGHTS
 from replaywright.domain.locating.wording import Wording, compare
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import FrameStep, Target
 
 SPEAKS_FOR = (
     *("same_role", "same_type", "same_name", "alike_name", "longer_name", "same_label", "same_text"),
     *("own_identifier", "shared_identifier", "own_id", "own_address", "shared_address", "same_link"),
-    *("own_action", "shared_action"),
+    *("own_action", "alike_action", "shared_action"),
     *("same_row", "same_container", "near", "nearest", "same_path", "close", "looks"),
     *("only_one", "only_one_alike", "placed", "alike_placed", "reworded_placed"),
 )
@@ -72,8 +72,9 @@ _IN_WORDS = {
     "own_id": "its own id",
     "own_address": "its own address",
     "shared_address": "an address that others have, too",
-    "own_action": "the only one to send its form there",
-    "shared_action": "sends its form there, as others do",
+    "own_action": "the only one of its name to send its form there",
+    "alike_action": "the only one of such a name to send its form there",
+    "shared_action": "sends its form there",
     "near": "same texts around it",
     "nearest": "same text next to it",
     "close": "drawn near by",
@@ -135,11 +136,22 @@ def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, 
 
 
 def is_of_other_kind(recorded: Target, seen: Target) -> bool:
-    """Return True if `seen` is another kind of element, or in a frame at another depth."""
-    if not roles_compatible(recorded.role, seen.role) or len(recorded.frame) != len(seen.frame):
+    """Return True if `seen` is another kind of element, or in another frame."""
+    if not roles_compatible(recorded.role, seen.role) or not _is_same_frame(recorded.frame, seen.frame):
         return True
     kinds = {recorded.attributes.get("type", "text"), seen.attributes.get("type", "text")}
     return recorded.tag == seen.tag == "input" and len(kinds) > 1 and bool(kinds & _DISTINCT_KINDS)
+
+
+def _is_same_frame(recorded: Sequence[FrameStep], seen: Sequence[FrameStep]) -> bool:
+    """Return True if both are at one depth. A frame of another name or title and in another position is another one."""
+    if len(recorded) != len(seen):
+        return False
+    for then, now in zip(recorded, seen, strict=True):
+        told = [(a, b) for a, b in ((then.name, now.name), (then.title, now.title)) if a and b]
+        if then.index != now.index and told and all(a != b for a, b in told):
+            return False
+    return True
 
 
 def has_telling_row(recorded: Target) -> bool:
@@ -209,7 +221,8 @@ class _Comparison:
         self._keys = {id(target): identity_keys(target) for target in self.kin}
         self._bearers = Counter(item for keys in self._keys.values() for item in keys.items())
         self._called = Counter((target.role, _called(target)) for target in self.kin)
-        self._senders = Counter(target.attributes.get("action") for target in self.kin)
+        named = (target for target in self.kin if self._wordings[id(target)] >= Wording.LONGER)
+        self._senders = Counter(target.attributes.get("action") for target in named)
         self._telling = frozenset(telling_keys(recorded))
         self._is_named = bool(recorded.name or recorded.label or (recorded.text and recorded.role not in FIELDS))
 
@@ -323,12 +336,19 @@ class _Comparison:
                 found[f"{manner}_{kind}"] = 1.0
             else:
                 found[f"{'other' if key in now else 'lost'}_{kind}"] = 1.0
-        sends_to = self.recorded.attributes.get("action")
-        if sends_to and target.attributes.get("action") == sends_to:
-            found["own_action" if self._senders[sends_to] == 1 else "shared_action"] = 1.0
+        found |= self._action(target, wording)
         if wording is Wording.OTHER and not is_own and self._is_named:
             found["nameless"] = 1.0
         return found
+
+    def _action(self, target: Target, wording: Wording) -> dict[str, float]:
+        """Return whether a button sends its form where the recorded one did, and no other of such a name does."""
+        sends_to = self.recorded.attributes.get("action")
+        if not sends_to or target.attributes.get("action") != sends_to:
+            return {}
+        if wording < Wording.LONGER or self.recorded.namesakes > 1 or self._senders[sends_to] > 1:
+            return {"shared_action": 1.0}
+        return {"own_action" if wording is Wording.SAME else "alike_action": 1.0}
 
 
 def _called(target: Target) -> str:
