@@ -130,3 +130,22 @@ async def test_the_hint_of_an_empty_field_is_a_text_near_by_and_no_label_of_the_
 
     assert (button.neighbours, set(bare.neighbours)) == (("User name",), {"User name", "Go"})
     assert (user.neighbours, bare.label) == (("Go",), "")
+
+
+BEYOND = """
+<style>#copy, input { position: absolute; left: -9999px }</style>
+<style>.list { height: 90px; overflow: auto } .list p { height: 900px }</style>
+<p style="height: 3000px">Far down</p><button>Here</button><button id=copy>Copy</button>
+<label><input type=checkbox>Styled</label><div style="position: absolute; top: -900px"><button>Above</button></div>
+<div class=list><button>First</button><p></p><button>Last</button></div>
+<div dir=rtl style="overflow: auto; width: 90px"><p style="width: 900px"><button>Mirrored</button></p></div>
+"""
+
+
+async def test_nobody_is_shown_what_is_left_of_or_above_all_that_can_be_scrolled_to(agent: AgentPage) -> None:
+    await agent.show(BEYOND)
+    await agent.value("scrollTo(0, 3000); document.querySelector('.list').scrollTop = 900")
+
+    names = [e.target.name for e in (await snapshot(agent)).elements if e.actionable]
+
+    assert names == ["Here", "Styled", "First", "Last", "Mirrored"]

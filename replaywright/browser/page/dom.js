@@ -63,6 +63,8 @@ const previousElementGetter = propertyOf(Element.prototype, "previousElementSibl
 const previousElementOf = (node) => previousElementGetter.call(node);
 const childCountGetter = propertyOf(Element.prototype, "childElementCount");
 const childCountOf = (node) => childCountGetter.call(node);
+const scrollTopOf = getterOf(Element.prototype, "scrollTop");
+const scrollLeftOf = getterOf(Element.prototype, "scrollLeft");
 const scrollHeightOf = getterOf(Element.prototype, "scrollHeight");
 const scrollWidthOf = getterOf(Element.prototype, "scrollWidth");
 const clientHeightOf = getterOf(Element.prototype, "clientHeight");

@@ -238,11 +238,28 @@ function isRendered(element, reading, depth) {
     return reading.display(element) === "contents" && someFlatChild(element, shows);
   }
   const box = reading.box(element);
-  if (box.width > 0 && box.height > 0) return true;
-  if (someFlatChild(element, shows)) return true;
+  const isBoxed = box.width > 0 && box.height > 0;
+  if (isBoxed && !isBeyond(element, box, reading)) return true;
+  // Of a box that is beyond the page, parts may be in it, but not its own text.
+  if (someFlatChild(element, (child) => (!isBoxed || isElement(child)) && shows(child))) return true;
   // A control of no size whose label stands for it is what many styled checkboxes are.
   return reading.labels(element).some((label) => label !== element && !Node.prototype.contains.call(label, element)
     ? reading.isShown(label) : rectOf(label).width > 0);
+}
+
+/**
+ * Returns whether a box is left of or above everything that can be scrolled to: pages keep copies, traps and links for
+ * the keyboard there.
+ */
+function isBeyond(element, box, reading) {
+  let { right, bottom } = box;
+  if (right > 0 && bottom > 0) return false;
+  for (let at = element; at; at = reading.parent(at)) {
+    right += Math.abs(scrollLeftOf(at));
+    bottom += scrollTopOf(at);
+  }
+  const isMirrored = reading.style(element).direction === "rtl";
+  return bottom <= 0 || (right <= 0 && !isMirrored);
 }
 
 /** The box of a text node, or null when nothing of it is drawn. */

@@ -38,7 +38,6 @@ const AREA_LIMIT = 12;
 /** Time without changes after which the end of an area counts as its end. */
 const GROWTH_MS = 300;
 
-const scrollTopOf = getterOf(Element.prototype, "scrollTop");
 const setScrollTop = setterOf(Element.prototype, "scrollTop");
 const scrollTo = methodOf(Element.prototype, "scrollTo");
 const wholePage = () => document.scrollingElement ?? rootElementOf(document);

@@ -227,10 +227,7 @@ function pickElement(element, tag, role, walk, inherited) {
   const light = context && Boolean(inherited.item?.light) && scrolling === NO_STATES;
   if (!scrolling.length) {
     if (!actionable && !context) return null;
-    if (!light) {
-      const box = reading.box(element);
-      if (!(box.width > 0 && box.height > 0) && !reading.isShown(element)) return null;
-    }
+    if (!light && !reading.isShown(element)) return null;
   }
   const item = { element, tag, role, actionable, context, scrolling, light, frame: false, repeated: inherited.item,
     place: picked.length, textFrom: texts.length, textTo: 0, id: "" };
