@@ -228,7 +228,8 @@ def _differs(recorded: Target, now: Target | None) -> bool:
 def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset[str]:
     """Keys of the elements that are right, given where the true one is (`key`; empty when it is not there).
 
-    Links to one address are one for whoever follows them: menus are there twice, for wide and for small windows.
+    Links to one address are one for whoever follows them: menus are there twice, for wide and for small windows. So are
+    buttons of one name outside of rows that send to one address.
     Equal elements without a name, a text or an identifier that changed places leave the page as it was for everybody
     who looks at it. Nothing but its place ever said which one it is: what stands there is right, too.
     """
@@ -249,8 +250,12 @@ def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset
 
 
 def _address(target: Target) -> tuple[object, ...] | None:
-    address = target.attributes.get("href", "")
-    return (target.frame, address, target.query) if target.role == "link" and address else None
+    attributes = target.attributes
+    if target.role == "link" and attributes.get("href"):
+        return target.frame, attributes["href"], target.query
+    if attributes.get("action") and not target.row:
+        return target.frame, attributes["action"], target.name, attributes.get("name"), attributes.get("value")
+    return None
 
 
 def plans(seed: int, combined: int) -> list[tuple[str, ...]]:

@@ -160,7 +160,8 @@ async def test_an_item_that_says_the_element_only_gives_way_to_what_holds_such_e
         ("<form id=f action=/send></form><input type=submit form=f>", "input", "/send"),
         ("<form action=/send><input name=action><button type=button>Go</button></form>", "button", None),
         ("<form action=/send><input name=action><button>Go</button></form>", "button", "/send"),
-        ("<form><button>Go</button></form>", "button", None),
+        ("<form><button>Go</button></form>", "button", "."),
+        ("<button>Go</button>", "button", None),
     ],
 )
 async def test_a_button_is_recorded_with_where_it_sends_its_form(

@@ -46,12 +46,14 @@ function pathOfLink(raw, reading) {
   }
 }
 
-/** Path to which a button sends its form, by its own attribute or the form's; "" for what sends none, or to the page itself. */
+/** Path to which a button sends its form, "." for the page's own; "" for what sends none. */
 function actionPath(element, reading) {
   const isButton = tagOf(element) === "button" && element instanceof HTMLButtonElement;
   if (!/^(?:submit|image)$/.test(isButton ? buttonTypeOf(element) : inputTypeOf(element))) return "";
   const form = isButton ? buttonFormOf(element) : inputFormOf(element);
-  return form ? pathIn(attr(element, "formaction") || attr(form, "action"), reading) : "";
+  if (!form) return "";
+  const path = pathIn(attr(element, "formaction") || attr(form, "action"), reading);
+  return path === location.pathname ? "." : path || ".";
 }
 
 /** Digest of the query of a link's address; "" without one. A query may hold a token, so it is not kept itself. */
