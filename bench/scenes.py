@@ -253,7 +253,7 @@ def _address(target: Target) -> tuple[object, ...] | None:
     attributes = target.attributes
     if target.role == "link" and attributes.get("href"):
         return target.frame, attributes["href"], target.query
-    if attributes.get("action") and not target.row:
+    if attributes.get("action", ".") != "." and not target.row:
         return target.frame, attributes["action"], target.name, attributes.get("name"), attributes.get("value")
     return None
 
