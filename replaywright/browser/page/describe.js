@@ -9,12 +9,13 @@ const ATTRIBUTE_LIMIT = 200;
 
 /**
  * Returns whether an identifier looks made by a program: it will be another one after the next build or visit.
- * Digits in a row, letters and digits mixed, or the known prefixes of frameworks.
+ * Digits in a row, letters and digits mixed, the known prefixes of frameworks, or React's useId since 19.2 (`_r_q_`).
  */
 function looksGenerated(id) {
-  return /\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)/i
-    .test(id) || id.length > 60;
+  return GENERATED.test(id) || REACT_ID.test(id) || id.length > 60;
 }
+const GENERATED = /\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)/i;
+const REACT_ID = /(?<![a-z\d])_(?:[\w-]*[^a-z\d])?r_[\da-v]+_(?![a-z\d])/i;
 
 /** Path of a link: no query, no fragment; with the origin if it is another. Fragments alone give "". */
 const hrefPath = (element, reading) => pathIn(attr(element, "href"), reading);
