@@ -452,7 +452,7 @@ function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
       if (entry) found.push(entry);
       return;
     }
-    if (type !== 1 || depth > TEXT_DEPTH || reading.isEditingHost(node)) return;
+    if (type !== 1 || depth > TEXT_DEPTH || reading.isEditingHost(node) || reading.isSurface(node)) return;
     const tag = tagOf(node);
     if (UNREAD.has(tag)) {
       const entry = hints && hintOf(node, tag) && reading.standing(node) === SHOWN ? textEntry(node, reading) : null;
@@ -465,7 +465,8 @@ function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
       if (standing !== VEILED || !isText(child)) visit(child, depth + 1);
     }
   };
-  for (let node = after(element, direction); node && found.length < wanted && left > 0; node = after(node, direction)) {
+  const whole = reading.surfaceOf(element) ?? element;
+  for (let node = after(whole, direction); node && found.length < wanted && left > 0; node = after(node, direction)) {
     visit(node, 0);
   }
   return found;

@@ -48,6 +48,7 @@ class Facts {
     this.pointer = undefined;
     this.box = undefined;
     this.raw = undefined;
+    this.drawn = undefined;
     this.text = undefined;
     this.sign = undefined;
     this.place = undefined;
@@ -72,6 +73,7 @@ class Reading {
     this.hrefs = new Map();
     this.unique = new Map();
     this.labelled = new Map();
+    this.editors = new Map();
     this.rootList = null;
     this.pseudo = null;
     this.scroll = null;
@@ -165,6 +167,27 @@ class Reading {
     return labelled.get(element) ?? NO_LABELS;
   }
 
+  /** The surfaces of a root's drawn editors, each with its field; see drawn.js. */
+  editorsIn(root) {
+    let editors = this.editors.get(root);
+    // A field's ancestors are read meanwhile, and may ask for it.
+    if (!editors) this.editors.set(root, NO_EDITORS);
+    if (!editors) this.editors.set(root, (editors = editorsOf(root, this)));
+    return editors;
+  }
+
+  /** The surface that draws the text of a field which cannot be seen itself, or null. */
+  surfaceOf(field) {
+    if (!(field instanceof HTMLTextAreaElement || hasEditContext(field))) return null;
+    for (const [surface, own] of this.editorsIn(getRoot(field))) if (own === field) return surface;
+    return null;
+  }
+
+  /** Returns whether the element draws the text of a field that cannot be seen itself. */
+  isSurface(element) {
+    return this.editorsIn(getRoot(element)).has(element);
+  }
+
   /** The element's box in the viewport, as a plain object: reading a DOMRect again and again costs more than making it. */
   box(element) {
     const facts = this.of(element);
@@ -178,6 +201,7 @@ class Reading {
   }
 }
 
+const NO_EDITORS = new Map();
 const VISIBLE = { visibilityProperty: true };
 
 /** The element and its texts are drawn. */
@@ -240,6 +264,8 @@ function isRendered(element, reading, depth) {
   const box = reading.box(element);
   if (box.width > 0 && box.height > 0) return true;
   if (someFlatChild(element, shows)) return true;
+  // A field of no size may have an editor that draws for it.
+  if (reading.surfaceOf(element)) return true;
   // A control of no size whose label stands for it is what many styled checkboxes are.
   return reading.labels(element).some((label) => label !== element && !Node.prototype.contains.call(label, element)
     ? reading.isShown(label) : rectOf(label).width > 0);
