@@ -130,6 +130,26 @@ CARD = (
 LINE = "<tr><td>{}</td><td><ul><li><a href=#e>Edit</a></li><li><a href=#s>Stop</a></li></ul></td></tr>"
 NESTED = "<li><b>{}</b><ul><li><a href=/{}/a>First of {}</a></li><li><a href=/{}/b>Second of {}</a></li></ul></li>"
 
+SIGNS = (
+    "<div class=card><a href=/{0}><h5>{0}</h5><i>ready</i></a>"
+    "<div><button aria-label=rename><svg></svg></button><button aria-label=delete><svg></svg></button></div></div>"
+)
+FIELD = "<div class=field><label for={0}>{0}</label><div><input id={0}></div></div>"
+
+
+async def test_cards_with_nothing_but_signs_to_press_are_rows_and_fields_with_their_labels_are_none(
+    agent: AgentPage,
+) -> None:
+    await agent.show(
+        f"<main>{''.join(map(SIGNS.format, 'abc'))}</main><form>{''.join(map(FIELD.format, 'xyz'))}</form>"
+    )
+
+    recorded = Target.model_validate(await agent.describe(".card:nth-child(2) [aria-label=rename]"))
+
+    assert recorded.row == ("b ready",)
+    assert (await look(agent, recorded, "")).lookup.hit
+    assert Target.model_validate(await agent.describe("#y")).row == ()
+
 
 @pytest.mark.parametrize(
     ("page", "selector", "row"),

@@ -308,14 +308,21 @@ function isRepeated(element, reading) {
     role === "treeitem" || tag === "dd";
   const parent = parentNodeOf(element);
   if (!parent || tag === "td" || tag === "th" || tag === "body" || tag === "option" || tag === "label") return false;
-  // Plain blocks repeat everywhere: only several alike with at least two texts each are rows.
+  // Plain blocks repeat everywhere: only several alike with at least two texts each, or a text and what is pressed, are rows.
   const block = tag === "div" || tag === "section";
   if (tag !== "tr" && tag !== "article" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
   const like = siblingsAlike(element).length;
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
-  return like >= (tag === "article" ? 1 : 2) && cellsOf(element, reading).length >= 2;
+  return like >= (tag === "article" ? 1 : 2) && (cellsOf(element, reading).length >= 2 || hasSigns(element, reading));
 }
+
+/** Returns whether an element has a text, and beside it a part with nothing but signs to press. */
+function hasSigns(element, reading) {
+  const isSigns = (part) => isElement(part) && !textOf(part, reading, 60) && (matches(part, PRESSED) || queryAll(part, PRESSED).length > 0);
+  return cellsOf(element, reading).length === 1 && partsOf(element).some(isSigns);
+}
+const PRESSED = "button,a[href],[role=button],[role=link]";
 
 /** Returns whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
 function isDataRow(row) {
@@ -360,18 +367,23 @@ function holdsAlike(part, element, reading) {
   return Array.from(queryAll(part, CSS.escape(tagOf(element)))).some((one) => said(one) === own);
 }
 
-/** The texts of a row's cells, or of what stands for cells: at most eight of at most sixty characters. */
-function cellsOf(row, reading) {
-  const facts = reading.of(row);
-  if (facts.cells) return facts.cells;
+/** A row's cells, or what stands for them: its children, or those of its only one. */
+function partsOf(row) {
   let parts = Array.from(flatChildren(row)).filter((node) => isElement(node) || /\S/.test(isText(node) ? dataOf(node) : ""));
   while (parts.length === 1 && isElement(parts[0])) {
     const inner = Array.from(flatChildren(parts[0])).filter((node) => isElement(node));
     if (inner.length < 2) break;
     parts = inner;
   }
+  return parts;
+}
+
+/** The texts of a row's cells: at most eight of at most sixty characters. */
+function cellsOf(row, reading) {
+  const facts = reading.of(row);
+  if (facts.cells) return facts.cells;
   const cells = [];
-  for (const part of parts) {
+  for (const part of partsOf(row)) {
     const text = isElement(part) ? textOf(part, reading, 60) : isText(part) ? cut(collapse(dataOf(part)), 60) : "";
     if (text) cells.push(text);
     if (cells.length === 8) break;
