@@ -128,6 +128,7 @@ CARD = (
     "<article><h2>{}</h2><ul><li>Address: <a href=/{}/>open</a></li><li><a data-name=edit>Edit</a></li></ul></article>"
 )
 LINE = "<tr><td>{}</td><td><ul><li><a href=#e>Edit</a></li><li><a href=#s>Stop</a></li></ul></td></tr>"
+ODD_LINE = LINE.replace("<tr", "<tr class=odd")
 NESTED = "<li><b>{}</b><ul><li><a href=/{}/a>First of {}</a></li><li><a href=/{}/b>Second of {}</a></li></ul></li>"
 
 SIGNS = (
@@ -160,9 +161,14 @@ async def test_cards_with_nothing_but_signs_to_press_are_rows_and_fields_with_th
             "Work",
         ),
         (f"<table>{LINE.format('cook')}{LINE.format('wash')}</table>", "tr:nth-child(2) li:nth-child(2) a", "wash"),
+        (
+            f"<table>{LINE.format('cook')}{ODD_LINE.format('wash')}{LINE.format('iron')}</table>",
+            "tr:nth-child(2) li:nth-child(2) a",
+            "wash",
+        ),
         (f"<ul>{NESTED.format(*'aaaaa')}{NESTED.format(*'bbbbb')}</ul>", "li:nth-child(2) ul li a", "First of b"),
     ],
-    ids=["cards", "table", "nested menu"],
+    ids=["cards", "table", "striped table", "nested menu"],
 )
 async def test_an_item_that_says_the_element_only_gives_way_to_what_holds_such_elements(
     agent: AgentPage, page: str, selector: str, row: str

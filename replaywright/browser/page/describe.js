@@ -290,12 +290,12 @@ function likeness(element) {
 }
 
 /** The siblings of an element's kind near by: a list of thousands is not walked for each of its items. */
-function siblingsAlike(element) {
-  const kind = likeness(element);
+function siblingsAlike(element, kindOfOne = likeness) {
+  const kind = kindOfOne(element);
   const alike = [];
   for (const step of [previousElementOf, nextElementOf]) {
     let looked = 0;
-    for (let at = step(element); at && looked < 3; at = step(at), looked++) if (likeness(at) === kind) alike.push(at);
+    for (let at = step(element); at && looked < 3; at = step(at), looked++) if (kindOfOne(at) === kind) alike.push(at);
   }
   return alike;
 }
@@ -335,8 +335,8 @@ function isDataRow(row) {
 
 /**
  * The row that an element is in, or null: the nearest ancestor that repeats. One that says the element's own words and no
- * more ("Edit", an item of a list of actions) gives way to a further one, beside which another of its kind has such an
- * element, too.
+ * more ("Edit", an item of a list of actions) gives way to a further one, beside which another has such an element, too;
+ * rows may differ in their class, as every second one does.
  */
 function rowElementOf(element, reading) {
   let at = element;
@@ -348,7 +348,7 @@ function rowElementOf(element, reading) {
     const facts = reading.of(at);
     if (!(facts.repeats ??= isRepeated(at, reading))) continue;
     if (!bare && saysMore(at, element, reading)) return at;
-    if (bare && siblingsAlike(at).some((other) => holdsAlike(other, element, reading))) return at;
+    if (bare && siblingsAlike(at, tagOf).some((other) => holdsAlike(other, element, reading))) return at;
     bare ??= at;
   }
   return bare;

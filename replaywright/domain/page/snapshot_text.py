@@ -270,9 +270,10 @@ def _entries(
 def _items(shown: Sequence[Element]) -> list[tuple[int, ...]]:
     """Return for each element the indexes of all elements in its item; empty without one."""
     keys: list[object] = []
+    parts = _parts(shown)
     for element in shown:
         target = element.target
-        if element.group:
+        if element.group and (target.frame, element.group, target.row) not in parts:
             keys.append((target.frame, element.group, element.group_item))
         elif target.row:
             keys.append((target.frame, target.row))
@@ -286,6 +287,20 @@ def _items(shown: Sequence[Element]) -> list[tuple[int, ...]]:
                 found[start:at] = [tuple(range(start, at))] * (at - start)
             start = at
     return found
+
+
+def _parts(shown: Sequence[Element]) -> set[tuple[tuple[FrameStep, ...], str, tuple[str, ...]]]:
+    """Return frame, group and row of repetitions inside of one row, as of its actions: each item has another one."""
+    found: dict[tuple[tuple[FrameStep, ...], str, tuple[str, ...]], list[Element]] = defaultdict(list)
+    for element in shown:
+        if element.group and element.actionable and element.target.row:
+            found[element.target.frame, element.group, element.target.row].append(element)
+
+    def are_parts(elements: Sequence[Element]) -> bool:
+        names = [element.target.name for element in elements]
+        return len({element.group_item for element in elements}) > 1 and len({*names}) == len(names)
+
+    return {key for key, elements in found.items() if are_parts(elements)}
 
 
 def _sections(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> list[str]:
@@ -315,7 +330,8 @@ def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
     acted_on = tokens(
         " ".join(f"{target.name or target.text} {'' if target.name else target.label}" for target in acting)
     )
-    number = shown[item[0]].group_item
+    numbers = {shown[at].group_item for at in item}
+    number = numbers.pop() if len(numbers) == 1 else 0
     # An item's parts may be rows themselves: the row that says the most is the item.
     row = max(rows, key=lambda cells: len(tokens(" ".join(cells)) - acted_on), default=())
     own = [cell for cell in row if not tokens(cell) <= acted_on and (number or not cell.endswith("…"))]
