@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import FrameStep, Target
 
 
 class Element(Record):
@@ -40,6 +40,19 @@ class Snapshot(Record):
     node_count: int = 0
     repeated: dict[str, int] = Field(default_factory=dict)
     """Total items of each repetition, by `group`, if not all were read."""
+
+    @property
+    def controls(self) -> tuple[tuple[tuple[FrameStep, ...], str, str, str, bool], ...]:
+        """Return what can be acted on: frame, role, name, label, and if it is disabled.
+
+        Two snapshots with the same controls are one page to whoever looks for an element; texts and values may differ.
+        """
+        acting = (element for element in self.elements if element.actionable and element.visible)
+        return tuple(
+            (each.frame, each.role or each.tag, each.name or each.text, each.label, "disabled" in element.states)
+            for element in acting
+            for each in (element.target,)
+        )
 
     def element(self, element_id: str) -> Element | None:
         """Return the element with this id; None without one."""
