@@ -92,3 +92,23 @@ async def test_a_hidden_field_that_no_press_gives_the_focus_gets_nothing(
         "[...document.querySelectorAll('textarea')].map(one => one.value)"
     )
     assert not any(caught)
+
+
+async def test_neither_its_text_nor_the_title_of_its_tab_tells_which_editor_it_is(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, PAGE)
+    page = session.tabs.current.page
+    await page.evaluate(
+        "for (const name of ['clipped', 'clear', 'bare']) {"
+        "const card = Object.assign(document.createElement('div'), { className: 'card' });"
+        "const tab = Object.assign(document.createElement('span'), { role: 'tab', textContent: name + '.txt' });"
+        "const sheet = document.getElementById(name); sheet.replaceWith(card); card.append(tab, sheet) }"
+        "document.querySelector('#clipped textarea').removeAttribute('aria-label')"
+    )
+
+    elements = (await snapshots.take(session.tabs.current)).elements
+    target = next(one.target for one in elements if one.target.role == "textbox" and not one.target.name)
+
+    assert target.label == ""
+    assert not any("first words" in text for text in (*target.row, *target.neighbours))

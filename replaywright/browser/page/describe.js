@@ -384,6 +384,8 @@ function cellsOf(row, reading) {
   if (facts.cells) return facts.cells;
   const cells = [];
   for (const part of partsOf(row)) {
+    // What an editor draws is the value of its field.
+    if (isElement(part) && reading.isInEditor(part)) continue;
     const text = isElement(part) ? textOf(part, reading, 60) : isText(part) ? cut(collapse(dataOf(part)), 60) : "";
     if (text) cells.push(text);
     if (cells.length === 8) break;
@@ -424,7 +426,10 @@ function textEntry(node, reading) {
   if (entry === undefined) {
     const box = isText(node) ? boxOfText(node, reading) : drawnBox(node, reading);
     const text = isText(node) ? headOf(node) : hintOf(node, tagOf(node));
-    entry = box && { text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
+    // The title of a tab is that of all in its panel, and another one for each.
+    const around = parentNodeOf(node);
+    const ofTab = isElement(around) && closest(around, "[role=tab]") !== null;
+    entry = box && { ofTab, text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
     reading.textEntries.set(node, entry);
   }
   return entry;
@@ -541,12 +546,12 @@ function labelOf(element, role, reading) {
     const text = before && !queryAll(before, "input,select,textarea").length ? textOf(before, reading, 120) : "";
     if (isLabel(text)) return text;
   }
-  const box = reading.box(element);
+  const box = reading.box(reading.surfaceOf(element) ?? element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
     const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, hints: false });
     // What labels a field stands close: on its line or right above it.
-    if (found && gap(box, found.box) < 60 && isLabel(found.text)) return found.text;
+    if (found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab) return found.text;
   }
   return "";
 }

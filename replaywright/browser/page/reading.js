@@ -188,6 +188,12 @@ class Reading {
     return this.editorsIn(getRoot(element)).has(element);
   }
 
+  /** Returns whether the element is, holds, or is a part of, what an editor draws. */
+  isInEditor(element) {
+    const surfaces = Array.from(this.editorsIn(getRoot(element)).keys());
+    return surfaces.some((surface) => flatContains(surface, element) || flatContains(element, surface));
+  }
+
   /** The element's box in the viewport, as a plain object: reading a DOMRect again and again costs more than making it. */
   box(element) {
     const facts = this.of(element);
