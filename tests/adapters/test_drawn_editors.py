@@ -47,6 +47,19 @@ async def test_keys_are_typed_into_a_drawn_editor_which_may_complete_them(sessio
     assert await kept_by(session, "Clear") == "pasted\nlines"
 
 
+async def test_keys_count_in_an_editor_that_only_adds_if_they_are_drawn_once_more(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, PAGE)
+
+    await session.perform(work("type", box("Log"), text="list"))
+    with pytest.raises(ActionFailed) as refused:
+        await session.perform(work("paste", box("Log"), text="list", timeout_ms=4000))
+
+    assert refused.value.reason == "value_differs"
+    assert await kept_by(session, "Log") == "> list"
+
+
 async def test_a_key_is_pressed_in_a_drawn_editor(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, PAGE)
 

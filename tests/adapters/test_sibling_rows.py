@@ -151,6 +151,12 @@ async def test_cards_with_nothing_but_signs_to_press_are_rows_and_fields_with_th
     assert (await look(agent, recorded, "")).lookup.hit
     assert Target.model_validate(await agent.describe("#y")).row == ()
 
+    panes = "<div class=pane>Left</div><div class=pane>Right</div>"
+    await agent.show(
+        f"<main><div class=pane><b>Ann</b><i><button aria-label=add></button></i><p><input></p></div>{panes}</main>"
+    )
+    assert Target.model_validate(await agent.describe("input")).row == ()
+
 
 @pytest.mark.parametrize(
     ("page", "selector", "row"),

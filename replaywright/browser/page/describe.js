@@ -311,10 +311,12 @@ function isRepeated(element, reading) {
   // Plain blocks repeat everywhere: only several alike with at least two texts each, or a text and what is pressed, are rows.
   const block = tag === "div" || tag === "section";
   if (tag !== "tr" && tag !== "article" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
-  const like = siblingsAlike(element).length;
+  const alike = siblingsAlike(element), like = alike.length;
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
-  return like >= (tag === "article" ? 1 : 2) && (cellsOf(element, reading).length >= 2 || hasSigns(element, reading));
+  const least = tag === "article" ? 1 : 2;
+  if (like < least) return false;
+  return cellsOf(element, reading).length >= 2 || (hasSigns(element, reading) && alike.filter((other) => hasSigns(other, reading)).length >= least);
 }
 
 /** Returns whether an element has a text, and beside it a part with nothing but signs to press. */

@@ -122,8 +122,5 @@ function linesOf(blocks) {
 /** A text without white space: an editor breaks long lines where it likes. */
 const solid = (text) => text.replace(/[\s\u200b\u2060\ufeff]+/g, "");
 
-/** Returns whether an editor draws just this text, or after keys and a paste has it in what it draws. */
-function holdsDrawn(surface, text, need, reading) {
-  const drawn = solid(drawnText(surface, reading)), wanted = solid(text);
-  return drawn === wanted || (need !== "fill" && wanted !== "" && drawn.includes(wanted));
-}
+/** Returns whether an editor draws just this text. */
+const holdsDrawn = (surface, text, reading) => solid(drawnText(surface, reading)) === solid(text);

@@ -24,6 +24,7 @@ class Editing extends Choosing {
     this.surface = surface;
     this.done = { press: false, select: false, enter: false, begin: false };
     this.since = 0;
+    this.timesBefore = 0;
     /** The editor draws only a part of the text, and that was its end after the input, then its beginning. */
     this.isInPart = false;
   }
@@ -45,6 +46,7 @@ class Editing extends Choosing {
     const surface = reading.surfaceOf(this.control);
     if (!surface) return this.attempt.block("invisible", "", true);
     this.surface = surface;
+    this.timesBefore = this.timesDrawn(reading);
     this.act(surface, "click", clickAt, reading, () => this.did("press"));
   }
 
@@ -64,13 +66,23 @@ class Editing extends Choosing {
     this.act(this.control, "type", () => wish, reading, () => this.did(what), KeysPart);
   }
 
+  timesDrawn(reading) {
+    const wanted = solid(this.attempt.spec.text);
+    return wanted ? solid(drawnText(this.surface, reading)).split(wanted).length - 1 : 0;
+  }
+
+  /** Returns whether the text is drawn: alone, or after keys and a paste among others, once more than before. */
+  isDrawn(reading) {
+    const { text, need } = this.attempt.spec;
+    return holdsDrawn(this.surface, text, reading) || (need !== "fill" && this.timesDrawn(reading) > this.timesBefore);
+  }
+
   /** Ends when the text is drawn; of a text that is drawn in part only, its beginning is looked at, too. */
   verify(reading) {
     const { attempt, done } = this;
-    const { text, need } = attempt.spec;
     const land = () => attempt.land();
-    if (holdsDrawn(this.surface, text, need, reading)) return land();
-    const drawn = solid(drawnText(this.surface, reading)), wanted = solid(text);
+    if (this.isDrawn(reading)) return land();
+    const drawn = solid(drawnText(this.surface, reading)), wanted = solid(attempt.spec.text);
     if (!drawn || !wanted.includes(drawn)) return this.orLater(TEXT_DRAWN_MS, land);
     if (!done.begin) return this.orLater(TEXT_DRAWN_MS, () => this.keys("begin", { input: "press", keys: "Control+Home" }, attempt.newReading()));
     this.isInPart = wanted.startsWith(drawn);
@@ -79,8 +91,6 @@ class Editing extends Choosing {
   }
 
   isDone(reading) {
-    const { text, need } = this.attempt.spec;
-    if (!isConnected(this.surface)) return true;
-    return this.isInPart || holdsDrawn(this.surface, text, need, reading);
+    return !isConnected(this.surface) || this.isInPart || this.isDrawn(reading);
   }
 }

@@ -122,7 +122,7 @@ function plainLines(text) {
 
 function holdsText(element, text, reading) {
   const surface = reading?.surfaceOf(element);
-  if (surface) return holdsDrawn(surface, text, "fill", reading);
+  if (surface) return holdsDrawn(surface, text, reading);
   if (element instanceof HTMLTextAreaElement) return unixLines(textareaValueOf(element)) === unixLines(text);
   if (element instanceof HTMLInputElement) {
     const value = inputValueOf(element);

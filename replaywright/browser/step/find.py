@@ -372,7 +372,8 @@ class Finder:
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
         if self._compared or not self._context:
-            return MissedElement(lookup, snapshot if snapshot and _is_filled(snapshot) else await self._read_filled())
+            is_shown = snapshot is not None and _is_filled(snapshot) and self._work.shown is None
+            return MissedElement(lookup, snapshot if is_shown else await self._read_filled())
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
