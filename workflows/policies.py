@@ -47,6 +47,9 @@ ROWS_LOOK_EVERY = timedelta(minutes=1)
 """Interval at which a batch checks whether slow rows wait for a person."""
 ROWS_DRAIN = timedelta(seconds=20)
 """Time that a batch that continues as new waits for the rows under way; slower ones are watched afterwards."""
+LATE_PAGE = timedelta(seconds=3)
+"""Time from when a model is shown a page on which it finds no element, within which another page is waited for; longer
+while requests are under way."""
 TARGET_ROUNDS = 2
 """Questions to the model about one step before it counts as failed."""
 LOSSES_PER_STEP = 10

@@ -45,6 +45,9 @@ class Acting:
         rules = await tools.rules_for(at.context, at.browser.url, at.command.spent)
         entered = await tools.credentials.entered(at.context)
         work = await tools.credentials.coded(at.command, replace(self._work(entered), overrides=rules))
+        if isinstance(at.command, Perform) and at.command.shown:
+            shown = await tools.failures.shown(at.command.shown)
+            work = replace(work, shown=shown, patience_ms=at.command.patience_ms)
         begun = time.perf_counter()
         report = await self._performed(work)
         replayed = work.target is not None and not at.is_proposed

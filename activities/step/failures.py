@@ -106,6 +106,21 @@ class FailureEvidence:
             _log.warning("the snapshot of %r is not kept: %s", snapshot.url, exc)
             return ""
 
+    async def shown(self, digest: str) -> Snapshot | None:
+        """Return a kept snapshot; None where it cannot be read."""
+        try:
+            return Snapshot.model_validate_json(await self._artifacts.get(digest))
+        except (ArtifactMissing, ArtifactsUnavailable, ValidationError):
+            return None
+
+    async def keep_missed(self, snapshot: Snapshot | None, shown: str) -> str:
+        """Store the page of a missed step; return the digest `shown` if it is still the page that was shown."""
+        before = await self.shown(shown) if shown and snapshot is not None else None
+        if snapshot is None or before is None:
+            return await self.keep_snapshot(snapshot)
+        is_same = redacted_snapshot(snapshot, self._secrets).controls == before.controls
+        return shown if is_same else await self.keep_snapshot(snapshot)
+
     async def of_end(
         self, browser: BrowserSession, expect: Sequence[Predicate], results: Sequence[PredicateResult]
     ) -> dict[str, str]:

@@ -254,7 +254,8 @@ class Performance:
         """Return the outcome of a step without an element: the page, and if another run found the element."""
         at = self._at
         missed = self._endings.outcome(Status.MISSED, report.lookup.reason, "", report)
-        more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_snapshot(report.snapshot)}
+        shown = at.command.shown if isinstance(at.command, Perform) else ""
+        more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_missed(report.snapshot, shown)}
         is_asked_for = at.context.run.mode is Mode.AUTO and not (at.context.override or at.is_proposed)
         if is_asked_for and shows_itself(at.step) and not at.is_reapplied:
             keys = (at.key, at.element_key)

@@ -57,6 +57,10 @@ class Work:
     timeout_ms: int = 10_000
     is_pictured: bool = False
     """The report is to say where the element was, in frames, too."""
+    shown: Snapshot | None = None
+    """The page as a model was shown it in vain: where no element is known, another page is waited for."""
+    patience_ms: int = 0
+    """Time of that wait; longer while requests are under way."""
     overrides: tuple[OverrideRule, ...] = ()
     """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
     guard: StepGuard | None = None

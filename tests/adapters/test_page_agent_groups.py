@@ -256,3 +256,61 @@ async def test_a_row_with_the_focus_is_read(agent: AgentPage) -> None:
     taken = await looked_for(agent, "")
 
     assert [e.group_item for e in taken.elements if "focused" in e.states] == [71]
+
+
+BOOKS = ("Atlas", "Bestiary", "Cookbook", "Dictionary", "Encyclopaedia")
+ACTIONS = "<ul><li><a href='#'>Lend</a></li><li><a href='#'>Sell</a></li></ul>"
+
+
+@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize(
+    "item",
+    [
+        "<article><h2>{}</h2><ul><li>Place: <a href='/at/{}'>here</a></li><li><a href='#'>Lend</a></li></ul></article>",
+        f"<section class=book><h3>{{}}</h3><p>On the shelf</p>{ACTIONS}</section>",
+        "<div class='card one'><a href='/book/{0}'><h5>{0}</h5><p>Old</p></a><div><button>Lend</button></div></div>",
+        f"<li class=book><strong>{{}}</strong> <i>On the shelf</i> {ACTIONS}</li>",
+    ],
+)
+async def test_a_control_in_a_list_of_actions_stands_under_the_item_that_it_belongs_to(
+    agent: AgentPage, item: str, count: int
+) -> None:
+    await agent.show(f"<main><h1>Library</h1>{''.join(item.format(one, one) for one in BOOKS[:count])}</main>")
+
+    lines = snapshot_text(await snapshot(agent)).split("\n")
+
+    at = [number for number, line in enumerate(lines) if '"Lend"' in line]
+    above = ["\n".join(lines[before + 1 : here]) for before, here in zip([-1, *at], at, strict=False)]
+    assert len(at) == count
+    assert [[one for one in BOOKS if one in part] for part in above] == [[one] for one in BOOKS[:count]]
+
+
+async def test_actions_of_which_a_row_has_more_than_there_are_rows_stand_under_its_words(agent: AgentPage) -> None:
+    actions = "".join(f"<li><a href='#'>{one}</a></li>" for one in ("Lend", "Sell", "Bind", "Lose", "Find"))
+    rows = "".join(
+        f"<tr{' class=odd' * (n % 2)}><td>idle</td><td><a href='/{n}'>{one}</a></td><td><ul>{actions}</ul></td></tr>"
+        for n, one in enumerate(BOOKS[:4])
+    )
+    await agent.show(f"<table><tr><th>State</th><th>Name</th><th>Do</th></tr>{rows}</table>")
+
+    taken = await snapshot(agent)
+    lines = snapshot_text(taken).split("\n")
+
+    headers = [line for line in lines if line.startswith(" row: ")]
+    assert [one for one in BOOKS if sum(f'"{one}"' in header for header in headers) == 1] == [*BOOKS[:4]]
+    assert [e.group_item for e in taken.elements if e.target.name in BOOKS and e.actionable] == [1, 2, 3, 4]
+
+
+async def test_what_a_row_says_stands_once_above_its_controls_wherever_they_are_listed(agent: AgentPage) -> None:
+    rows = "".join(
+        f"<tr><td>idle</td><td>since {n}</td><td><a href='/{n}'>{one}</a></td><td>{ACTIONS}</td></tr>"
+        for n, one in enumerate(BOOKS)
+    )
+    await agent.show(f"<table><tr><th>State</th><th>Since</th><th>Name</th><th></th></tr>{rows}</table>")
+
+    lines = without_ids(snapshot_text(await snapshot(agent)))
+
+    assert lines.count("table") == 1
+    assert "list" not in lines
+    header = next(number for number, line in enumerate(lines) if '"since 2"' in line)
+    assert lines[header + 1 : header + 4] == ['   link "Cookbook"', '   link "Lend"', '   link "Sell"']

@@ -258,14 +258,32 @@ async def test_names_with_no_break_spaces_icons_and_quotes_are_the_same(agent: A
     assert (await agent.message("ready"))["target"]["name"] == 'send "now"'
 
 
-async def test_generated_identifiers_are_no_part_of_selectors_and_hashes(agent: AgentPage) -> None:
-    await agent.show("<form><button id='rcmbtn107'>Send</button></form>")
+@pytest.mark.parametrize(
+    ("made", "then"), [("rcmbtn107", "rcmbtn108"), ("_r_q_", "_r_t_"), ("menu-_r_a_", "menu-_r_b_")]
+)
+async def test_generated_identifiers_are_no_part_of_selectors_and_hashes(
+    agent: AgentPage, made: str, then: str
+) -> None:
+    await agent.show(f"<form><button id='{made}'>Send</button></form>")
     before = await agent.describe("button")
-    await agent.value("{ document.querySelector('button').id = 'rcmbtn108' }")
+    await agent.value(f"{{ document.querySelector('button').id = '{then}' }}")
     after = await agent.describe("button")
 
-    assert "rcmbtn" not in before["css"]
+    assert made not in before["css"]
     assert before["elementHash"] == after["elementHash"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"),
+    [("", "Colour"), ('aria-selected="true"', "Colour blue")],
+)
+async def test_the_list_that_a_label_has_in_it_names_the_field_by_what_is_chosen(
+    agent: AgentPage, chosen: str, name: str
+) -> None:
+    options = f"<li role=option {chosen}>blue</li><li role=option>green</li>"
+    await agent.show(f"<label>Colour <input> <ul role=listbox>{options}</ul></label>")
+
+    assert (await agent.describe("input"))["name"] == name
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,34 @@ CARD = (
     "<article><h2>{}</h2><ul><li>Address: <a href=/{}/>open</a></li><li><a data-name=edit>Edit</a></li></ul></article>"
 )
 LINE = "<tr><td>{}</td><td><ul><li><a href=#e>Edit</a></li><li><a href=#s>Stop</a></li></ul></td></tr>"
+ODD_LINE = LINE.replace("<tr", "<tr class=odd")
 NESTED = "<li><b>{}</b><ul><li><a href=/{}/a>First of {}</a></li><li><a href=/{}/b>Second of {}</a></li></ul></li>"
+
+SIGNS = (
+    "<div class=card><a href=/{0}><h5>{0}</h5><i>ready</i></a>"
+    "<div><button aria-label=rename><svg></svg></button><button aria-label=delete><svg></svg></button></div></div>"
+)
+FIELD = "<div class=field><label for={0}>{0}</label><div><input id={0}></div></div>"
+
+
+async def test_cards_with_nothing_but_signs_to_press_are_rows_and_fields_with_their_labels_are_none(
+    agent: AgentPage,
+) -> None:
+    await agent.show(
+        f"<main>{''.join(map(SIGNS.format, 'abc'))}</main><form>{''.join(map(FIELD.format, 'xyz'))}</form>"
+    )
+
+    recorded = Target.model_validate(await agent.describe(".card:nth-child(2) [aria-label=rename]"))
+
+    assert recorded.row == ("b ready",)
+    assert (await look(agent, recorded, "")).lookup.hit
+    assert Target.model_validate(await agent.describe("#y")).row == ()
+
+    panes = "<div class=pane>Left</div><div class=pane>Right</div>"
+    await agent.show(
+        f"<main><div class=pane><b>Ann</b><i><button aria-label=add></button></i><p><input></p></div>{panes}</main>"
+    )
+    assert Target.model_validate(await agent.describe("input")).row == ()
 
 
 @pytest.mark.parametrize(
@@ -140,9 +167,14 @@ NESTED = "<li><b>{}</b><ul><li><a href=/{}/a>First of {}</a></li><li><a href=/{}
             "Work",
         ),
         (f"<table>{LINE.format('cook')}{LINE.format('wash')}</table>", "tr:nth-child(2) li:nth-child(2) a", "wash"),
+        (
+            f"<table>{LINE.format('cook')}{ODD_LINE.format('wash')}{LINE.format('iron')}</table>",
+            "tr:nth-child(2) li:nth-child(2) a",
+            "wash",
+        ),
         (f"<ul>{NESTED.format(*'aaaaa')}{NESTED.format(*'bbbbb')}</ul>", "li:nth-child(2) ul li a", "First of b"),
     ],
-    ids=["cards", "table", "nested menu"],
+    ids=["cards", "table", "striped table", "nested menu"],
 )
 async def test_an_item_that_says_the_element_only_gives_way_to_what_holds_such_elements(
     agent: AgentPage, page: str, selector: str, row: str

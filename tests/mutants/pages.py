@@ -8,6 +8,8 @@ _GRANTS = "tests/unit/test_domain_press_grants.py::"
 _PLANS = "tests/unit/test_domain_plans.py::"
 _MODEL = "tests/unit/test_activities_model.py::"
 _PORTS = "tests/unit/test_port_contracts.py::"
+_DRAWN = "tests/adapters/test_drawn_editors.py::"
+_REPAIRS = "tests/workflows/test_repairs.py::"
 _HOSTILE = "tests/adapters/test_injection.py::test_no_page_gets_a_plan_or_an_element_through"
 
 PAGES = (
@@ -114,6 +116,22 @@ PAGES = (
         ' if key != "effect" or value in _WEIGHTY}',
         " if key}",
         (_PLANS + "test_a_model_can_raise_an_effect_and_never_lower_it",),
+    ),
+    Mutant(
+        "text for a field that nobody can see",
+        "a transparent field of no size in no editor, as a trap for programs, gets no text",
+        "prepare.js",
+        "isClearSpeck(control, reading))",
+        "isClearSpeck(control, reading) && !control)",
+        (_DRAWN + "test_a_hidden_field_that_no_press_gives_the_focus_gets_nothing",),
+    ),
+    Mutant(
+        "late page asked about again as it is",
+        "a model is not asked a second time about a page that stayed as it is",
+        "AskModel.mend",
+        "        if outcome.snapshot == attempt.shown:",
+        "        if not outcome.snapshot:",
+        (_REPAIRS + "test_a_model_that_finds_nothing_is_not_asked_about_the_same_page_nor_a_third_time",),
     ),
     Mutant(
         "commit planned again",

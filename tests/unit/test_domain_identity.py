@@ -20,12 +20,17 @@ def only(recorded: Target, seen: Target) -> Identity:
     return identities_of(recorded, [seen])[0]
 
 
-@pytest.mark.parametrize("made", ["id_17", ":r3:", "x7f", "radix-menu", "mat-input", "42", "a" * 61, "a b"])
+MADE_BY_REACT = ["_r_q_", "_R_1ab_", "«r1»", "dialog-_r_f_", "_r_f_-label", "_shop-r_k_"]
+
+
+@pytest.mark.parametrize(
+    "made", ["id_17", ":r3:", "x7f", "radix-menu", "mat-input", "42", "a" * 61, "a b", *MADE_BY_REACT]
+)
 def test_an_identifier_that_a_program_numbered_is_not_believed(made: str) -> None:
     assert looks_generated(made)
 
 
-@pytest.mark.parametrize("chosen", ["email", "save-button", "user_name", "step1"])
+@pytest.mark.parametrize("chosen", ["email", "save-button", "user_name", "step1", "toys_r_us_", "r_q", "_r"])
 def test_an_identifier_that_a_person_chose_is(chosen: str) -> None:
     assert not looks_generated(chosen)
 

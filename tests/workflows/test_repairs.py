@@ -371,3 +371,46 @@ async def test_every_further_attempt_says_its_kind_and_why(client: Client) -> No
 
     told = [(r.context.attempt, r.context.why) for r in script.performed if r.context.sequence == 1]
     assert told == [("", ""), ("recheck", "unmet: url contains"), ("retry", "unmet: url contains")]
+
+
+def missed_on(page: str) -> StepOutcome:
+    return missed("no_entry").model_copy(update={"snapshot": page})
+
+
+async def test_a_model_that_finds_nothing_is_asked_once_more_when_the_page_is_another(client: Client) -> None:
+    pages = ["early", "late"]
+
+    def perform(request: CommandOnStep, call: int) -> StepOutcome:
+        return done(request) if given(request, "proposed") else missed_on(pages[min(call, 1)])
+
+    script = Script(
+        perform=after_goto(perform),
+        propose=lambda r: Proposal(target=BUTTON if r.snapshot == "late" else None, usage=Usage(calls=1)),
+    )
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    late = next(request for request in script.performed if request.context.attempt == "late")
+    assert kinds(script) == ["first", "late", "model"]
+    assert [request.snapshot for request in script.proposed] == pages
+    assert given(late, "shown") == "early"
+    assert 0 <= given(late, "patience_ms") <= 3000
+
+
+@pytest.mark.parametrize("pages", [["same", "same"], ["first", "second"]])
+async def test_a_model_that_finds_nothing_is_not_asked_about_the_same_page_nor_a_third_time(
+    client: Client, pages: list[str]
+) -> None:
+    script = Script(
+        perform=after_goto(lambda _, call: missed_on(pages[min(call, 1)])),
+        propose=lambda _: Proposal(usage=Usage(calls=1)),
+    )
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    assert kinds(script) == ["first", "late"]
+    assert [request.snapshot for request in script.proposed] == list(dict.fromkeys(pages))
+    assert "the model names no single element" in failed(failure.value).message

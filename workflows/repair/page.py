@@ -172,7 +172,7 @@ class TryCandidate(Repair):
 
 
 class AskModel(Repair):
-    """Has the executor model name the element."""
+    """Has the executor model name the element; once more, if it finds none and the page has others soon."""
 
     kind = "model"
     when = "no element, one that is out of reach, or one that led nowhere: the executor model names one"
@@ -185,6 +185,9 @@ class AskModel(Repair):
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         if limit := self.context.budget.spent(self.context.state.totals.usage):
             return out_of_budget(outcome, limit)
+        if outcome.snapshot == attempt.shown:
+            return _unnamed(outcome, "")
+        begun = workflow.now()
         attempt.rerouted |= outcome.lookup.reason not in ("", "no_entry") or outcome.status is not Status.MISSED
         try:
             proposal = await self.parts.planning.propose(attempt, outcome)
@@ -193,11 +196,18 @@ class AskModel(Repair):
                 raise
             return outcome.model_copy(update={"reason": error.cause.type or "ModelFailed", "message": str(error.cause)})
         if proposal.target is None:
-            why = proposal.overruled or "the model names no single element for this"
-            message = f"{outcome.reason or 'missed'}, and {why}"
-            return outcome.model_copy(update={"message": message})
+            if attempt.shown or outcome.status is not Status.MISSED:
+                return _unnamed(outcome, proposal.overruled)
+            attempt.look_for_another_page(outcome, workflow.now() - begun)
+            return Next.RETRY
         if outcome.status is Status.UNMET and not outcome.effect.repeatable:
             self.parts.browser.leave_epoch(outcome)
         attempt.retry(self.kind, outcome, proposal=proposal)
         self.context.count(overruled=bool(proposal.overruled))
         return Next.RETRY
+
+
+def _unnamed(outcome: StepOutcome, overruled: str) -> StepOutcome:
+    """Return the outcome of a step for which the model names no element that may be taken."""
+    why = overruled or "the model names no single element for this"
+    return outcome.model_copy(update={"message": f"{outcome.reason or 'missed'}, and {why}"})

@@ -102,6 +102,10 @@ class Attempt:
     """Epoch up to which no attempt is in doubt."""
     looked_again: bool = False
     """True: the expectations were checked once more."""
+    shown: str = ""
+    """Page on which the model found no element of the step; empty before that."""
+    patience_ms: int = 0
+    """See `Perform.patience_ms`."""
     rerouted: bool = False
     """True: the model was asked because a recording no longer led to the element."""
     tried: tuple[str, ...] = ()
@@ -143,6 +147,12 @@ class Attempt:
         if proposal is not None:
             self._proposal = proposal
 
+    def look_for_another_page(self, after: StepOutcome, asked: timedelta) -> None:
+        """Prepare an attempt on another page than the one on which the model, `asked` for so long, found nothing."""
+        self.shown = after.snapshot
+        self.patience_ms = max(0, round((policies.LATE_PAGE - asked) / timedelta(milliseconds=1)))
+        self.retry("late", after)
+
     def line(self, outcome: StepOutcome) -> TraceLine:
         """Return the line of an outcome on the board."""
         return TraceLine(
@@ -182,6 +192,7 @@ class Attempt:
         """Prepare an attempt from the beginning, without what was proposed before."""
         self._proposal, self._recovered = None, False
         self.looked_again = self.rerouted = False
+        self.shown = ""
         self.retry(kind, after)
 
     def after_loss(self) -> None:
@@ -243,6 +254,8 @@ class Attempt:
             verify=self.verify,
             weak=self.weak,
             redo=self.redo,
+            shown=self.shown,
+            patience_ms=self.patience_ms,
             waited=self._waited,
             disproved=self.disproved,
         )

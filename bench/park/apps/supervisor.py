@@ -45,7 +45,9 @@ JOBS = (
     job(
         "stop-one-of-many",
         goto("/"),
-        click("link", "Stop", "the Stop link of {{name}}", nth=2, effect="idempotent", expect=[text("stopped at")]),
+        click(
+            "link", "Stop", "the Stop link of {{name}}", nth=2, effect="idempotent", expect=[text("{{name}} stopped")]
+        ),
         click("link", "Refresh"),
         values={"name": "cook"},
         new={"name": "gardener"},

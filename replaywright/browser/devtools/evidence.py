@@ -46,6 +46,8 @@ class TabTraffic:
 
     pending: dict[str, float] = field(default_factory=dict)
     """Start of each awaited request, by its id; monotonic seconds."""
+    scripts: set[str] = field(default_factory=set)
+    """Ids of requests for scripts, as of parts of the page that are loaded when they are needed."""
     addresses: dict[str, str] = field(default_factory=dict)
     """Addresses of awaited requests and event streams that have not ended."""
     failures: list[tuple[str, str]] = field(default_factory=list)
@@ -64,6 +66,8 @@ class TabTraffic:
                 if params.get("type") in AWAITED_TYPES:
                     self.pending[params["requestId"]] = now
                     self.addresses[params["requestId"]] = params["request"]["url"]
+                elif params.get("type") == "Script":
+                    self.scripts.add(params["requestId"])
             case "Network.responseReceived":
                 if params["type"] == "Document":
                     self._remember(params["requestId"], params["response"]["status"])
@@ -74,6 +78,7 @@ class TabTraffic:
                     self.pending.pop(params["requestId"], None)
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self.ended += self.pending.pop(params["requestId"], None) is not None
+                self.scripts.discard(params["requestId"])
                 url = self.addresses.pop(params["requestId"], None)
                 if url is not None and method == "Network.loadingFailed" and not params.get("canceled"):
                     self._failed(url, "request_failed")
@@ -100,6 +105,11 @@ class TabTraffic:
     def busy(self, since: float = 0.0) -> bool:
         """Return whether an awaited request that began at `since` or later is pending."""
         return any(began >= since for began in self.pending.values())
+
+    @property
+    def is_growing(self) -> bool:
+        """Return whether a request is pending that may bring more of the page, scripts included."""
+        return bool(self.scripts) or self.busy()
 
 
 @dataclass

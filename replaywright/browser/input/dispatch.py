@@ -179,8 +179,18 @@ class InputDispatch:
                     context.tab.notify(context.frame, script_for("act", context.attempt.token))
                 return []
 
+    async def _grant(self, wish: Mapping[str, Any], over: Callable[[], bool]) -> None:
+        """Give the input that the page agent asks for, and wait until it is delivered."""
+        context = self._context
+        text = context.work.text
+        if wish["input"] == "enter" and text and not self.tries and not isinstance(context.step, Type):
+            async with entering.on_clipboard(context.tabs, context.tab, context.frame, text):
+                await delivered(context, trusted.press(context.tab.cdp, "Control+V"), over)
+        else:
+            await delivered(context, await self._wished(wish), over)
+
     async def _wished(self, wish: Mapping[str, Any]) -> trusted.Posted:
-        """Post the input that the page agent asks for on its way through a list that the page makes itself."""
+        """Post the input that the page agent asks for on its way through what the page makes itself."""
         cdp = self._context.tab.cdp
         match wish["input"]:
             case "click":
@@ -191,6 +201,13 @@ class InputDispatch:
                 return trusted.press(cdp, wish["keys"])
             case "type":
                 return trusted.enter(cdp, wish["text"], key_by_key=True)
+            case "enter":
+                text, key_by_key = self._context.work.text, isinstance(self._context.step, Type)
+                return (
+                    trusted.enter_lines(cdp, text)
+                    if "\n" in text and not key_by_key
+                    else trusted.enter(cdp, text, key_by_key=key_by_key)
+                )
             case unknown:
                 raise AssertionError(f"no such input: {unknown}")
 
@@ -212,7 +229,7 @@ class InputDispatch:
         while await context.tabs.until(news, context.deadline.left(patience)) and attempt.wants and not over():
             wish = attempt.wants.pop(0)
             self._gave = True
-            await delivered(context, await self._wished(wish), over)
+            await self._grant(wish, over)
         recorder.landed = True if attempt.landed else None if over() else False
 
 

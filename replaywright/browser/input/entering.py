@@ -35,6 +35,8 @@ def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
     """
     if isinstance(step, Paste):
         return bool(text)
+    if ready.state.get("drawn"):  # what is typed key by key, code editors indent and complete
+        return isinstance(step, Fill) and bool(text) and not tries
     return isinstance(step, Fill) and bool(ready.state.get("editor")) and "\n" in text.strip("\n") and not tries
 
 

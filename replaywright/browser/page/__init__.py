@@ -6,6 +6,7 @@ from importlib import resources
 PARTS = (
     "dom",
     "reading",
+    "drawn",
     "timing",
     "text",
     "roles",
@@ -33,6 +34,7 @@ PARTS = (
     "attempt",
     "lists",
     "choose",
+    "editing",
     "segments",
     "main",
 )

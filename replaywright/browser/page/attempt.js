@@ -508,6 +508,7 @@ class Attempt {
       if (!isConnected(control)) return true;
       return this.choosing ? this.choosing.isDone(reading) : holdsChosen(control, wantedOptions(this.spec), reading);
     }
+    if (this.choosing instanceof Editing) return this.choosing.isDone(reading);
     if (!TEXT_NEEDS.has(need) || !control || !given(text)) return null;
     if (need === "paste" && this.isTakenOver()) return true;
     return isConnected(control) && holdsText(control, text, reading);

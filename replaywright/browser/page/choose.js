@@ -233,7 +233,7 @@ class Choosing {
   // ---------------------------------------------------------------------------------------- one input each
 
   /** Prepares `element`, requests the input, and goes on when it has arrived. */
-  act(element, need, input, reading, then = () => {}) {
+  act(element, need, input, reading, then = () => {}, Kind = Part) {
     this.part?.stop();
     this.waiting = true;
     const again = () => {
@@ -241,7 +241,7 @@ class Choosing {
       this.attempt.lastChange = performance.now();
       inNewTask(() => this.attempt.guarded(() => this.attempt.phase === "choosing" && this.look()));
     };
-    const part = new Part(this.number, element, need, reading, {
+    const part = new Kind(this.number, element, need, reading, {
       lost: () => inNewTask(again),
       onMessage: (message) => this.onMessage(part, message, input, then, again),
     });

@@ -9,12 +9,13 @@ const ATTRIBUTE_LIMIT = 200;
 
 /**
  * Returns whether an identifier looks made by a program: it will be another one after the next build or visit.
- * Digits in a row, letters and digits mixed, or the known prefixes of frameworks.
+ * Digits in a row, letters and digits mixed, the known prefixes of frameworks, or React's useId since 19.2 (`_r_q_`).
  */
 function looksGenerated(id) {
-  return /\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)/i
-    .test(id) || id.length > 60;
+  return GENERATED.test(id) || REACT_ID.test(id) || id.length > 60;
 }
+const GENERATED = /\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)/i;
+const REACT_ID = /(?<![a-z\d])_(?:[\w-]*[^a-z\d])?r_[\da-v]+_(?![a-z\d])/i;
 
 /** Path of a link: no query, no fragment; with the origin if it is another. Fragments alone give "". */
 const hrefPath = (element, reading) => pathIn(attr(element, "href"), reading);
@@ -291,12 +292,12 @@ function likeness(element) {
 }
 
 /** The siblings of an element's kind near by: a list of thousands is not walked for each of its items. */
-function siblingsAlike(element) {
-  const kind = likeness(element);
+function siblingsAlike(element, kindOfOne = likeness) {
+  const kind = kindOfOne(element);
   const alike = [];
   for (const step of [previousElementOf, nextElementOf]) {
     let looked = 0;
-    for (let at = step(element); at && looked < 3; at = step(at), looked++) if (likeness(at) === kind) alike.push(at);
+    for (let at = step(element); at && looked < 3; at = step(at), looked++) if (kindOfOne(at) === kind) alike.push(at);
   }
   return alike;
 }
@@ -309,14 +310,23 @@ function isRepeated(element, reading) {
     role === "treeitem" || tag === "dd";
   const parent = parentNodeOf(element);
   if (!parent || tag === "td" || tag === "th" || tag === "body" || tag === "option" || tag === "label") return false;
-  // Plain blocks repeat everywhere: only several alike with at least two texts each are rows.
+  // Plain blocks repeat everywhere: only several alike with at least two texts each, or a text and what is pressed, are rows.
   const block = tag === "div" || tag === "section";
   if (tag !== "tr" && tag !== "article" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
-  const like = siblingsAlike(element).length;
+  const alike = siblingsAlike(element), like = alike.length;
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
-  return like >= (tag === "article" ? 1 : 2) && cellsOf(element, reading).length >= 2;
+  const least = tag === "article" ? 1 : 2;
+  if (like < least) return false;
+  return cellsOf(element, reading).length >= 2 || (hasSigns(element, reading) && alike.filter((other) => hasSigns(other, reading)).length >= least);
 }
+
+/** Returns whether an element has a text, and beside it a part with nothing but signs to press. */
+function hasSigns(element, reading) {
+  const isSigns = (part) => isElement(part) && !textOf(part, reading, 60) && (matches(part, PRESSED) || queryAll(part, PRESSED).length > 0);
+  return cellsOf(element, reading).length === 1 && partsOf(element).some(isSigns);
+}
+const PRESSED = "button,a[href],[role=button],[role=link]";
 
 /** Returns whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
 function isDataRow(row) {
@@ -329,8 +339,8 @@ function isDataRow(row) {
 
 /**
  * The row that an element is in, or null: the nearest ancestor that repeats. One that says the element's own words and no
- * more ("Edit", an item of a list of actions) gives way to a further one, beside which another of its kind has such an
- * element, too.
+ * more ("Edit", an item of a list of actions) gives way to a further one, beside which another has such an element, too;
+ * rows may differ in their class, as every second one does.
  */
 function rowElementOf(element, reading) {
   let at = element;
@@ -342,7 +352,7 @@ function rowElementOf(element, reading) {
     const facts = reading.of(at);
     if (!(facts.repeats ??= isRepeated(at, reading))) continue;
     if (!bare && saysMore(at, element, reading)) return at;
-    if (bare && siblingsAlike(at).some((other) => holdsAlike(other, element, reading))) return at;
+    if (bare && siblingsAlike(at, tagOf).some((other) => holdsAlike(other, element, reading))) return at;
     bare ??= at;
   }
   return bare;
@@ -361,18 +371,25 @@ function holdsAlike(part, element, reading) {
   return Array.from(queryAll(part, CSS.escape(tagOf(element)))).some((one) => said(one) === own);
 }
 
-/** The texts of a row's cells, or of what stands for cells: at most eight of at most sixty characters. */
-function cellsOf(row, reading) {
-  const facts = reading.of(row);
-  if (facts.cells) return facts.cells;
+/** A row's cells, or what stands for them: its children, or those of its only one. */
+function partsOf(row) {
   let parts = Array.from(flatChildren(row)).filter((node) => isElement(node) || /\S/.test(isText(node) ? dataOf(node) : ""));
   while (parts.length === 1 && isElement(parts[0])) {
     const inner = Array.from(flatChildren(parts[0])).filter((node) => isElement(node));
     if (inner.length < 2) break;
     parts = inner;
   }
+  return parts;
+}
+
+/** The texts of a row's cells: at most eight of at most sixty characters. */
+function cellsOf(row, reading) {
+  const facts = reading.of(row);
+  if (facts.cells) return facts.cells;
   const cells = [];
-  for (const part of parts) {
+  for (const part of partsOf(row)) {
+    // What an editor draws is the value of its field.
+    if (isElement(part) && reading.isInEditor(part)) continue;
     const text = isElement(part) ? textOf(part, reading, 60) : isText(part) ? cut(collapse(dataOf(part)), 60) : "";
     if (text) cells.push(text);
     if (cells.length === 8) break;
@@ -413,7 +430,10 @@ function textEntry(node, reading) {
   if (entry === undefined) {
     const box = isText(node) ? boxOfText(node, reading) : drawnBox(node, reading);
     const text = isText(node) ? headOf(node) : hintOf(node, tagOf(node));
-    entry = box && { text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
+    // The title of a tab is that of all in its panel, and another one for each.
+    const around = parentNodeOf(node);
+    const ofTab = isElement(around) && closest(around, "[role=tab]") !== null;
+    entry = box && { ofTab, text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
     reading.textEntries.set(node, entry);
   }
   return entry;
@@ -453,7 +473,7 @@ function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
       if (entry) found.push(entry);
       return;
     }
-    if (type !== 1 || depth > TEXT_DEPTH || reading.isEditingHost(node)) return;
+    if (type !== 1 || depth > TEXT_DEPTH || reading.isEditingHost(node) || reading.isSurface(node)) return;
     const tag = tagOf(node);
     if (UNREAD.has(tag)) {
       const entry = hints && hintOf(node, tag) && reading.standing(node) === SHOWN ? textEntry(node, reading) : null;
@@ -466,7 +486,8 @@ function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
       if (standing !== VEILED || !isText(child)) visit(child, depth + 1);
     }
   };
-  for (let node = after(element, direction); node && found.length < wanted && left > 0; node = after(node, direction)) {
+  const whole = reading.surfaceOf(element) ?? element;
+  for (let node = after(whole, direction); node && found.length < wanted && left > 0; node = after(node, direction)) {
     visit(node, 0);
   }
   return found;
@@ -529,12 +550,12 @@ function labelOf(element, role, reading) {
     const text = before && !queryAll(before, "input,select,textarea").length ? textOf(before, reading, 120) : "";
     if (isLabel(text)) return text;
   }
-  const box = reading.box(element);
+  const box = reading.box(reading.surfaceOf(element) ?? element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
     const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, hints: false });
     // What labels a field stands close: on its line or right above it.
-    if (found && gap(box, found.box) < 60 && isLabel(found.text)) return found.text;
+    if (found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab) return found.text;
   }
   return "";
 }

@@ -50,6 +50,8 @@ function controlFor(element, need, reading) {
   const labelled = controlOf(element) ?? (need === "expand" ? closest(element, "summary,[aria-expanded],[popovertarget]") : null);
   if (labelled && kind(labelled)) return labelled;
   const inside = innerElements(element, kind);
+  const drawn = TEXT_NEEDS.has(need) ? inside.filter((inner) => reading.surfaceOf(inner)) : [];
+  if (drawn.length === 1) return drawn[0];
   // The native control that a styled one stands for may be hidden; of several, the reader sees the ones shown.
   const shown = inside.length > 1 ? inside.filter((inner) => reading.isShown(inner)) : inside;
   return shown.length === 1 ? shown[0] : element;
@@ -80,7 +82,8 @@ function successorOf(element, identity, row, reading) {
 function isEditable(element) {
   if (element instanceof HTMLTextAreaElement) return true;
   const type = inputTypeOf(element);
-  return type ? TEXT_INPUTS.test(type) || SETTABLE_INPUTS.test(type) : element.isContentEditable === true;
+  if (type) return TEXT_INPUTS.test(type) || SETTABLE_INPUTS.test(type);
+  return element.isContentEditable === true || hasEditContext(element);
 }
 
 /** Editable content with elements in it, other than a field of plain text. */
@@ -118,6 +121,8 @@ function plainLines(text) {
 }
 
 function holdsText(element, text, reading) {
+  const surface = reading?.surfaceOf(element);
+  if (surface) return holdsDrawn(surface, text, reading);
   if (element instanceof HTMLTextAreaElement) return unixLines(textareaValueOf(element)) === unixLines(text);
   if (element instanceof HTMLInputElement) {
     const value = inputValueOf(element);
@@ -286,6 +291,7 @@ function stateOf(element, reading) {
     selected: element instanceof HTMLSelectElement ? selectedLabels(element) : null,
     mixed: isMixed(element),
     editor: isEditor(element),
+    drawn: Boolean(reading.surfaceOf(element)),
     slider: sliderState(element),
   };
 }
@@ -302,6 +308,8 @@ function isAsWanted(control, spec, reading) {
     case "select":
       return holdsChosen(control, wantedOptions(spec), reading);
     case "fill":
+      // Of a drawn editor it is not known how lines are indented.
+      if (reading.surfaceOf(control)) return false;
       return given(text) && (isEditable(control) || isSlider(control) || timeParts(control, reading)) && holdsText(control, text, reading);
   }
   return false;

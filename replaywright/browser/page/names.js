@@ -126,8 +126,10 @@ function embeddedValue(element, role, context) {
       if (element instanceof HTMLSelectElement) return selectedLabels(element).join(" ");
       if (element instanceof HTMLInputElement) return isSecret(element) ? "" : inputValueOf(element);
       {
+        // What a list offers is none of its value.
         const chosen = queryAll(element, '[role=option][aria-selected="true"]');
-        return chosen.length ? Array.from(chosen, (option) => nameOf(option, context.reading)).join(" ") : null;
+        if (!chosen.length) return role === "listbox" ? "" : null;
+        return Array.from(chosen, (option) => nameOf(option, context.reading)).join(" ");
       }
     case "slider":
     case "spinbutton":

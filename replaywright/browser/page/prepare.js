@@ -45,6 +45,10 @@ class Preparation {
     const parts = need === "fill" && !isEditable(control) ? timeParts(control, reading) : null;
     const obstacle = parts ? obstacleToParts(parts, spec.text) : obstacleTo(control, spec);
     if (obstacle) return attempt.block(...obstacle);
+    const surface = reading.surfaceOf(control);
+    if (surface && TEXT_NEEDS.has(need)) return this.prepareEditing(surface, reading);
+    // Nobody would see what is written there: such fields are there to catch programs.
+    if ((given(spec.text) || spec.secret) && isClearSpeck(control, reading)) return attempt.block("invisible");
     if (need === "select") return this.prepareSelect(reading);
     if (parts) return this.prepareWork(new PartsFilling(attempt, control), reading);
     const isSet = need === "fill" && SETTABLE_INPUTS.test(inputTypeOf(control)) && !isMovedByKeys(control, spec.text);
@@ -66,6 +70,8 @@ class Preparation {
   /** Elements to press for the control: itself, its labels, or the named element that stands for it. */
   places(reading) {
     const { control, element, files } = this.attempt;
+    const surface = reading.surfaceOf(control);
+    if (surface) return [surface];
     const places = [control, ...labelsOf(control), element].filter((part) => part === control || reading.isShown(part));
     return Array.from(new Set(files?.drop ? [dropZoneOf(element), ...places] : places));
   }
@@ -149,7 +155,7 @@ class Preparation {
     if (attempt.spec.position) return this.preparePlace(reading);
     let cover = null;
     for (const place of this.places(reading)) {
-      const receiver = place === element ? element : control;
+      const receiver = place === element || place === reading.surfaceOf(control) ? place : control;
       const found = clickablePoint(place, receiver);
       if (found.point && outerCover(found.point)) {
         cover ??= outerCover(found.point);
@@ -264,6 +270,13 @@ class Preparation {
     const obstacle = choosing.obstacle(reading);
     if (obstacle) return attempt.block(...obstacle);
     this.prepareWork(choosing, reading);
+  }
+
+  /** Text for a field that cannot be seen is entered where it is drawn; see editing.js. No secret is: it would be drawn. */
+  prepareEditing(surface, reading) {
+    const { attempt } = this;
+    if (attempt.spec.secret) return attempt.block("not_editable", "it draws its text itself");
+    this.prepareWork(new Editing(attempt, attempt.control, surface), reading);
   }
 
   /** Prepares work that takes several trusted inputs. */

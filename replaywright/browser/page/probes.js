@@ -12,6 +12,8 @@ function valueOf(element, reading) {
   if (element instanceof HTMLInputElement) {
     return /^(?:button|submit|reset|image|checkbox|radio|hidden)$/.test(inputTypeOf(element)) ? "" : inputValueOf(element);
   }
+  const surface = reading.surfaceOf(element);
+  if (surface) return drawnText(surface, reading);
   if (element instanceof HTMLTextAreaElement) return textareaValueOf(element);
   if (element instanceof HTMLSelectElement) return selectedLabels(element).join(", ");
   if (isEditingHost(element)) return readText(element, reading);

@@ -48,6 +48,7 @@ class Facts {
     this.pointer = undefined;
     this.box = undefined;
     this.raw = undefined;
+    this.drawn = undefined;
     this.text = undefined;
     this.sign = undefined;
     this.place = undefined;
@@ -72,6 +73,7 @@ class Reading {
     this.hrefs = new Map();
     this.unique = new Map();
     this.labelled = new Map();
+    this.editors = new Map();
     this.rootList = null;
     this.pseudo = null;
     this.scroll = null;
@@ -165,6 +167,33 @@ class Reading {
     return labelled.get(element) ?? NO_LABELS;
   }
 
+  /** The surfaces of a root's drawn editors, each with its field; see drawn.js. */
+  editorsIn(root) {
+    let editors = this.editors.get(root);
+    // A field's ancestors are read meanwhile, and may ask for it.
+    if (!editors) this.editors.set(root, NO_EDITORS);
+    if (!editors) this.editors.set(root, (editors = editorsOf(root, this)));
+    return editors;
+  }
+
+  /** The surface that draws the text of a field which cannot be seen itself, or null. */
+  surfaceOf(field) {
+    if (!(field instanceof HTMLTextAreaElement || hasEditContext(field))) return null;
+    for (const [surface, own] of this.editorsIn(getRoot(field))) if (own === field) return surface;
+    return null;
+  }
+
+  /** Returns whether the element draws the text of a field that cannot be seen itself. */
+  isSurface(element) {
+    return this.editorsIn(getRoot(element)).has(element);
+  }
+
+  /** Returns whether the element is, holds, or is a part of, what an editor draws. */
+  isInEditor(element) {
+    const surfaces = Array.from(this.editorsIn(getRoot(element)).keys());
+    return surfaces.some((surface) => flatContains(surface, element) || flatContains(element, surface));
+  }
+
   /** The element's box in the viewport, as a plain object: reading a DOMRect again and again costs more than making it. */
   box(element) {
     const facts = this.of(element);
@@ -178,6 +207,7 @@ class Reading {
   }
 }
 
+const NO_EDITORS = new Map();
 const VISIBLE = { visibilityProperty: true };
 
 /** The element and its texts are drawn. */
@@ -242,6 +272,8 @@ function isRendered(element, reading, depth) {
   if (isBoxed && !isBeyond(element, box, reading)) return true;
   // Of a box that is beyond the page, parts may be in it, but not its own text.
   if (someFlatChild(element, (child) => (!isBoxed || isElement(child)) && shows(child))) return true;
+  // A field of no size may have an editor that draws for it.
+  if (reading.surfaceOf(element)) return true;
   // A control of no size whose label stands for it is what many styled checkboxes are.
   return reading.labels(element).some((label) => label !== element && !Node.prototype.contains.call(label, element)
     ? reading.isShown(label) : rectOf(label).width > 0);

@@ -12,13 +12,14 @@ const RECORD_TAGS = new Set(["tr", "li", "article", "dd"]);
 const RECORD_ROLES = new Set(["row", "listitem", "article", "treeitem"]);
 const BLOCK_TAGS = new Set(["div", "section", "a", "tbody", "dl", "ul", "ol", "figure", "details", "fieldset", "form", "table"]);
 
-/** td`.|Common kind of the items of a repetition, such as `tr.row|td`, or "".|td`. */
+/** Common kind of the items of a repetition, such as `tr||td`; "" for what repeats everywhere. */
 function kindOf(element) {
   const tag = tagOf(element);
   const role = attr(element, "role");
   const inside = firstElementOf(element);
   if (RECORD_TAGS.has(tag) || RECORD_ROLES.has(role)) {
-    return `${likeness(element)}|${role}|${tag === "tr" && inside ? tagOf(inside) : ""}`;
+    // Every second row of a table may have a class of its own.
+    return tag === "tr" ? `tr|${role}|${inside ? tagOf(inside) : ""}` : `${likeness(element)}|${role}|`;
   }
   if (tag.includes("-")) return tag;
   return inside && BLOCK_TAGS.has(tag) && (tag !== "div" || has(element, "class")) ? `${likeness(element)}|${role}|${tagOf(inside)}` : "";

@@ -126,9 +126,10 @@ function walkOver(limits, about) {
 
 /**
  * Context of an element: `actionable` inside an atomic control, `covered` inside a context that is shown as one text,
- * `named` inside an element whose name has all its words, `choices` inside a menu or the like, `item` its repeated item.
+ * `named` inside an element whose name has all its words, `choices` inside a menu or the like, `drawn` inside an editor
+ * whose texts are the value of its field, `item` its repeated item.
  */
-const OUTSIDE = { depth: 0, actionable: false, covered: false, named: false, choices: false, item: null };
+const OUTSIDE = { depth: 0, actionable: false, covered: false, named: false, choices: false, drawn: false, item: null };
 
 function goesOn(walk, depth) {
   const { limits } = walk;
@@ -174,6 +175,7 @@ function visitElement(element, walk, inherited) {
     covered: inherited.covered || (context && READ_WHOLE.has(role)),
     named: inherited.named || (actionable && NAME_FROM_CONTENT.has(role)),
     choices: inherited.choices || CHOICES.has(role),
+    drawn: inherited.drawn || reading.isSurface(element),
     item: inherited.item,
   };
   const words = walk.words;
@@ -221,8 +223,10 @@ const REPEATING = new Set(["", "cell", "listitem", "paragraph", "term", "definit
 /** Put the element on the list if it can be acted on, read or scrolled; the item of the list, or null. */
 function pickElement(element, tag, role, walk, inherited) {
   const { reading, picked, texts } = walk;
+  // Beside its field, an editor may have others for itself.
+  if (inherited.drawn && tag === "textarea" && !reading.surfaceOf(element)) return null;
   const actionable = isActionable(element, tag, role, walk, inherited.actionable);
-  const context = !actionable && !inherited.actionable && isContext(element, tag, role, inherited);
+  const context = !actionable && !inherited.actionable && !inherited.drawn && isContext(element, tag, role, inherited);
   const scrolling = inherited.actionable ? NO_STATES : scrollingOf(element, tag, reading);
   const light = context && Boolean(inherited.item?.light) && scrolling === NO_STATES;
   if (!scrolling.length) {
@@ -236,7 +240,7 @@ function pickElement(element, tag, role, walk, inherited) {
 }
 
 function visitText(node, walk, inherited) {
-  if (!WORD.test(headOf(node))) return;
+  if (inherited.drawn || !WORD.test(headOf(node))) return;
   walk.texts.push(node);
   if (!inherited.named && !inherited.actionable) walk.words++;
 }

@@ -372,7 +372,8 @@ class Finder:
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
         if self._compared or not self._context:
-            return MissedElement(lookup, snapshot if snapshot and _is_filled(snapshot) else await self._read_filled())
+            is_shown = snapshot is not None and _is_filled(snapshot) and self._work.shown is None
+            return MissedElement(lookup, snapshot if is_shown else await self._read_filled())
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
 
@@ -406,10 +407,22 @@ class Finder:
         return MissedElement(lookup, await self._read_filled())
 
     async def _read_filled(self) -> Snapshot | None:
-        """Read the page for whoever is to name the element; wait for one that is empty, or says it is loading."""
+        """Read the page for whoever is to name the element; wait for one that is empty, or says it is loading.
+
+        One that was shown before, in vain, is waited for to become another.
+        """
         until = Deadline(self._deadline.left(_FILLED_S))
+        patience = Deadline(self._deadline.left(self._work.patience_ms / 1000))
+
+        def may_change(snapshot: Snapshot) -> bool:
+            if not _is_filled(snapshot):
+                return not until.passed
+            is_known = self._work.shown is not None and snapshot.controls == self._work.shown.controls
+            growing = self._tab.traffic.is_growing and not until.passed
+            return is_known and (growing or not patience.passed)
+
         snapshot = await self._read(about=self._work.step.instruction)
-        while snapshot is not None and not _is_filled(snapshot) and not until.passed:
+        while snapshot is not None and may_change(snapshot):
             await self._tabs.until(lambda: False, until.left(_LOOK_AGAIN_S))
             snapshot = await self._read(about=self._work.step.instruction)
         return snapshot
@@ -423,12 +436,18 @@ class Finder:
             return None
 
     async def _wait_for_rest(self, timeout_s: float) -> None:
-        """Wait until the page has loaded and no request that may change it is under way."""
-        tab = self._tab
-        await self._tabs.until(
-            lambda: tab.main.loaded and bool(tab.main.context) and not tab.traffic.busy(),
-            self._deadline.left(timeout_s),
-        )
+        """Wait until the page has loaded and no request that may change it is under way.
+
+        What a page waited for it draws a moment later, and may ask for more.
+        """
+        tab, until = self._tab, Deadline(self._deadline.left(timeout_s))
+
+        def rests() -> bool:
+            return tab.main.loaded and bool(tab.main.context) and not tab.traffic.is_growing
+
+        while not rests() and not until.passed:
+            await self._tabs.until(rests, until.left())
+            await self._tabs.until(lambda: not rests(), until.left(_HEAL_S))
 
     async def _out_of_time(self) -> FoundElement | MissedElement:
         blocked = self._attempt.blocked

@@ -12,7 +12,9 @@ IDENTIFYING = (*TEST_IDS, "name", "placeholder", "href", "title", "alt")
 FIELDS = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider"})
 _CHOICES = frozenset({"radio", "checkbox", "switch", "menuitemradio", "menuitemcheckbox"})
 _GENERATED = re.compile(
-    r"\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)",
+    r"\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)"
+    # React's useId since 19.2: `_r_q_`, with the application's prefix `_app-r_q_`, in an id of a library `menu-_r_q_`.
+    r"|(?<![a-z\d])_(?:[\w-]*[^a-z\d])?r_[\da-v]+_(?![a-z\d])",
     re.IGNORECASE,
 )
 _LONGEST = 60

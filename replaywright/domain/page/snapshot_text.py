@@ -69,6 +69,7 @@ class _Entry:
     """A unit that is shown or left out: an element, a run of texts, or the note for omitted items."""
 
     line: str
+    """Empty for a text that names a section of which nothing else is shown."""
     section: str
     rank: int
     """Importance; 0 is left out last."""
@@ -233,7 +234,8 @@ def _entries(
 ) -> list[_Entry]:
     entries: list[_Entry] = []
     items = _items(shown)
-    headers = _headers(items, shown)
+    headers, sections = _headers(items, shown), _sections(items, shown)
+    printed = {sections[at] for at, element in enumerate(shown) if element.actionable and at not in hidden}
     twins, named = _twins(shown, items), _named_elements(shown, wanted)
     section = ""
     for at, element in enumerate(shown):
@@ -241,7 +243,7 @@ def _entries(
             entries.append(replace(folds[at], section=section))
         if at in hidden:
             continue
-        section = section_of(element.target)
+        section = sections[at]
         header = headers[at]
         if element.actionable:
             more = _differences(element) if at in twins else ()
@@ -250,6 +252,9 @@ def _entries(
             continue
         line = _context_line(element)
         if not line or _said_already(at, shown, headers):
+            if line and section not in printed and _names_section(element.target):
+                printed.add(section)
+                entries.append(_Entry("", section, _rank(element, at in named), texts=1))
             continue
         before = entries[-1] if entries else None
         joins = before is not None and before.texts and (before.section, before.header) == (section, header)
@@ -265,12 +270,13 @@ def _entries(
 def _items(shown: Sequence[Element]) -> list[tuple[int, ...]]:
     """Return for each element the indexes of all elements in its item; empty without one."""
     keys: list[object] = []
+    parts = _parts(shown)
     for element in shown:
         target = element.target
-        if element.group:
+        if element.group and (target.frame, element.group, target.row) not in parts:
             keys.append((target.frame, element.group, element.group_item))
         elif target.row:
-            keys.append((target.frame, target.container, target.row))
+            keys.append((target.frame, target.row))
         else:
             keys.append(None)
     found: list[tuple[int, ...]] = [()] * len(shown)
@@ -281,6 +287,29 @@ def _items(shown: Sequence[Element]) -> list[tuple[int, ...]]:
                 found[start:at] = [tuple(range(start, at))] * (at - start)
             start = at
     return found
+
+
+def _parts(shown: Sequence[Element]) -> set[tuple[tuple[FrameStep, ...], str, tuple[str, ...]]]:
+    """Return frame, group and row of repetitions inside of one row, as of its actions: each item has another one."""
+    found: dict[tuple[tuple[FrameStep, ...], str, tuple[str, ...]], list[Element]] = defaultdict(list)
+    for element in shown:
+        if element.group and element.actionable and element.target.row:
+            found[element.target.frame, element.group, element.target.row].append(element)
+
+    def are_parts(elements: Sequence[Element]) -> bool:
+        names = [element.target.name for element in elements]
+        return len({element.group_item for element in elements}) > 1 and len({*names}) == len(names)
+
+    return {key for key, elements in found.items() if are_parts(elements)}
+
+
+def _sections(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> list[str]:
+    """Return the section of each element: a nameless list or table inside of an item is none of its own."""
+    sections = [section_of(element.target) for element in shown]
+    for at, item in enumerate(items):
+        if item and not _container(shown[at].target)[1]:
+            sections[at] = sections[item[0]]
+    return sections
 
 
 def _headers(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> list[str]:
@@ -296,12 +325,15 @@ def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
 
     Outside of repetitions a row may be layout: a truncated cell or a single one is ignored.
     """
-    row = next((shown[at].target.row for at in item if shown[at].target.row), ())
+    rows = dict.fromkeys(shown[at].target.row for at in item if shown[at].target.row)
     acting = [shown[at].target for at in item if shown[at].actionable]
     acted_on = tokens(
         " ".join(f"{target.name or target.text} {'' if target.name else target.label}" for target in acting)
     )
-    number = shown[item[0]].group_item
+    numbers = {shown[at].group_item for at in item}
+    number = numbers.pop() if len(numbers) == 1 else 0
+    # An item's parts may be rows themselves: the row that says the most is the item.
+    row = max(rows, key=lambda cells: len(tokens(" ".join(cells)) - acted_on), default=())
     own = [cell for cell in row if not tokens(cell) <= acted_on and (number or not cell.endswith("…"))]
     if not own or (not number and len(own) < 2):
         return ""
@@ -332,6 +364,10 @@ def _differences(element: Element) -> list[str]:
     return parts
 
 
+def _names_section(target: Target) -> bool:
+    return normalise(target.name or target.text) == normalise(_container(target)[1])
+
+
 def _said_already(at: int, shown: Sequence[Element], headers: Sequence[str]) -> bool:
     """Return True if the text repeats a neighbour: a section's name, a field's label, a cell of a row."""
     target = shown[at].target
@@ -339,7 +375,7 @@ def _said_already(at: int, shown: Sequence[Element], headers: Sequence[str]) -> 
     text = normalise(words)
     if at + 1 < len(shown) and _container(shown[at + 1].target) == (target.role, words):
         return True
-    if text == normalise(_container(target)[1]) or quoted(words, _CELL_LIMIT) in headers[at]:
+    if _names_section(target) or quoted(words, _CELL_LIMIT) in headers[at]:
         return True
     for near in (at - 1, at + 1, at + 2):
         if 0 <= near < len(shown) and shown[near].actionable:
@@ -374,7 +410,7 @@ def _context_line(element: Element) -> str:
 def _joinable(before: str, line: str) -> bool:
     if before.startswith("columns ") != line.startswith("columns "):
         return False
-    return (line[0] == '"' and before[0] == '"') or line.startswith("columns ")
+    return (line.startswith('"') and before.startswith('"')) or line.startswith("columns ")
 
 
 def _named_elements(shown: Sequence[Element], wanted: frozenset[str]) -> set[int]:
@@ -425,7 +461,8 @@ def _render(entries: Sequence[_Entry], head: Sequence[str], tail: Sequence[str])
             header = entry.header
             if header:
                 lines.append(f" {header}")
-        lines.append(f"{'  ' if header else ' '}{entry.line}")
+        if entry.line:
+            lines.append(f"{'  ' if header else ' '}{entry.line}")
     return "\n".join((*lines, *tail))
 
 

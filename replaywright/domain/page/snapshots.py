@@ -3,7 +3,9 @@
 from pydantic import Field
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import FrameStep, Target
+
+_TELLING_STATES = frozenset({"disabled", "focused"})
 
 
 class Element(Record):
@@ -40,6 +42,19 @@ class Snapshot(Record):
     node_count: int = 0
     repeated: dict[str, int] = Field(default_factory=dict)
     """Total items of each repetition, by `group`, if not all were read."""
+
+    @property
+    def controls(self) -> tuple[tuple[tuple[FrameStep, ...], str, str, str, frozenset[str]], ...]:
+        """Return what can be acted on: frame, role, name, label, and if it is disabled, or has the focus.
+
+        Two snapshots with the same controls are one page to whoever looks for an element; texts and values may differ.
+        """
+        acting = (element for element in self.elements if element.actionable and element.visible)
+        return tuple(
+            (of.frame, of.role or of.tag, of.name or of.text, of.label, _TELLING_STATES.intersection(element.states))
+            for element in acting
+            for of in (element.target,)
+        )
 
     def element(self, element_id: str) -> Element | None:
         """Return the element with this id; None without one."""

@@ -119,6 +119,10 @@ class Perform(InputCommand):
     waited: bool = False
     """A try under this epoch came back without having dispatched, for want of the store: an open intent of this epoch
     is its own, taken by the store after the try had given up."""
+    shown: str = ""
+    """Digest of the page on which a model found no element: a page that is another one by now is waited for."""
+    patience_ms: int = 0
+    """Time of that wait; longer while requests are under way."""
     disproved: bool = False
     """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
 
