@@ -21,7 +21,6 @@ from replaywright.browser.devtools.channel import Frame, Tab, script_for
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
-from replaywright.domain.locating.identity import identity_keys
 from replaywright.domain.locating.matching import ElementCandidate
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import FrameStep, Target
@@ -230,23 +229,21 @@ def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset
 
     Links to one address are one for whoever follows them: menus are there twice, for wide and for small windows. So are
     buttons of one name outside of rows that send to one address.
-    Equal elements without a name, a text or an identifier that changed places leave the page as it was for everybody
-    who looks at it. Nothing but its place ever said which one it is: what stands there is right, too.
+    Equal elements that changed places, or rows, leave the page as it was for everybody who looks at it: what stands
+    where the recorded one did is right, too.
     """
     address = _address(recorded)
     links = frozenset(key for key, target in now.items() if address is not None and _address(target) == address)
     if not key:
         return links
-    own, there = now.get(key), now.get(key_of(recorded))
-    says_something = recorded.name or recorded.text or identity_keys(recorded)
-    if own is None or there is None or says_something or there.label != recorded.label:
-        return links | {key}
+    there = now.get(key_of(recorded))
+    is_exchange = there is not None and _in_itself(there) == _in_itself(recorded)
+    return links | ({key, key_of(recorded)} if is_exchange else {key})
 
-    def in_itself(target: Target) -> tuple[object, ...]:
-        return target.role, target.tag, target.name, target.text, target.attributes, target.container, target.row
 
-    is_exchange = in_itself(own) == in_itself(there) == in_itself(recorded)
-    return links | ({key, key_of(there)} if is_exchange else {key})
+def _in_itself(target: Target) -> tuple[object, ...]:
+    attributes = {name: value for name, value in target.attributes.items() if name not in {"id", "class"}}
+    return target.role, target.tag, target.name, target.text, target.label, attributes, target.container, target.row
 
 
 def _address(target: Target) -> tuple[object, ...] | None:

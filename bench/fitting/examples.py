@@ -57,6 +57,7 @@ def examples_of(scene: Scene) -> Iterator[Example]:
 
     Of pairs of versions also without what told that both are for the same purpose, as others change that, too. A copy
     that a mutation made of a row or block is no other element: where the original is gone, nothing is right or wrong.
+    Nor is it where nobody would know the element again.
     """
     elements = [candidate.target for candidate in comparable(scene.elements, needs_input=True)]
     is_pair, is_copied = scene.operators == ("version",), any(name.startswith("duplicate") for name in scene.operators)
@@ -65,7 +66,8 @@ def examples_of(scene: Scene) -> Iterator[Example]:
         if look.truth and not is_there:
             continue
         rest = [target for target in elements if not is_inside(target, look.truth)]
-        choices: list[tuple[list[Target], bool]] = [(elements, True)] if is_there else []
+        is_known = is_there and (look.recognisable or is_pair)
+        choices: list[tuple[list[Target], bool]] = [(elements, True)] if is_known else []
         choices += [] if is_copied else [(rest, False)]
         for targets, there in choices:
             yield _example(scene, look, look.recorded, targets, there)

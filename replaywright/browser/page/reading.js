@@ -274,9 +274,10 @@ function isRendered(element, reading, depth) {
   if (someFlatChild(element, (child) => (!isBoxed || isElement(child)) && shows(child))) return true;
   // A field of no size may have an editor that draws for it.
   if (reading.surfaceOf(element)) return true;
-  // A control of no size whose label stands for it is what many styled checkboxes are.
+  // A box to tick that nobody sees, whose label stands for it, is what many styled ones are.
+  if (!/^(?:checkbox|radio|file)$/.test(inputTypeOf(element))) return false;
   return reading.labels(element).some((label) => label !== element && !Node.prototype.contains.call(label, element)
-    ? reading.isShown(label) : rectOf(label).width > 0);
+    ? reading.isShown(label) : rectOf(label).width > 0 && !isBeyond(label, reading.box(label), reading));
 }
 
 /**

@@ -74,7 +74,7 @@ _IN_WORDS = {
     "shared_address": "an address that others have, too",
     "own_action": "the only one of its name to send its form there",
     "alike_action": "the only one of such a name to send its form there",
-    "shared_action": "sends its form there",
+    "shared_action": "one of several of such a name to send a form there",
     "near": "same texts around it",
     "nearest": "same text next to it",
     "close": "drawn near by",
@@ -344,9 +344,9 @@ class _Comparison:
     def _action(self, target: Target, wording: Wording) -> dict[str, float]:
         """Return whether a button sends its form where the recorded one did, and no other of such a name does."""
         sends_to = self.recorded.attributes.get("action")
-        if not sends_to or target.attributes.get("action") != sends_to:
+        if not sends_to or target.attributes.get("action") != sends_to or wording < Wording.LONGER:
             return {}
-        if wording < Wording.LONGER or self.recorded.namesakes > 1 or self._senders[sends_to] > 1:
+        if self.recorded.namesakes > 1 or self._senders[sends_to] > 1:
             return {"shared_action": 1.0}
         return {"own_action" if wording is Wording.SAME else "alike_action": 1.0}
 

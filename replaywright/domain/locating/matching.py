@@ -25,9 +25,9 @@ from replaywright.domain.page.snapshots import Element
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.step.outcomes import Lookup
 
-ACCEPT = 0.9
+ACCEPT = 0.92
 """An element is taken for the recorded one if it is at least this likely by the table of evidence."""
-ACCEPT_COMMIT = 0.95
+ACCEPT_COMMIT = 0.94
 """The same for a step that must not be repeated."""
 TWIN_LEAD = 0.08
 """Required lead of the best among several elements found by identifiers with the recorded role and name."""

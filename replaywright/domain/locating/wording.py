@@ -99,10 +99,12 @@ def meaning_of(text: str) -> tuple[tuple[str, ...], bool]:
 
 @lru_cache(maxsize=32768)
 def compare(recorded: str, seen: str) -> Wording:
-    """Return the agreement of two wordings. Numbers count: "Page 2" is not "Page 3"."""
+    """Return the agreement of two wordings. Numbers count: "Page 2" is not "Page 3". Of signs alone, "+" is not "-"."""
     left, right = words_of(recorded), words_of(seen)
     if not left or not right:
-        return Wording.SAME if normalise(recorded) == normalise(seen) else Wording.OTHER
+        then, now = normalise(recorded), normalise(seen)
+        are_signs = bool(then and now) and not (left or right)
+        return Wording.SAME if then == now else Wording.OPPOSED if are_signs else Wording.OTHER
     if left == right or "".join(left) == "".join(right):
         return Wording.SAME
     (means, known), (meant, also_known) = meaning_of(recorded), meaning_of(seen)
