@@ -22,7 +22,7 @@ from activities.step.failures import FailureEvidence
 from activities.step.ledger import StepLedger
 from activities.step.underway import StepTools
 from activities.vault import Vault
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import Box, Target
 from replaywright.domain.run.commands import Await, CommandOnStep, InputCommand, Perform, Proposal, Reapply, StepContext
 from replaywright.domain.run.scope import RunScope, Usage
 from replaywright.domain.secrets.secret_sites import sites_in
@@ -59,6 +59,7 @@ SEND = Target(
     xpath="/form/button[1]",
     neighbours=("To",),
     element_hash="h-send",
+    box=Box(x=40, y=200, width=80, height=30),
 )
 HELP = Target(tag="button", role="button", name="Help", xpath="/form/button[2]", element_hash="h-help")
 

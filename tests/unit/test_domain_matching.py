@@ -516,6 +516,7 @@ CRUMB: dict[str, Any] = {
     "neighbours": ("Home", "Ann Baker", "Change user"),
     "container": 'navigation "Breadcrumbs"',
     "element_hash": "h-users",
+    "box": BOX,
 }
 IN_THE_SIDEBAR: dict[str, Any] = {
     "xpath": "/html/body/nav[2]/ul/li[4]/a",
@@ -594,6 +595,7 @@ FILTER: dict[str, Any] = {
     "text": "",
     "attributes": {"type": "text", "placeholder": "Filter"},
     "element_hash": "h-filter",
+    "box": BOX,
 }
 
 

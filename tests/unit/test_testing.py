@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from replaywright.domain.page.observed import PredicateResult
-from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Action, Cause, Effect
@@ -39,6 +39,7 @@ SEND = Target(
     xpath="/form/button",
     neighbours=("To",),
     element_hash="h-send",
+    box=Box(x=40, y=200, width=80, height=30),
 )
 POST = UnsafeRequest(method="POST", url="https://mail.example/send")
 STEP: dict[str, Any] = {"tenant": "a", "lineage": "l", "fingerprint": "f"}

@@ -31,7 +31,7 @@ SPEAKS_FOR = (
 SPEAKS_AGAINST = (
     *("opposed_name", "nameless", "other_label", "other_text", "other_identifier", "other_id", "other_address"),
     *("lost_identifier", "lost_id", "lost_address"),
-    *("no_row", "fewer", "rivals", "behind"),
+    *("no_row", "fewer", "rivals", "name_elsewhere", "behind"),
 )
 """Signals whose weight is never positive."""
 OF_GONE = ("always", "reworded", "rebuilt", "was_named", "was_one_of_several", "was_identified", "was_in_row", "choice")
@@ -88,6 +88,7 @@ _IN_WORDS = {
     "nameless": "nothing of its name",
     "fewer": "fewer of its name than then",
     "rivals": "others of such a name",
+    "name_elsewhere": "another has the recorded name",
     "behind": "something is nearer to its place",
 }
 """Signals that are not called as they read."""
@@ -302,6 +303,7 @@ class _Comparison:
             "fewer": max(self._namesakes(target), self._rivals(wording)) < recorded.namesakes
             and not self._is_same_link(target),
             "rivals": math.log(self._rivals(wording)),
+            "name_elsewhere": wording is not Wording.SAME and self._counts[Wording.SAME] > 0,
             "behind": self._most - stands,
             "only_one": is_alone and self._is_named and wording is Wording.SAME,
             "only_one_alike": is_alone and Wording.LONGER <= wording < Wording.SAME,
