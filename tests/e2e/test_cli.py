@@ -185,25 +185,23 @@ def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -
 
 
 def test_an_id_serves_once(learned: Site) -> None:
-    first, second = learned.run("--id", "once", subject="Once"), learned.run("--id", "once", subject="Twice")
+    second = learned.run("--id", "learned", subject="Twice")
 
-    assert (first.returncode, second.returncode) == (0, 2)
+    assert second.returncode == 2
     assert "there is a run with this id" in second.stderr
     assert "Twice" not in learned.sent()
 
 
-def test_progress_without_a_terminal_is_one_line_for_each_step(learned: Site) -> None:
-    result = learned.run("--mode", "replay")
+def test_progress_without_a_terminal_is_one_line_for_each_step_and_runs_and_show_tell_it_afterwards(
+    learned: Site,
+) -> None:
+    result = learned.run("--mode", "replay", "--id", "to-be-shown")
 
     assert result.returncode == 0, result.stdout + result.stderr
     assert len(re.findall(r"^✓ 00\d\d ", result.stdout, re.MULTILINE)) == 10
     assert "0 model calls" in result.stdout
-    assert "/workflows/send-mail%2F127.0.0.1%2F" in result.stdout
+    assert "/workflows/to-be-shown" in result.stdout
     assert "\x1b" not in result.stdout
-
-
-def test_runs_and_show_tell_what_happened(learned: Site) -> None:
-    assert learned.run("--id", "to-be-shown").returncode == 0
 
     listed = json.loads(learned.cli("runs", "--json").stdout)["runs"]
     table = learned.cli("runs", "--limit", "3").stdout
@@ -221,19 +219,18 @@ def test_runs_and_show_tell_what_happened(learned: Site) -> None:
 
 
 def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: Site, tmp_path: Path) -> None:
-    assert learned.run("--id", "anew", "--mode", "learn", subject="Learned anew").returncode == 0
     assert learned.run("--id", "reported", "--pictures", "steps", subject="Reported").returncode == 0
     file, first = tmp_path / "report.html", tmp_path / "learned.html"
 
     result = learned.cli("report", "reported", "--out", str(file), "--json")
-    of_learning = learned.cli("report", "anew", "--out", str(first))
+    of_learning = learned.cli("report", "learned", "--out", str(first))
 
     assert (result.returncode, of_learning.returncode) == (0, 0), result.stderr + of_learning.stderr
     view, page = json.loads(result.stdout)["view"], file.read_text(encoding="utf-8")
     assert [len(step["attempts"]) for step in view["steps"]] == [1] * 10
     assert all(step["after"]["digest"] for step in view["steps"])
     assert view["facts"]["mode"] == "auto"
-    assert "anew" in [run["runId"] for run in view["facts"]["earlier"]]
+    assert "learned" in [run["runId"] for run in view["facts"]["earlier"]]
     assert page.count("data:image/jpeg;base64,") >= 8
     assert page.count('class="mark"') >= 8  # of the nine elements
     assert of_learning.stdout.strip() == str(first)
@@ -245,6 +242,7 @@ def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: S
 def test_no_command_prints_the_value_of_a_secret(learned: Site) -> None:
     said = [learned.run(), learned.cli("show", "latest"), learned.cli("show", "latest", "--json")]
     said += [learned.cli("runs"), learned.cli("admin", "cache", "list", "--json")]
+    assert "/workflows/send-mail%2F127.0.0.1%2F" in said[0].stdout
 
     assert not [result.args for result in said if PASSWORD in result.stdout + result.stderr]
 
@@ -286,7 +284,6 @@ def test_a_paused_run_says_what_it_waits_for_and_goes_on_when_it_is_told_to(lear
 
 
 def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site) -> None:
-    assert learned.run("--id", "completed").returncode == 0
     program = Path(sys.executable).with_name("replaywright")
 
     def completed(line: str) -> list[str]:
@@ -294,14 +291,12 @@ def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site)
         told = subprocess.run([program], env=learned.environment | shell, capture_output=True, text=True, check=True)
         return told.stdout.split()
 
-    assert "completed" in completed("replaywright show comp")
+    assert "learned" in completed("replaywright show lea")
     assert completed("replaywright show nobody") == []
 
 
 def test_answer_says_when_nothing_waits(learned: Site) -> None:
-    assert learned.run("--id", "not-waiting").returncode == 0
-
-    result = learned.cli("answer", "not-waiting", "done")
+    result = learned.cli("answer", "learned", "done")
 
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
@@ -348,7 +343,6 @@ def entries(site: Site) -> list[dict[str, Any]]:
 
 
 def test_the_cache_can_be_looked_at_and_an_entry_forgotten(learned: Site) -> None:
-    assert learned.run().returncode == 0
     before = entries(learned)
     meant = [e for e in before if e["entry"]["instruction"] == "the compose link"]
     [known] = [e for e in meant if e["entry"]["owner"] == "send-mail"]
