@@ -144,7 +144,7 @@ def up(site: Site) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def learned(up: Site) -> Site:
     """The demo task has been learned."""
-    result = up.run("--json", "--id", "learned", subject="Learned")
+    result = up.run("--json", "--id", "learned", "--mode", "learn", subject="Learned")
     assert result.returncode == 0, result.stderr
     return up
 
