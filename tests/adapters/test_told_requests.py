@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -91,7 +92,6 @@ class Rig:
     handle: KeeperHandle
     gate: LocalCommitGate
     page: Page
-    connect: Callable[[int], Awaitable[LocalCommitGate]]
     epoch: int
 
     async def sent(self, script: str, *, permits: bool = True) -> GateSeen:
@@ -131,29 +131,15 @@ async def driver() -> AsyncIterator[Playwright]:
         yield running
 
 
-@dataclass
-class Keepers:
-    """A keeper for all tests, and another after one that was killed; each test has an epoch and a page of its own."""
-
-    sessions: Path
-    options: KeeperOptions
-    handle: KeeperHandle | None = None
-    epoch: int = 0
-
-    async def living(self) -> KeeperHandle:
-        self.epoch += 10
-        if self.handle is None or not is_alive(self.handle.record.keeper):
-            reap(self.sessions)
-            options = self.options.model_copy(update={"session_id": f"tls-{self.epoch}"})
-            self.handle = await launch_keeper(self.sessions, options)
-        return self.handle
+Keepers = Callable[[], Awaitable[tuple[KeeperHandle, int]]]
 
 
 @pytest.fixture(scope="module")
 async def keepers(
     tmp_path_factory: pytest.TempPathFactory, chromium_path: Path, certificates: Authority
 ) -> AsyncIterator[Keepers]:
-    sessions = tmp_path_factory.mktemp("told") / "sessions"
+    """A keeper for all tests, and another one after each that was killed; each test has an epoch of its own."""
+    sessions, epochs = tmp_path_factory.mktemp("told") / "sessions", itertools.count(10, 10)
     options = KeeperOptions(
         network=LOOPBACK,
         session_id="tls",
@@ -162,7 +148,16 @@ async def keepers(
         no_sandbox=os.geteuid() == 0,
         extra_arguments=(f"--ignore-certificate-errors-spki-list={certificates.fingerprint}",),
     )
-    yield Keepers(sessions, options)
+    living: list[KeeperHandle] = []
+
+    async def one() -> tuple[KeeperHandle, int]:
+        epoch = next(epochs)
+        if not living or not is_alive(living[-1].record.keeper):
+            reap(sessions)
+            living.append(await launch_keeper(sessions, options.model_copy(update={"session_id": f"tls-{epoch}"})))
+        return living[-1], epoch
+
+    yield one
     for record in list_live(sessions):
         os.kill(record.keeper.pid, signal.SIGKILL)
     await until(lambda: list_live(sessions) == [])
@@ -171,23 +166,16 @@ async def keepers(
 
 @pytest.fixture
 async def rig(keepers: Keepers, site: Site, driver: Playwright) -> AsyncIterator[Rig]:
-    handle, epoch = await keepers.living(), keepers.epoch
-
-    async def connect(epoch: int) -> LocalCommitGate:
-        return LocalCommitGate(await handle.connect(), epoch)
-
+    handle, epoch = await keepers()
     async with await handle.connect() as keeper:
         with driver_url((await keeper.attach(epoch, "test")).endpoint_url) as url:
             browser = await driver.chromium.connect_over_cdp(url)
-    gate = await connect(epoch)
     page = await browser.contexts[0].new_page()
     await page.goto(site.url)
-    rig = Rig(handle, gate, page, connect, epoch)
+    rig = Rig(handle, LocalCommitGate(await handle.connect(), epoch), page, epoch)
     yield rig
     with contextlib.suppress(ReplaywrightError):
         await rig.gate.disarm("op")
-    with contextlib.suppress(Error):
-        await page.close()
     with contextlib.suppress(Error):
         await browser.close()
     await rig.gate.close()
@@ -234,7 +222,7 @@ async def test_what_another_worker_is_told_is_what_the_lost_one_would_have_been(
     await until(lambda: site.arrived)
     await rig.gate.close()
     site.answers.set()
-    rig.gate = await rig.connect(rig.epoch + 1)
+    rig.gate = LocalCommitGate(await rig.handle.connect(), rig.epoch + 1)
     seen = await rig.until_seen(lambda seen: not seen.in_flight)
 
     [one] = seen.sent

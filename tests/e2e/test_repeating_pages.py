@@ -99,7 +99,9 @@ def order_of(site: Notes, number: int, note: str) -> Order:
     return Order(task, values, new_run_id(task, values))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "keeps an outbox" else pytest.mark.long) for name in PAGES]
+)
 @pytest.mark.parametrize("point", ["held", pytest.param("dispatched", marks=pytest.mark.long)])
 async def test_what_a_page_repeats_after_it_was_thrown_away_is_not_stored_beside_the_second_attempt(
     lab: Lab, name: str, point: str

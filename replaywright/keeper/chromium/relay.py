@@ -26,10 +26,6 @@ _log = logging.getLogger(__name__)
 class DevTools(Protocol):
     """A browser that clients can be connected with."""
 
-    @property
-    def is_lost(self) -> bool:
-        """The browser is gone."""
-
     async def serve(self, client: WebSocket) -> None:
         """Pass on messages between a client and the browser until either is gone.
 
@@ -121,9 +117,6 @@ class RelaySocket:
             relay = self._relays.get(request.path.removeprefix("/"))
             if relay is None or not asks_for_websocket(request):
                 client.refuse(404, "there is no such attachment, or it is over")
-                return
-            if self._devtools.is_lost:  # Playwright waits for its whole time limit on one that is accepted, then cut
-                client.refuse(503, "the browser is gone")
                 return
             client.accept(request)
             await relay.serve(client, self._devtools)

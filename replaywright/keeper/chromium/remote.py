@@ -46,11 +46,6 @@ class RemoteChromium:
         self.exit_code: int | None = None
 
     @property
-    def is_lost(self) -> bool:
-        """The browser is gone."""
-        return self.exit_code is not None
-
-    @property
     def shown(self) -> str:
         """Address of the browser without the parts that may be secret."""
         return f"{self._endpoint.scheme}://{self._endpoint.hostname}:{self._endpoint.port or ''}".rstrip(":")
