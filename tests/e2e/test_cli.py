@@ -278,16 +278,10 @@ def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site)
     assert completed("replaywright show nobody") == []
 
 
-def test_answer_says_when_nothing_waits(learned: Site) -> None:
-    result = learned.cli("answer", "learned", "done")
+def test_an_unknown_run_and_an_answer_to_one_that_asks_nothing_are_bad_input(learned: Site) -> None:
+    result, answered = learned.cli("show", "nobody"), learned.cli("answer", "learned", "done")
 
-    assert result.returncode == 2
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_an_unknown_run_is_bad_input(up: Site) -> None:
-    result = up.cli("show", "nobody")
-
+    assert (answered.returncode, len(answered.stderr.splitlines())) == (2, 1)
     assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
 
 

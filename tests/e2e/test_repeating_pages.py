@@ -25,10 +25,11 @@ PAGES = {
         if (button.disabled) return;
         button.disabled = true; button.textContent = 'Sending…';
         {_POST % "true"}.then(stored, () => {{}}); }};""",
-    "keeps an outbox": """const flush = () => {
-            const note = localStorage.getItem('outbox');
-            if (note) fetch('/notes', {method: 'POST', body: JSON.stringify({note})})
-                .then(() => { localStorage.removeItem('outbox'); stored(); }, () => {});
+    "keeps an outbox": """let busy = false; const flush = () => {
+            const note = localStorage.getItem('outbox'), idle = () => { busy = false; };
+            if (!note || busy) return; else busy = true;
+            fetch('/notes', {method: 'POST', body: JSON.stringify({note})})
+                .then(() => { localStorage.removeItem('outbox'); stored(); idle(); }, idle);
         };
         button.onclick = () => { localStorage.setItem('outbox', field.value); flush(); };
         setInterval(flush, 300); flush();""",
