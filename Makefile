@@ -2,6 +2,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
+# Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
 .PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection park
 

@@ -8,7 +8,7 @@ import os
 import resource
 from collections.abc import Iterator, Mapping
 
-from replaywright.domain.run.scope import SECRET_PREFIX
+from replaywright.domain.common.templates import SECRET_PREFIX
 
 COMMAND_VARIABLES = "REPLAYWRIGHT_COMMAND_VARIABLES"
 """Names of variables, separated by commas, for secret commands and the notify command."""

@@ -29,31 +29,35 @@ class Programme:
     told: list[Told] = field(default_factory=list)
     seconds: float = 0.0
 
-    async def run(self) -> list[Told]:
-        """All of it; what was made so far stays in `told` when it is cancelled.
+    async def run(self, lanes: Sequence[Lane] = ()) -> list[Told]:
+        """Make all runs, in these lanes or in own ones; `told` keeps the finished runs when this is cancelled.
 
         Raises:
             ChaosFailed: a run without a fault failed.
             StackFailed: a server or a worker did not come up.
         """
         with home_of("chaos", self.keep) as home:
-            await self._in(home)
+            if lanes:
+                await self._in(home, lanes)
+                return self.told
+            count = min(self.lanes, len(self.cells))
+            async with lanes_in(home, self.settings, count, self.roles) as own:
+                await self._in(home, own)
         return self.told
 
-    async def _in(self, home: Path) -> None:
+    async def _in(self, home: Path, lanes: Sequence[Lane]) -> None:
         log = Log(home / "site.jsonl")
         arguments = ("--log", str(log.path), "--seed", str(self.cells[0].seed))
         child, url = await serve("site", "bench.message_site.site", *arguments, log=home / "site.log")
         judge = Judge(url, log)
         try:
-            async with lanes_in(home, self.settings, min(self.lanes, len(self.cells)), self.roles) as lanes:
-                begun = time.monotonic()
+            begun = time.monotonic()
 
-                async def one(lane: Lane, numbered: tuple[int, Cell]) -> None:
-                    await self._run(lane, judge, *numbered)
-                    self.seconds = time.monotonic() - begun
+            async def one(lane: Lane, numbered: tuple[int, Cell]) -> None:
+                await self._run(lane, judge, *numbered)
+                self.seconds = time.monotonic() - begun
 
-                await shared_out(lanes, enumerate(self.cells, 1), one)
+            await shared_out(lanes, enumerate(self.cells, 1), one)
             for told in self.told:  # what came late counts too
                 told.presses = judge.presses(told.subject)
         finally:

@@ -30,7 +30,7 @@ RUN_LIMIT_S = 180.0
 """A run that has not ended so long after it was started is stuck."""
 REACH_LIMIT_S = 60.0
 """A point that no worker has reached after this is not fired."""
-_WATCH_S = 0.01
+_WATCH_S = 0.03
 _WAIT_MS = 150
 SETTLED_S = 1.5
 """What is still on its way to the site when all is over has arrived after this."""

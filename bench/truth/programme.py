@@ -36,31 +36,35 @@ class Programme:
         """How many runs are to be made."""
         return sum(len(group) for group in self.groups)
 
-    async def run(self) -> list[Told]:
-        """All of it; what was made so far stays in `told` when it is cancelled.
+    async def run(self, lanes: Sequence[Lane] = ()) -> list[Told]:
+        """Make all runs, in these lanes or in own ones; `told` keeps the finished runs when this is cancelled.
 
         Raises:
             StackFailed: a server or a worker did not come up.
         """
         with home_of("truth", self.keep) as home:
-            await self._in(home)
+            if lanes:
+                await self._in(home, lanes)
+                return self.told
+            count = min(self.lanes, len(self.groups))
+            async with lanes_in(home, self.settings, count, TOGETHER) as own:
+                await self._in(home, own)
         return self.told
 
-    async def _in(self, home: Path) -> None:
+    async def _in(self, home: Path, lanes: Sequence[Lane]) -> None:
         log = Log(home / "truth.jsonl")
         child, url = await serve("site", "bench.message_site.site", "--log", str(log.path), log=home / "site.log")
         judge = Judge(url, log)
         try:
-            async with lanes_in(home, self.settings, min(self.lanes, len(self.groups)), TOGETHER) as lanes:
-                begun = time.monotonic()
+            begun = time.monotonic()
 
-                async def one(lane: Lane, group: Sequence[Cell]) -> None:
-                    for cell in group:
-                        told = await self._run(lane, judge, cell)
-                        self.seconds = time.monotonic() - begun
-                        self._report(told)
+            async def one(lane: Lane, group: Sequence[Cell]) -> None:
+                for cell in group:
+                    told = await self._run(lane, judge, cell)
+                    self.seconds = time.monotonic() - begun
+                    self._report(told)
 
-                await shared_out(lanes, self.groups, one)
+            await shared_out(lanes, self.groups, one)
             for told in self.told:  # what came late counts too
                 await asyncio.wait_for(judge.came(told.subject), told.cell.behaviour.site.before_s + 1)
                 told.presses = judge.presses(told.subject)

@@ -99,8 +99,7 @@ class Keeper:
         self._directory = directory.absolute()
         self._options = options
         self._profile = self._directory / PROFILE_NAME
-        self._state = SessionState.STARTING
-        self._started_s = time.monotonic()
+        self._state, self._started_s = SessionState.STARTING, time.monotonic()
         self._keeper = _identity_of_this_process()
         self._host, self._boot_id = host_name(), boot_id()
 
@@ -303,6 +302,7 @@ class Keeper:
         if self._chromium is None or not self._chromium.reap() or self._browser_died_s is not None:
             return
         self._browser_died_s = clock.lease_now_s()
+        self._relays.close()  # Playwright waits for its whole limit on a connection that is accepted and then cut
         self._deadlines_changed.set()
         if self._state is SessionState.READY:
             _log.error("Chromium is gone, exit code %s", self._chromium.exit_code)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from replaywright.children import for_command
-from replaywright.domain.run.scope import SECRET_PREFIX
+from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.secrets.secret_sites import Site, sites_in
 from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
 from replaywright.grants import read_grants

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from playwright.async_api import Error, Page, Playwright, async_playwright
 from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.sessions import SessionRef
+from replaywright.errors import ReplaywrightError
 from replaywright.keeper.gate import departures
 from replaywright.keeper.gate.departures import departures_path, read_lines
 from replaywright.keeper.host.client import list_live, reap
@@ -93,6 +95,7 @@ class Rig:
     session: SessionRef
     gate: CommitGate
     page: Page
+    epoch: int
 
     @property
     def file(self) -> Path:
@@ -107,7 +110,7 @@ class Rig:
         return seen
 
     async def seen(self) -> GateSeen:
-        seen = await self.gate.recall("op", 1)
+        seen = await self.gate.recall("op", self.epoch)
         assert seen is not None
         return seen
 
@@ -122,38 +125,74 @@ class Rig:
         return await self.left_behind()
 
 
-@pytest.fixture
-async def rig(tmp_path: Path, chromium_path: Path, site: Site, playwright: Playwright) -> AsyncIterator[Rig]:
-    sessions = tmp_path / "sessions"
+@contextlib.asynccontextmanager
+async def launched(sessions: Path, chromium_path: Path) -> AsyncIterator[tuple[LocalKeepers, SessionRef]]:
     options = KeeperOptions(executable=str(chromium_path), no_sandbox=os.geteuid() == 0, lease_s=600)
     keepers = LocalKeepers(sessions, options, limit=1)
-    session = await keepers.launch("s1", LOOPBACK)
-    with driver_url(await keepers.attach(session, 1)) as url:
-        browser = await playwright.chromium.connect_over_cdp(url)
-    page = browser.contexts[0].pages[0]
-    await page.goto(site.url)
-    gate = await keepers.gate(session, 1)
-    yield Rig(keepers, sessions, session, gate, page)
+    yield keepers, await keepers.launch("s1", LOOPBACK)
     for record in list_live(sessions):
         os.kill(record.keeper.pid, signal.SIGKILL)
     await until(lambda: list_live(sessions) == [])
-    await gate.close()
+    reap(sessions)
+
+
+@pytest.fixture(scope="module")
+async def living(
+    tmp_path_factory: pytest.TempPathFactory, chromium_path: Path
+) -> AsyncIterator[Callable[[], tuple[LocalKeepers, SessionRef, int]]]:
+    """A session of all tests that leave its keeper alive, and an epoch for each of them."""
+    epochs = itertools.count(1)
+    async with launched(tmp_path_factory.mktemp("living") / "sessions", chromium_path) as (keepers, session):
+        yield lambda: (keepers, session, next(epochs))
+
+
+@contextlib.asynccontextmanager
+async def rigged(
+    keepers: LocalKeepers, session: SessionRef, epoch: int, site: Site, playwright: Playwright
+) -> AsyncIterator[Rig]:
+    with driver_url(await keepers.attach(session, epoch)) as url:
+        browser = await playwright.chromium.connect_over_cdp(url)
+    page = await browser.contexts[0].new_page()
+    await page.goto(site.url)
+    gate = await keepers.gate(session, epoch)
+    yield Rig(keepers, Path(session.directory).parent, session, gate, page, epoch)
+    with contextlib.suppress(ReplaywrightError):
+        await gate.disarm("op")
+    with contextlib.suppress(Error):
+        await page.close()
     with contextlib.suppress(Error):
         await browser.close()
-    reap(sessions)
+    await gate.close()
+
+
+@pytest.fixture
+async def rig(tmp_path: Path, chromium_path: Path, site: Site, playwright: Playwright) -> AsyncIterator[Rig]:
+    async with (
+        launched(tmp_path / "sessions", chromium_path) as (keepers, session),
+        rigged(keepers, session, 1, site, playwright) as own,
+    ):
+        yield own
+
+
+@pytest.fixture
+async def alive(
+    living: Callable[[], tuple[LocalKeepers, SessionRef, int]], site: Site, playwright: Playwright
+) -> AsyncIterator[Rig]:
+    async with rigged(*living(), site, playwright) as shared:
+        yield shared
 
 
 # ---- alive ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_request_that_left_is_in_flight_until_it_is_answered(rig: Rig, site: Site) -> None:
-    held = await rig.posted("post('x')")
-    await rig.gate.permit("op")
+async def test_a_request_that_left_is_in_flight_until_it_is_answered(alive: Rig, site: Site) -> None:
+    held = await alive.posted("post('x')")
+    await alive.gate.permit("op")
     await until(lambda: site.bodies)
-    before = await rig.seen()
+    before = await alive.seen()
     site.answers.set()
-    await rig.page.wait_for_function("document.title == 'Order 200'")
-    after = await rig.seen()
+    await alive.page.wait_for_function("document.title == 'Order 200'")
+    after = await alive.seen()
 
     [first], [second] = before.sent, after.sent
     assert (held.sent, held.in_flight) == ((), False)
@@ -164,50 +203,50 @@ async def test_a_request_that_left_is_in_flight_until_it_is_answered(rig: Rig, s
     assert second.sent_at <= second.answered_at <= time.time()
 
 
-async def test_a_request_whose_connection_was_closed_without_an_answer_stays_in_flight(rig: Rig, site: Site) -> None:
-    await rig.posted("post('x')")
-    await rig.gate.permit("op")
+async def test_a_request_whose_connection_was_closed_without_an_answer_stays_in_flight(alive: Rig, site: Site) -> None:
+    await alive.posted("post('x')")
+    await alive.gate.permit("op")
     await until(lambda: site.bodies)
-    await rig.page.goto("about:blank")  # the browser gives it up
+    await alive.page.goto("about:blank")  # the browser gives it up
 
     async def has_ended() -> bool:
-        return (await rig.seen()).sent[0].ended_at is not None
+        return (await alive.seen()).sent[0].ended_at is not None
 
     await until(has_ended)
-    seen = await rig.seen()
+    seen = await alive.seen()
 
     assert (seen.in_flight, seen.sent[0].status) == (True, 0)
 
 
-async def test_safe_requests_are_listed_and_are_not_in_flight(rig: Rig, site: Site) -> None:
+async def test_safe_requests_are_listed_and_are_not_in_flight(alive: Rig, site: Site) -> None:
     site.answers.set()
-    await rig.gate.arm("op", within_ms=HOLD_MS, hold_safe=True)
-    await rig.page.evaluate("void fetch('/list').then(r => { document.title = 'listed' })")
-    await rig.gate.wait_held("op", 5000)
-    await rig.gate.permit("op")
-    await rig.page.wait_for_function("document.title == 'listed'")
-    seen = await rig.seen()
+    await alive.gate.arm("op", within_ms=HOLD_MS, hold_safe=True)
+    await alive.page.evaluate("void fetch('/list').then(r => { document.title = 'listed' })")
+    await alive.gate.wait_held("op", 5000)
+    await alive.gate.permit("op")
+    await alive.page.wait_for_function("document.title == 'listed'")
+    seen = await alive.seen()
 
     assert [(one.method, one.is_safe, one.status) for one in seen.sent] == [("GET", True, 200)]
     assert not seen.in_flight
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-async def test_a_message_of_a_websocket_is_sent_and_needs_no_answer(rig: Rig, tmp_path: Path, is_open: bool) -> None:
+async def test_a_message_of_a_websocket_is_sent_and_needs_no_answer(alive: Rig, tmp_path: Path, is_open: bool) -> None:
     opening = (
         "window.w = new WebSocket('ws://127.0.0.1:%d'); new Promise((opened, failed) => "
         "{ w.onopen = () => opened(); w.onerror = failed; })"
     )
     async with serving("http", authority(tmp_path)) as other:
         if is_open:
-            await rig.page.evaluate(opening % other.port)
-            await rig.posted("w.send('buy')")
+            await alive.page.evaluate(opening % other.port)
+            await alive.posted("w.send('buy')")
         else:
-            await rig.posted(opening % other.port + ".then(() => w.send('buy'))")
-        nothing_yet = (await rig.seen()).sent
-        await rig.gate.permit("op")
+            await alive.posted(opening % other.port + ".then(() => w.send('buy'))")
+        nothing_yet = (await alive.seen()).sent
+        await alive.gate.permit("op")
         await until(lambda: other.arrived)
-        seen = await rig.seen()
+        seen = await alive.seen()
 
     assert nothing_yet == ()
     assert [(one.method, one.status, one.is_in_flight) for one in seen.sent] == [("", 101, False)]
@@ -215,24 +254,24 @@ async def test_a_message_of_a_websocket_is_sent_and_needs_no_answer(rig: Rig, tm
 
 
 async def test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_the_arming(
-    rig: Rig, tmp_path: Path
+    alive: Rig, tmp_path: Path
 ) -> None:
     async with serving("https", authority(tmp_path)) as other:
         tunnels_through = f"fetch('{other.url}', {{mode: 'no-cors'}}).catch(() => 0)"
-        await rig.page.evaluate(tunnels_through)
-        await rig.gate.arm("quiet", within_ms=HOLD_MS, hold_safe=False)
-        await rig.gate.permit("quiet")
-        quiet = await rig.gate.disarm("quiet")
+        await alive.page.evaluate(tunnels_through)
+        await alive.gate.arm("quiet", within_ms=HOLD_MS, hold_safe=False)
+        await alive.gate.permit("quiet")
+        quiet = await alive.gate.disarm("quiet")
         socket = f"new WebSocket('{other.url.replace('https', 'wss')}')"
-        await rig.posted(f"ended = new Promise((tell) => {{ {socket}.onclose = tell; }})")
-        await rig.gate.permit("op")
+        await alive.posted(f"ended = new Promise((tell) => {{ {socket}.onclose = tell; }})")
+        await alive.gate.permit("op")
 
         async def has_left() -> bool:
-            return bool((await rig.seen()).sent)
+            return bool((await alive.seen()).sent)
 
         await until(has_left)
-        await rig.page.evaluate("ended.then(() => 0)")  # the other end has sent bytes
-        loud = await rig.seen()
+        await alive.page.evaluate("ended.then(() => 0)")  # the other end has sent bytes
+        loud = await alive.seen()
 
     assert (quiet.sent, quiet.in_flight) == ((), False)
     assert {(one.method, one.url, one.status) for one in loud.sent} == {("", other.url.rstrip("/"), 0)}
@@ -382,14 +421,14 @@ async def test_a_days_old_file_is_swept_once_its_keeper_has_ended(rig: Rig) -> N
 
 @pytest.mark.parametrize("body", ["'x'", "form()", "'x'.repeat(3_000_000)"], ids=["text", "form data", "3 MB"])
 async def test_a_request_that_equals_one_that_left_is_refused_and_the_first_gets_through(
-    rig: Rig, site: Site, body: str
+    alive: Rig, site: Site, body: str
 ) -> None:
-    await rig.posted(f"post({body}); post({body})", once=True)
-    await rig.gate.permit("op")
-    await rig.page.wait_for_function("document.title == 'Order 503'")
+    await alive.posted(f"post({body}); post({body})", once=True)
+    await alive.gate.permit("op")
+    await alive.page.wait_for_function("document.title == 'Order 503'")
     site.answers.set()
-    await rig.page.wait_for_function("document.title == 'Order 503 200'")
-    seen = await rig.seen()
+    await alive.page.wait_for_function("document.title == 'Order 503 200'")
+    seen = await alive.seen()
 
     assert len(site.bodies) == 1
     assert (len(seen.sent), seen.sent[0].status, seen.repeated) == (1, 200, 1)
@@ -397,40 +436,41 @@ async def test_a_request_that_equals_one_that_left_is_refused_and_the_first_gets
 
 
 async def test_what_was_granted_once_is_refused_after_its_operation_too_and_may_be_granted_again(
-    rig: Rig, site: Site
+    alive: Rig, site: Site
 ) -> None:
     site.answers.set()
-    await rig.posted("post('x')", once=True)
-    await rig.gate.permit("op")
-    await rig.page.wait_for_function("document.title == 'Order 200'")
-    await rig.page.evaluate("post('more')")
-    await rig.page.wait_for_function("document.title == 'Order 200 200'")
-    await rig.gate.disarm("op")
-    await rig.page.evaluate("post('x')")
-    await rig.page.wait_for_function("document.title == 'Order 200 200 503'")
-    await rig.page.evaluate("post('more')")
-    await rig.page.wait_for_function("document.title == 'Order 200 200 503 200'")
-    await rig.gate.arm("again", within_ms=HOLD_MS, hold_safe=False, once=True)
-    await rig.page.evaluate("post('x')")
-    await rig.gate.wait_held("again", 5000)
-    await rig.gate.permit("again")
-    await rig.page.wait_for_function("document.title == 'Order 200 200 503 200 200'")
+    await alive.posted("post('x')", once=True)
+    await alive.gate.permit("op")
+    await alive.page.wait_for_function("document.title == 'Order 200'")
+    await alive.page.evaluate("post('more')")
+    await alive.page.wait_for_function("document.title == 'Order 200 200'")
+    await alive.gate.disarm("op")
+    await alive.page.evaluate("post('x')")
+    await alive.page.wait_for_function("document.title == 'Order 200 200 503'")
+    await alive.page.evaluate("post('more')")
+    await alive.page.wait_for_function("document.title == 'Order 200 200 503 200'")
+    await alive.gate.arm("again", within_ms=HOLD_MS, hold_safe=False, once=True)
+    await alive.page.evaluate("post('x')")
+    await alive.gate.wait_held("again", 5000)
+    await alive.gate.permit("again")
+    await alive.page.wait_for_function("document.title == 'Order 200 200 503 200 200'")
+    await alive.gate.disarm("again")
 
     assert site.bodies == [b"x", b"more", b"more", b"x"]
 
 
-async def test_requests_that_differ_all_pass_and_without_once_equal_ones_do_too(rig: Rig, site: Site) -> None:
+async def test_requests_that_differ_all_pass_and_without_once_equal_ones_do_too(alive: Rig, site: Site) -> None:
     site.answers.set()
-    await rig.posted("post('x'); post('y'); post('x', '/other'); post('x', '/send?token=2')", once=True)
-    await rig.gate.permit("op")
-    await rig.page.wait_for_function("document.title == 'Order 200 200 200 200'")
-    differing = await rig.gate.disarm("op")
-    await rig.gate.arm("again", within_ms=HOLD_MS, hold_safe=False)
-    await rig.page.evaluate("post('z'); post('z')")
-    await rig.gate.wait_held("again", 5000)
-    await rig.gate.permit("again")
-    await rig.page.wait_for_function("document.title == 'Order 200 200 200 200 200 200'")
-    equal = await rig.gate.disarm("again")
+    await alive.posted("post('x'); post('y'); post('x', '/other'); post('x', '/send?token=2')", once=True)
+    await alive.gate.permit("op")
+    await alive.page.wait_for_function("document.title == 'Order 200 200 200 200'")
+    differing = await alive.gate.disarm("op")
+    await alive.gate.arm("again", within_ms=HOLD_MS, hold_safe=False)
+    await alive.page.evaluate("post('z'); post('z')")
+    await alive.gate.wait_held("again", 5000)
+    await alive.gate.permit("again")
+    await alive.page.wait_for_function("document.title == 'Order 200 200 200 200 200 200'")
+    equal = await alive.gate.disarm("again")
 
     assert (differing.repeated, len(differing.sent)) == (0, 4)
     assert (equal.repeated, len(equal.sent)) == (0, 2)

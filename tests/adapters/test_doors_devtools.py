@@ -230,7 +230,7 @@ async def test_without_its_token_the_socket_serves_nobody(sessions: Path) -> Non
     assert answers == [b"404"] * 4
 
 
-@pytest.mark.parametrize("name", ["a blank", "a:colon", "a%20percent", "Ä", "l" * 120])
+@pytest.mark.parametrize("name", ["a blank, a:colon, a%20percent and Ä", "l" * 120])
 async def test_a_worker_attaches_whatever_the_path_of_the_session_is(tmp_path: Path, name: str) -> None:
     browsers = ChromiumBrowsers()
     async with kept(tmp_path / name) as handle:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Error, Page, async_playwright
+from playwright.async_api import Error, Page, Playwright, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.domain.session.commit_gate import GateSeen
+from replaywright.errors import ReplaywrightError
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
 from replaywright.keeper.gate.dead_keepers import left_behind
-from replaywright.keeper.host.client import launch_keeper, list_live, reap
+from replaywright.keeper.host.client import KeeperHandle, launch_keeper, list_live, reap
 from replaywright.keeper.host.identity import is_alive
 from replaywright.keeper.protocol import KeeperOptions
 from replaywright.ports.keepers import LeftBehind
@@ -87,11 +89,10 @@ async def site(certificates: Authority) -> AsyncIterator[Site]:
 class Rig:
     """A keeper, the page of its browser, and its gate as a worker speaks to it."""
 
-    sessions: Path
-    socket: Path
+    handle: KeeperHandle
     gate: LocalCommitGate
     page: Page
-    connect: Callable[[int], Awaitable[LocalCommitGate]]
+    epoch: int
 
     async def sent(self, script: str, *, permits: bool = True) -> GateSeen:
         """Arm the gate, let the page send, and let that go; what is told of the gate then."""
@@ -104,7 +105,7 @@ class Rig:
         return held
 
     async def seen(self) -> GateSeen:
-        seen = await self.gate.recall("op", 1)
+        seen = await self.gate.recall("op", self.epoch)
         assert seen is not None
         return seen
 
@@ -117,43 +118,67 @@ class Rig:
 
     async def kill(self) -> LeftBehind:
         """Kill the keeper; what it has left behind."""
-        [record] = list_live(self.sessions)
+        record = self.handle.record
         os.kill(record.keeper.pid, signal.SIGKILL)
         await until(lambda: not is_alive(record.keeper))
-        return await asyncio.to_thread(left_behind, self.sessions, "tls", "op", 1)
+        sessions = self.handle.directory.parent
+        return await asyncio.to_thread(left_behind, sessions, record.session_id, "op", self.epoch)
 
 
-@pytest.fixture
-async def rig(tmp_path: Path, chromium_path: Path, site: Site, certificates: Authority) -> AsyncIterator[Rig]:
-    sessions = tmp_path / "sessions"
+@pytest.fixture(scope="module")
+async def driver() -> AsyncIterator[Playwright]:
+    async with async_playwright() as running:
+        yield running
+
+
+Keepers = Callable[[], Awaitable[tuple[KeeperHandle, int]]]
+
+
+@pytest.fixture(scope="module")
+async def keepers(
+    tmp_path_factory: pytest.TempPathFactory, chromium_path: Path, certificates: Authority
+) -> AsyncIterator[Keepers]:
+    """A keeper for all tests, and another one after each that was killed; each test has an epoch of its own."""
+    sessions, epochs = tmp_path_factory.mktemp("told") / "sessions", itertools.count(10, 10)
     options = KeeperOptions(
         network=LOOPBACK,
         session_id="tls",
         executable=str(chromium_path),
-        epoch=1,
         lease_s=600,
         no_sandbox=os.geteuid() == 0,
         extra_arguments=(f"--ignore-certificate-errors-spki-list={certificates.fingerprint}",),
     )
-    handle = await launch_keeper(sessions, options)
+    living: list[KeeperHandle] = []
 
-    async def connect(epoch: int) -> LocalCommitGate:
-        return LocalCommitGate(await handle.connect(), epoch)
+    async def one() -> tuple[KeeperHandle, int]:
+        epoch = next(epochs)
+        if not living or not is_alive(living[-1].record.keeper):
+            reap(sessions)
+            living.append(await launch_keeper(sessions, options.model_copy(update={"session_id": f"tls-{epoch}"})))
+        return living[-1], epoch
 
-    gate = await connect(1)
-    async with async_playwright() as driver, await handle.connect() as keeper:
-        with driver_url((await keeper.attach(1, "test")).endpoint_url) as url:
-            browser = await driver.chromium.connect_over_cdp(url)
-        page = browser.contexts[0].pages[0]
-        await page.goto(site.url)
-        yield Rig(sessions, handle.socket_path, gate, page, connect)
-        for record in list_live(sessions):
-            os.kill(record.keeper.pid, signal.SIGKILL)
-        await until(lambda: list_live(sessions) == [])
-        await gate.close()
-        with contextlib.suppress(Error):
-            await browser.close()
+    yield one
+    for record in list_live(sessions):
+        os.kill(record.keeper.pid, signal.SIGKILL)
+    await until(lambda: list_live(sessions) == [])
     reap(sessions)
+
+
+@pytest.fixture
+async def rig(keepers: Keepers, site: Site, driver: Playwright) -> AsyncIterator[Rig]:
+    handle, epoch = await keepers()
+    async with await handle.connect() as keeper:
+        with driver_url((await keeper.attach(epoch, "test")).endpoint_url) as url:
+            browser = await driver.chromium.connect_over_cdp(url)
+    page = await browser.contexts[0].new_page()
+    await page.goto(site.url)
+    rig = Rig(handle, LocalCommitGate(await handle.connect(), epoch), page, epoch)
+    yield rig
+    with contextlib.suppress(ReplaywrightError):
+        await rig.gate.disarm("op")
+    with contextlib.suppress(Error):
+        await browser.close()
+    await rig.gate.close()
 
 
 def told(seen: GateSeen) -> list[tuple[str, str, int, bool]]:
@@ -197,7 +222,7 @@ async def test_what_another_worker_is_told_is_what_the_lost_one_would_have_been(
     await until(lambda: site.arrived)
     await rig.gate.close()
     site.answers.set()
-    rig.gate = await rig.connect(2)
+    rig.gate = LocalCommitGate(await rig.handle.connect(), rig.epoch + 1)
     seen = await rig.until_seen(lambda seen: not seen.in_flight)
 
     [one] = seen.sent

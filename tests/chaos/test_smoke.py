@@ -1,28 +1,61 @@
-"""A small form of the chaos programme: every kill point once, every fault at least once, the judge is the judge."""
+"""Small forms of the programmes of chaos and truth, in the same lanes: the site is the judge of what was sent."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from bench.chaos.lane import TOGETHER, Lane
+from bench.chaos.lanes import lanes_in
 from bench.chaos.points import Cell, programme
 from bench.chaos.programme import Programme
-from replaywright.settings import load_settings
+from bench.truth.cells import short
+from bench.truth.programme import Programme as Truth
+from bench.truth.tasks import SHORT
+from replaywright.settings import Settings, load_settings
 
 SEED = 5
 RUNS = 17
-LANES = 4
+LANES = 3
+BEHAVIOURS = ("form", "late-2-5", "retries")
 LAST = ("zombie", "partition", "redis_hung", "everything", "everything_everysec")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
 
 pytestmark = pytest.mark.slow
 
 
-async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("REPLAYWRIGHT_MODEL", raising=False)
-    cells = programme(SEED, RUNS)
+@pytest.fixture(scope="module")
+def settings() -> Settings:
+    return load_settings().model_copy(update={"model": None})
+
+
+@pytest.fixture(scope="module")
+async def lanes(tmp_path_factory: pytest.TempPathFactory, settings: Settings) -> AsyncIterator[list[Lane]]:
+    folder: Path = tmp_path_factory.mktemp("lanes")
+    async with lanes_in(folder, settings, LANES, TOGETHER) as started:
+        yield started
+
+
+async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(
+    lanes: list[Lane], settings: Settings
+) -> None:
+    cells = programme(SEED, RUNS, behaviours=BEHAVIOURS)
 
     def order(cell: Cell) -> int:
         return LAST.index(cell.fault) if cell.fault in LAST else len(LAST)
 
-    told = await Programme(sorted(cells, key=order), load_settings(), LANES).run()
+    told = await Programme(sorted(cells, key=order), settings).run(lanes)
 
     assert {one.cell.name: f"{one.verdict}: {one.said} {one.waited}" for one in told if one.is_bad} == {}
     assert sum(one.fired for one in told) == RUNS
+
+
+async def test_what_a_run_says_of_a_page_that_acts_late_or_again_is_what_the_site_has(
+    lanes: list[Lane], settings: Settings
+) -> None:
+    truth = Truth(short(SEED), settings, pace=SHORT)
+
+    told = await truth.run(lanes)
+
+    assert {one.cell.name: f"{one.verdict}: {one.said} {one.asked}" for one in told if one.faults} == {}
+    assert len(told) == truth.planned

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,8 @@ import yaml
 
 from demo.stage import Stage
 from replaywright.cli.batch.batch_place import batch_handle
-from replaywright.settings import load_settings
 from tests.e2e.booking import Booking, served
-from tests.e2e.lab import until
+from tests.e2e.lab import Lab, until
 
 pytestmark = pytest.mark.slow
 
@@ -113,16 +112,10 @@ class Desk:
         await until(f"{count} rows are done", lambda: len(self.site.booked) >= count)
 
 
-@pytest.fixture(scope="module")
-async def stage() -> AsyncIterator[Stage]:
-    async with Stage(load_settings(), tell=lambda _text: None) as made:
-        yield made
-
-
 @pytest.fixture
-def desk(stage: Stage, tmp_path: Path) -> Iterator[Desk]:
+def desk(lab: Lab, tmp_path: Path) -> Iterator[Desk]:
     with served() as site:
-        yield Desk(stage, tmp_path, site)
+        yield Desk(lab.stage, tmp_path, site)
 
 
 async def test_no_row_is_done_twice_though_command_worker_and_batch_are_killed_in_the_middle(desk: Desk) -> None:

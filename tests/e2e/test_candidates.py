@@ -12,8 +12,7 @@ from cache.steps import RedisStepStore
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.scope import Mode
-from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.task.tasks import parse_task
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, Asked, serving
@@ -126,6 +125,7 @@ async def test_the_next_run_pays_nothing_for_what_a_failed_run_found_out(lab: La
     assert (third.status, calls(third), third.result.totals.hits) == ("done", 0, 3)
 
 
+@pytest.mark.long
 async def test_the_next_run_pays_nothing_for_what_a_cancelled_run_found_out(lab: Lab) -> None:
     lab = lab.apart()
     with served() as site:
@@ -146,49 +146,10 @@ async def test_the_next_run_pays_nothing_for_what_a_cancelled_run_found_out(lab:
     assert await how(lab, second) == ["candidate", "candidate", "model"]
 
 
-async def test_modes_learn_and_replay_try_no_candidate(lab: Lab) -> None:
-    lab = lab.apart()
-    with served() as site:
-        await lab.run(order_of(site))
-        site.finishes = FINISHES
-        replayed = await lab.run(order_of(site, mode=Mode.REPLAY))
-        learned = await lab.run(order_of(site, mode=Mode.LEARN))
-
-    assert (replayed.status, replayed.result.failed_step, calls(replayed)) == ("failed", 1, 0)
-    assert (learned.status, calls(learned)) == ("done", 3)
-
-
 async def presses(lab: Lab, order: Order) -> list[tuple[str, str]]:
     """How the element of the step that adds was found, and what came of it, for each attempt."""
     steps = [line for line in await lab.trace(order) if line["kind"] == "step" and line["sequence"] == ADD_AT]
     return [(_by(line["lookup"]), line["status"]) for line in steps]
-
-
-async def test_a_candidate_that_leads_nowhere_is_tried_once_and_the_model_is_asked(lab: Lab) -> None:
-    lab = lab.apart()
-    press = {**ADD, "instruction": "the add guest button"}
-    with served() as site:
-        await lab.run(order_of(site, (FILL, press, FINISH)))
-        site.adds = "tell('Not that one. ')"
-        second, third, fourth = (order_of(site, (FILL, press, FINISH)) for _ in range(3))
-        await lab.run(second)
-        await lab.run(third)
-        site.finishes = FINISHES
-        site.body = PAGE.replace(
-            " <button id=finish>", f' <button onclick="{ADDS}">Add guest</button><button id=finish>'
-        )
-        done = await lab.run(fourth)
-
-    assert await presses(lab, second) == [
-        ("", "missed"),
-        ("candidate", "unmet"),
-        ("model", "unmet"),
-    ]
-    assert await presses(lab, third) == [("", "missed"), ("model", "unmet")]
-    assert await presses(lab, fourth) == [("", "missed"), ("model", "done")]
-    assert done.status == "done"
-    active = [entry for entry in await entries(lab) if entry.owner and entry.status is EntryStatus.ACTIVE]
-    assert sorted(entry.name for entry in active) == ["Add guest", "Finish", "Name"]
 
 
 async def test_what_a_candidate_would_send_needs_the_leave_that_a_models_choice_needs(lab: Lab) -> None:

@@ -144,7 +144,7 @@ def up(site: Site) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def learned(up: Site) -> Site:
     """The demo task has been learned."""
-    result = up.run("--json", "--id", "learned", subject="Learned")
+    result = up.run("--json", "--id", "learned", "--mode", "learn", subject="Learned")
     assert result.returncode == 0, result.stderr
     return up
 
@@ -185,14 +185,16 @@ def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -
 
 
 def test_an_id_serves_once(learned: Site) -> None:
-    first, second = learned.run("--id", "once", subject="Once"), learned.run("--id", "once", subject="Twice")
+    second = learned.run("--id", "learned", subject="Twice")
 
-    assert (first.returncode, second.returncode) == (0, 2)
+    assert second.returncode == 2
     assert "there is a run with this id" in second.stderr
     assert "Twice" not in learned.sent()
 
 
-def test_progress_without_a_terminal_is_one_line_for_each_step(learned: Site) -> None:
+def test_progress_is_one_line_for_each_step_and_other_commands_tell_it_afterwards_without_a_secret(
+    learned: Site,
+) -> None:
     result = learned.run("--mode", "replay")
 
     assert result.returncode == 0, result.stdout + result.stderr
@@ -201,39 +203,36 @@ def test_progress_without_a_terminal_is_one_line_for_each_step(learned: Site) ->
     assert "/workflows/send-mail%2F127.0.0.1%2F" in result.stdout
     assert "\x1b" not in result.stdout
 
-
-def test_runs_and_show_tell_what_happened(learned: Site) -> None:
-    assert learned.run("--id", "to-be-shown").returncode == 0
-
     listed = json.loads(learned.cli("runs", "--json").stdout)["runs"]
     table = learned.cli("runs", "--limit", "3").stdout
     shown = learned.cli("show", "latest").stdout
-    machine = json.loads(learned.cli("show", "to-be", "--json").stdout)
+    run_id = listed[0]["runId"]
+    machine = json.loads(learned.cli("show", run_id[:-4], "--json").stdout)
+    cached = learned.cli("admin", "cache", "list", "--json").stdout
 
-    assert listed[0]["runId"] == "to-be-shown"
     assert (listed[0]["task"], listed[0]["status"]) == ("send-mail", "done")
-    assert "to-be-shown" in table
-    assert "run to-be-shown" in shown
+    assert run_id in table
+    assert f"run {run_id}" in shown
     assert "click the send button" in shown
     assert "0 model calls" in shown
     assert [step["sequence"] for step in machine["steps"]] == list(range(10))
     assert machine["result"]["succeeded"] is True
+    assert PASSWORD not in "".join((result.stdout, result.stderr, table, shown, cached, json.dumps([listed, machine])))
 
 
 def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: Site, tmp_path: Path) -> None:
-    assert learned.run("--id", "anew", "--mode", "learn", subject="Learned anew").returncode == 0
     assert learned.run("--id", "reported", "--pictures", "steps", subject="Reported").returncode == 0
     file, first = tmp_path / "report.html", tmp_path / "learned.html"
 
     result = learned.cli("report", "reported", "--out", str(file), "--json")
-    of_learning = learned.cli("report", "anew", "--out", str(first))
+    of_learning = learned.cli("report", "learned", "--out", str(first))
 
     assert (result.returncode, of_learning.returncode) == (0, 0), result.stderr + of_learning.stderr
     view, page = json.loads(result.stdout)["view"], file.read_text(encoding="utf-8")
     assert [len(step["attempts"]) for step in view["steps"]] == [1] * 10
     assert all(step["after"]["digest"] for step in view["steps"])
     assert view["facts"]["mode"] == "auto"
-    assert "anew" in [run["runId"] for run in view["facts"]["earlier"]]
+    assert "learned" in [run["runId"] for run in view["facts"]["earlier"]]
     assert page.count("data:image/jpeg;base64,") >= 8
     assert page.count('class="mark"') >= 8  # of the nine elements
     assert of_learning.stdout.strip() == str(first)
@@ -242,30 +241,9 @@ def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: S
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_no_command_prints_the_value_of_a_secret(learned: Site) -> None:
-    said = [learned.run(), learned.cli("show", "latest"), learned.cli("show", "latest", "--json")]
-    said += [learned.cli("runs"), learned.cli("admin", "cache", "list", "--json")]
-
-    assert not [result.args for result in said if PASSWORD in result.stdout + result.stderr]
-
-
-def test_a_detached_run_returns_at_once_and_can_be_looked_at(learned: Site) -> None:
-    result = learned.run("--detach", "--json", "--id", "detached", subject="Detached")
-    assert json.loads(result.stdout)["status"] == "started"
-
-    deadline = time.monotonic() + LIMIT_S
-    while (shown := json.loads(learned.cli("show", "detached", "--json").stdout))["result"] is None:
-        assert time.monotonic() < deadline, shown
-        time.sleep(0.2)
-
-    assert shown["status"] == "done"
-    assert learned.sent().count("Detached") == 1
-    assert "nothing to cancel" in learned.cli("cancel", "detached").stdout
-
-
-def test_a_paused_run_says_what_it_waits_for_and_goes_on_when_it_is_told_to(learned: Site) -> None:
+def test_a_run_is_left_alone_paused_looked_at_and_told_to_go_on(learned: Site) -> None:
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 4000}, trust_env=False).raise_for_status()
-    learned.run("--detach", "--id", "paused", subject="Paused")
+    detached = learned.run("--detach", "--json", "--id", "paused", subject="Paused")
     paused = learned.cli("pause", "paused", "--why", "a look")
     deadline = time.monotonic() + LIMIT_S
     while (shown := learned.cli("answer", "paused")).returncode != 0:
@@ -274,9 +252,12 @@ def test_a_paused_run_says_what_it_waits_for_and_goes_on_when_it_is_told_to(lear
     refused = learned.cli("answer", "paused", "retry")
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 0}, trust_env=False).raise_for_status()
     went_on = learned.cli("answer", "paused", "continue")
-    while json.loads(learned.cli("show", "paused", "--json").stdout)["result"] is None:
+    while (ended := json.loads(learned.cli("show", "paused", "--json").stdout))["result"] is None:
         assert time.monotonic() < deadline
+        time.sleep(0.2)
 
+    assert (json.loads(detached.stdout)["status"], ended["status"]) == ("started", "done")
+    assert "nothing to cancel" in learned.cli("cancel", "paused").stdout
     assert "`replaywright answer paused continue` lets it go on" in paused.stdout
     assert "a look" in shown.stdout
     assert "replaywright answer paused continue|skip" in shown.stdout
@@ -286,7 +267,6 @@ def test_a_paused_run_says_what_it_waits_for_and_goes_on_when_it_is_told_to(lear
 
 
 def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site) -> None:
-    assert learned.run("--id", "completed").returncode == 0
     program = Path(sys.executable).with_name("replaywright")
 
     def completed(line: str) -> list[str]:
@@ -294,24 +274,15 @@ def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site)
         told = subprocess.run([program], env=learned.environment | shell, capture_output=True, text=True, check=True)
         return told.stdout.split()
 
-    assert "completed" in completed("replaywright show comp")
+    assert "learned" in completed("replaywright show lea")
     assert completed("replaywright show nobody") == []
 
 
-def test_answer_says_when_nothing_waits(learned: Site) -> None:
-    assert learned.run("--id", "not-waiting").returncode == 0
+def test_an_unknown_run_and_an_answer_to_one_that_asks_nothing_are_bad_input(learned: Site) -> None:
+    result, answered = learned.cli("show", "nobody"), learned.cli("answer", "learned", "done")
 
-    result = learned.cli("answer", "not-waiting", "done")
-
-    assert result.returncode == 2
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_an_unknown_run_is_bad_input(up: Site) -> None:
-    for command in (["show", "nobody"], ["cancel", "nobody"], ["answer", "nobody", "done"]):
-        result = up.cli(*command)
-
-        assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
+    assert (answered.returncode, len(answered.stderr.splitlines())) == (2, 1)
+    assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
 
 
 def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:
@@ -348,7 +319,6 @@ def entries(site: Site) -> list[dict[str, Any]]:
 
 
 def test_the_cache_can_be_looked_at_and_an_entry_forgotten(learned: Site) -> None:
-    assert learned.run().returncode == 0
     before = entries(learned)
     meant = [e for e in before if e["entry"]["instruction"] == "the compose link"]
     [known] = [e for e in meant if e["entry"]["owner"] == "send-mail"]
@@ -421,11 +391,11 @@ def test_a_trace_is_exported_verified_and_replayed_without_a_server(learned: Sit
     replayed = learned.cli("admin", "trace", "replay", str(file), **nowhere)
     lines = file.read_text(encoding="utf-8").split("\n")
     steps = [json.loads(line) for line in lines if '"kind":"step"' in line]
-    pictures = sum('"kind":"picture"' in line for line in lines)
+    others = sum('"kind":"picture"' in line or '"kind":"propose"' in line for line in lines)
 
     assert exported.returncode == 0, exported.stderr
     assert (whole.returncode, whole.stderr) == (0, ""), whole.stdout
-    assert f"as it was written: {len(steps) + pictures + 1} lines, 1 execution of learned, seal {seal}" in whole.stdout
+    assert f"as it was written: {len(steps) + others + 1} lines, 1 execution of learned, seal {seal}" in whole.stdout
     assert (replayed.returncode, replayed.stderr) == (0, ""), replayed.stdout
     assert re.search(r"learned .*: \d+ activities, decided today as recorded", replayed.stdout)
     last = {step["sequence"]: step["metadata"]["status"] for step in steps}

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,14 @@ from typer.testing import CliRunner
 
 from demo.stage import Stage
 from replaywright.cli.commands import app
-from replaywright.settings import load_settings
+from replaywright.stack.services import settings_environment
+from tests.e2e.lab import Lab
 from tests.e2e.test_skills import TASK
 
 
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            yield stage
-
-
-async def told(stage: Stage, *arguments: str) -> dict[str, Any]:
-    result = await asyncio.to_thread(CliRunner().invoke, app, [*arguments, "--json"], env=stage.stack.environment())
+async def told(lab: Lab, *arguments: str) -> dict[str, Any]:
+    environment = settings_environment(lab.place.settings)
+    result = await asyncio.to_thread(CliRunner().invoke, app, [*arguments, "--json"], env=environment)
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
     return found
@@ -51,31 +44,33 @@ async def reset(stage: Stage, run_id: str) -> None:
 
 
 @pytest.mark.slow
-async def test_each_firing_sends_its_mail_once_also_when_temporal_does_it_again(stage: Stage, tmp_path: Path) -> None:
+async def test_each_firing_sends_its_mail_once_also_when_temporal_does_it_again(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "task.yaml"
-    file.write_text(TASK, encoding="utf-8")
-    await told(stage, "skills", "import", str(file))
+    file.write_text(TASK.replace("send-note", "send-minutes"), encoding="utf-8")
+    stage = lab.stage
+    before = len(stage.sent())
+    await told(lab, "skills", "import", str(file))
     given = [f"base_url={stage.webmail}", "to=ada@example.com", "subject=Minutes"]
 
     made = await told(
-        stage,
-        *("schedule", "create", "minutes", "skill:send-note", "--cron", "0 9 * * MON-FRI"),
+        lab,
+        *("schedule", "create", "minutes", "skill:send-minutes", "--cron", "0 9 * * MON-FRI"),
         *("--time-zone", "Asia/Shanghai", "--paused", *(word for pair in given for word in ("-p", pair))),
     )
     runs = []
     for _ in range(2):
-        fired = await told(stage, "schedule", "trigger", "minutes")
+        fired = await told(lab, "schedule", "trigger", "minutes")
         runs.append(fired["runId"])
         await stage.place.client.get_workflow_handle(runs[-1]).result()
-    sent = [mail.subject for mail in stage.sent()]
+    sent = [mail.subject for mail in stage.sent()[before:]]
     await reset(stage, runs[1])
-    [listed] = (await told(stage, "schedule", "list"))["schedules"]
-    shown = (await told(stage, "runs", "--schedule", "minutes"))["runs"]
-    report = await told(stage, "show", runs[0])
+    [listed] = (await told(lab, "schedule", "list"))["schedules"]
+    shown = (await told(lab, "runs", "--schedule", "minutes"))["runs"]
+    report = await told(lab, "show", runs[0])
 
     assert made["next"][0].endswith("T09:00:00+08:00")
     assert sent == ["Minutes", "Minutes"]
-    assert [mail.subject for mail in stage.sent()] == sent
+    assert [mail.subject for mail in stage.sent()[before:]] == sent
     assert len(set(runs)) == 2
     assert all(run.startswith(f"{made['id']}-") for run in runs)
     assert (listed["fired"], listed["paused"], listed["runs"][0]["status"]) == (2, True, "failed")

@@ -162,7 +162,12 @@ async def after_one_that_went_well(lab: Lab, site: Members, name: str, *steps: d
 
 
 @pytest.mark.parametrize(
-    ("how", "page", "step"), [("redirect", "login", 2), ("overlay", "orders", 2), ("refused", "orders", 1)]
+    ("how", "page", "step"),
+    [
+        ("redirect", "login", 2),
+        pytest.param("overlay", "orders", 2, marks=pytest.mark.long),
+        pytest.param("refused", "orders", 1, marks=pytest.mark.long),
+    ],
 )
 async def test_a_run_that_meets_a_page_to_sign_in_on_says_that_it_was_signed_out(
     lab: Lab, how: str, page: str, step: int
@@ -175,7 +180,9 @@ async def test_a_run_that_meets_a_page_to_sign_in_on_says_that_it_was_signed_out
         assert f"the site asks to sign in at {site.url}/{page}, " in ending.result.message
 
 
-@pytest.mark.parametrize(("path", "steps"), [("orders", [SEND]), ("login", [USER, GO_ON])])
+@pytest.mark.parametrize(
+    ("path", "steps"), [("orders", [SEND]), pytest.param("login", [USER, GO_ON], marks=pytest.mark.long)]
+)
 async def test_a_run_whose_element_is_gone_or_whose_own_page_asks_for_a_password_was_not_signed_out(
     lab: Lab, path: str, steps: list[dict[str, Any]]
 ) -> None:

@@ -1,7 +1,6 @@
 """A skill that came from a file, run by its name: the stand-in for the model counts that nobody asked it."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from typer.testing import CliRunner
 
 from demo.stage import Stage
 from replaywright.cli.commands import app
-from replaywright.settings import load_settings
+from replaywright.stack.services import settings_environment
+from tests.e2e.lab import Lab
 
 TASK = """\
 task: send-note
@@ -40,21 +40,14 @@ verify:
 """
 
 
-@pytest.fixture(scope="module")
-async def stage() -> AsyncIterator[Stage]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            yield stage
+def skills(lab: Lab, *arguments: str) -> Any:
+    environment = settings_environment(lab.place.settings)
+    return CliRunner().invoke(app, ["skills", *arguments], env=environment | {"COLUMNS": "300"})
 
 
-def skills(stage: Stage, *arguments: str) -> Any:
-    return CliRunner().invoke(app, ["skills", *arguments], env=stage.stack.environment() | {"COLUMNS": "300"})
-
-
-def ran(stage: Stage, *pairs: str) -> Any:
-    given = [word for pair in (f"base_url={stage.webmail}", *pairs) for word in ("--param", pair)]
-    return skills(stage, "run", "send-note", *given, "--json")
+def ran(lab: Lab, *pairs: str) -> Any:
+    given = [word for pair in (f"base_url={lab.stage.webmail}", *pairs) for word in ("--param", pair)]
+    return skills(lab, "run", "send-note", *given, "--json")
 
 
 def told(result: Any) -> dict[str, Any]:
@@ -68,21 +61,23 @@ def model_calls(stage: Stage) -> int:
 
 
 @pytest.mark.slow
-def test_an_imported_skill_runs_by_name_without_a_model_and_is_counted(stage: Stage, tmp_path: Path) -> None:
+def test_an_imported_skill_runs_by_name_without_a_model_and_is_counted(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "task.yaml"
     file.write_text(TASK, encoding="utf-8")
+    stage = lab.stage
+    calls_before, sent_before = model_calls(stage), len(stage.sent())
 
-    imported = skills(stage, "import", str(file))
-    misspelt = skills(stage, "run", "send-nose")
-    run = told(ran(stage, "to=ada@example.com", "subject=Minutes"))
-    verified = told(skills(stage, "show", "send-note", "--json"))
+    imported = skills(lab, "import", str(file))
+    misspelt = skills(lab, "run", "send-nose")
+    run = told(ran(lab, "to=ada@example.com", "subject=Minutes"))
+    verified = told(skills(lab, "show", "send-note", "--json"))
 
-    shown = skills(stage, "show", "send-note").stdout
+    shown = skills(lab, "show", "send-note").stdout
     assert imported.exit_code == 0, imported.stderr
     assert (misspelt.exit_code, "near: send-note" in misspelt.stderr) == (2, True)
     assert run["status"] == "done", run
-    assert (run["totals"]["usage"]["calls"], model_calls(stage)) == (0, 0)
-    assert [(mail.to, mail.subject) for mail in stage.sent()] == [("ada@example.com", "Minutes")]
+    assert (run["totals"]["usage"]["calls"], model_calls(stage)) == (0, calls_before)
+    assert [(mail.to, mail.subject) for mail in stage.sent()[sent_before:]] == [("ada@example.com", "Minutes")]
     assert (verified["skill"]["status"], verified["statistics"]["runs"]["succeeded"]) == ("active", 1)
     assert {index: rate["succeeded"] for index, rate in verified["statistics"]["steps"].items()} == {
         str(index): 1 for index in range(7)

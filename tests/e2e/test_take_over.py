@@ -1,13 +1,12 @@
 """A person drives the live browser of a run, through Chromium's DevTools, and hands it back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Page
 
-from demo.stage import Stage
 from replaywright.cli.people.takeover import address_of
 from replaywright.cli.people.updates import decide, updated
 from replaywright.cli.runs.starting import Order, start
@@ -17,7 +16,6 @@ from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.steering import LentBrowser, TakeOverRequest
 from replaywright.domain.task.questions import QuestionKind
 from replaywright.domain.task.tasks import parse_task
-from replaywright.settings import load_settings
 from tests.adapters.test_lending import person
 from tests.e2e.bank import Bank
 from tests.e2e.lab import Lab, runs_with
@@ -36,13 +34,10 @@ def bank() -> Iterator[Bank]:
 
 
 @pytest.fixture(scope="module")
-async def lab() -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned, as the task declares its elements; browsers are given back soon."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            with runs_with(hibernate_after_s=2.0):
-                yield Lab(stage)
+def lab(bare_lab: Lab) -> Iterator[Lab]:
+    """Runs that give their browsers back soon; the task declares its elements."""
+    with runs_with(hibernate_after_s=2.0):
+        yield bare_lab
 
 
 def order_of(bank: Bank) -> Order:

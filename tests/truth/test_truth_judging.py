@@ -128,10 +128,14 @@ def test_a_run_that_is_played_again_alone_is_in_the_programme_that_is_asked_for(
         assert cell in cells_of(whole(seed, [cell.behaviour.name], [NONE, cell.fault], [cell.point]))
 
 
-def test_the_short_form_has_every_behaviour_that_is_not_long_every_fault_and_every_point() -> None:
+def test_the_short_form_has_every_page_and_ending_that_is_not_long_every_fault_and_every_point() -> None:
     cells = [cell for behaviour in short(3) for cell in behaviour]
+    quick = [one for one in ALL.values() if not one.is_long]
 
-    assert {cell.behaviour for cell in cells} == {one for one in ALL.values() if not one.is_long}
+    assert {cell.behaviour.page for cell in cells} == {one.page for one in quick}
+    assert {(cell.behaviour.site.stores, cell.behaviour.site.ends, cell.behaviour.action) for cell in cells} == {
+        (one.site.stores, one.site.ends, one.action) for one in quick
+    }
     assert {cell.fault for cell in cells} == set(CHOICES)
     assert {cell.point for cell in cells} == {"", *GATE}
     assert all(cell.point in cell.behaviour.points for cell in cells if cell.point)

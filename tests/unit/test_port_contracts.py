@@ -11,7 +11,7 @@ import pytest
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.domain.run.scope import SECRET_PREFIX
+from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Effect

@@ -13,9 +13,9 @@ from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.tasks import taskfile
+from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.policy.effective import Effective, before_start, judged
 from replaywright.domain.policy.policy_hosts import NamedAddress, named
-from replaywright.domain.run.scope import SECRET_PREFIX
 from replaywright.domain.session.guard import Refusal
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.policy import Policy

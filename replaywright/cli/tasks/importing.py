@@ -16,8 +16,8 @@ from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import add_candidates, candidate_message
 from replaywright.cli.skills.skill_store import require_no_secrets
 from replaywright.domain.common.elsewhere import RECORDING_LIMIT
+from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.common.text import shorten
-from replaywright.domain.run.scope import SECRET_PREFIX
 from replaywright.domain.skill.skill_files import imported_skill
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid

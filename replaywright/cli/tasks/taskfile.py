@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.common.elsewhere import json_value
 from replaywright.domain.common.sentences import masked
+from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.common.text import code_span, inert, unlinked
-from replaywright.domain.run.scope import SECRET_PREFIX, Heal, Mode
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.secrets.secret_sites import unbound
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.task.tasks import GivenTexts, Task, begins_at, parse_task

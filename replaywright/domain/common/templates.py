@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 from replaywright.domain.common.text import EDGE, is_word_edge
 from replaywright.errors import InputInvalid
 
+SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"  # noqa: S105 - a variable's prefix, no secret
+"""`{{secret:NAME}}` is read on the worker from the environment variable with this prefix and NAME."""
 ITEM_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 """Pattern of the names of parameters and list items."""
 _PLACE = re.compile(rf"\{{\{{\s*(?:(secret|totp):\s*)?({ITEM_NAME}(?:\.[^{{}}]*[^{{}}\s])?)\s*\}}\}}")

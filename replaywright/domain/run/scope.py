@@ -8,9 +8,6 @@ from replaywright.domain.policy.effective import Used
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.task.policy import Wishes
 
-SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"  # noqa: S105 - a variable's prefix, no secret
-"""`{{secret:NAME}}` is read on the worker from the environment variable with this prefix and NAME."""
-
 
 class Mode(StrEnum):
     """Sources that a run may use for elements."""
