@@ -44,6 +44,7 @@ UNTOLD = frozenset(
         "many-rows",
         "meta",
         "noscript",
+        "outside",
         "selectors",
         "summary",
         "svg",
