@@ -65,8 +65,8 @@ PAGES = (
         "part of a name",
         "the author's words name a control by its whole name",
         "are_named",
-        'found_whole(_plain(text), name, f"{EDGE}{name}{EDGE}")',
-        "found_whole(_plain(text), name, name)",
+        'found_whole(_plain(text), form, f"{EDGE}{form}{EDGE}")',
+        "found_whole(_plain(text), form, form)",
         (_GRANTS + "test_a_part_of_a_name_a_look_alike_and_no_name_are_not_named",),
     ),
     Mutant(
