@@ -60,7 +60,7 @@ def test_a_row_is_the_same_with_other_columns_other_order_and_a_newer_date(
         (("Groups", "Add", "Change"), ("Groups", "Add Change")),
         (("Sign in by password:", "Yes No"), ("Sign in by password: Yes No",)),
         (("Ada Lovelace", "Edit"), ("Ada", "Lovelace", "Edit")),
-        (("█ Choir [calendar]", "URL: https://a.example/ada/8c3b…"), ("Choir", "(Calendar)", "12 songs")),
+        (("█ Choir [calendar]", "12 songs"), ("Choir", "(Calendar)", "12 songs")),
     ],
 )
 def test_cells_that_a_layout_joins_or_parts_are_the_same_row(recorded: tuple[str, ...], seen: tuple[str, ...]) -> None:

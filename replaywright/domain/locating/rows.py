@@ -22,7 +22,7 @@ _MOMENT = re.compile(
 )
 """Times and amounts: such a cell may change within the same row."""
 _AROUND = re.compile(r"^[^\w+\-]+|[^\w+\-]+$")
-_DECORATION = " :*›»→"
+_DECORATION = " :*›»→()[]{}"
 """Signs before and behind a text that are not part of what it says."""
 
 
