@@ -57,6 +57,14 @@ async def look(agent: AgentPage, recorded: Target, name: str) -> MatchDecision:
     return decide_similar(target, comparable(elements, needs_input=True))
 
 
+async def test_the_row_is_found_among_more_than_are_compared(agent: AgentPage) -> None:
+    recorded = await recorded_for_ann(agent)
+    await agent.show(table([(f"User {number}", f"u{number}@example.com", "admin") for number in range(90)]))
+
+    assert row_of(await look(agent, recorded, "User 77")) == "User 77"
+    assert row_of(await look(agent, recorded, "User 91")) is None
+
+
 def row_of(decision: MatchDecision) -> str | None:
     return None if decision.chosen is None else decision.chosen.target.row[0]
 

@@ -25,6 +25,8 @@ INVOICE = ("Invoice 12", "ACME", "open", "EUR")
         (("Bob", "a@example.com", "admin", "Berlin"), ("Bob", "b@example.com", "admin", "Berlin")),
         (("Alexander", "admin"), ("Alexandra", "admin")),
         (("Invoice 7", "open"), ("Invoice 8", "open")),
+        (("█ Choir [calendar]",), ("Choir 2", "Calendar")),
+        (("-12 [open]",), ("12", "open")),
     ],
 )
 def test_a_row_that_shares_words_with_the_recorded_one_is_another(
@@ -58,6 +60,7 @@ def test_a_row_is_the_same_with_other_columns_other_order_and_a_newer_date(
         (("Groups", "Add", "Change"), ("Groups", "Add Change")),
         (("Sign in by password:", "Yes No"), ("Sign in by password: Yes No",)),
         (("Ada Lovelace", "Edit"), ("Ada", "Lovelace", "Edit")),
+        (("█ Choir [calendar]", "12 songs"), ("Choir", "(Calendar)", "12 songs")),
     ],
 )
 def test_cells_that_a_layout_joins_or_parts_are_the_same_row(recorded: tuple[str, ...], seen: tuple[str, ...]) -> None:

@@ -155,7 +155,8 @@ const isLabelled = ({ role, name, label }, element, reading) =>
  * All rendered elements that some tier leads to.
  *
  * @returns {{candidates: {element: Element, tier: string}[], total: number, namesakes: number}} at most twenty; those
- *   whose role and name agree are kept first when there are more. `namesakes` is how many are called as it was
+ *   whose role and name agree are kept first when there are more, and of these those in the recorded row. `namesakes` is
+ *   how many are called as it was
  */
 function locate(target, reading) {
   const found = new Map();
@@ -174,8 +175,9 @@ function locate(target, reading) {
   let candidates = Array.from(found, ([element, tier]) => ({ element, tier }));
   const total = candidates.length;
   if (total > CANDIDATE_LIMIT) {
-    candidates.sort((a, b) => agreesWith(target, b.element, reading) - agreesWith(target, a.element, reading));
-    candidates = candidates.slice(0, CANDIDATE_LIMIT);
+    const rank = ({ element }) => 2 * agreesWith(target, element, reading) + isInRow(target, element, reading);
+    const ranks = new Map(candidates.map((candidate) => [candidate, rank(candidate)]));
+    candidates = candidates.sort((a, b) => ranks.get(b) - ranks.get(a)).slice(0, CANDIDATE_LIMIT);
   }
   return { candidates, total, namesakes: countCalled(target, named, reading) };
 }
@@ -191,6 +193,12 @@ function agreesWith(target, element, reading) {
   const { role, name } = identityOf(element, reading);
   const sameName = normalise(name) === normalise(target.name ?? "");
   return role === (target.role ?? "") && sameName && isLabelled(target, element, reading);
+}
+
+/** Returns whether a candidate's row has all cells of the recorded one. */
+function isInRow(target, element, reading) {
+  const cells = rowOf(element, reading).map(normalise);
+  return (target.row ?? []).every((cell) => cells.includes(normalise(cell)));
 }
 
 /**

@@ -21,7 +21,8 @@ _MOMENT = re.compile(
     re.IGNORECASE,
 )
 """Times and amounts: such a cell may change within the same row."""
-_DECORATION = " :*›»→"
+_AROUND = re.compile(r"^[^\w+\-]+|[^\w+\-]+$")
+_DECORATION = " :*›»→()[]{}"
 """Signs before and behind a text that are not part of what it says."""
 
 
@@ -58,14 +59,20 @@ def same_row(
 
 def _joins_all(cell: str, row: Sequence[str]) -> bool:
     """Return True if the cell is no cell of the row, but consists of all of them."""
-    known, words = {tuple(normalise(part).split()) for part in row} - {()}, tuple(normalise(cell).split())
+    known, words = {_read(part) for part in row} - {()}, _read(cell)
     return words not in known and {tuple(part.split()) for part in _parts(words, known)} == known
 
 
 def _parted(row: Sequence[str], other: Sequence[str]) -> list[str]:
     """Return the cells of `row`; one that joins several cells of `other` counts as these."""
-    known = {tuple(normalise(cell).split()) for cell in other} - {()}
-    return [part for cell in row for part in _parts(tuple(normalise(cell).split()), known) or (cell,)]
+    known = {_read(cell) for cell in other} - {()}
+    return [part for cell in row for part in _parts(_read(cell), known) or (cell,)]
+
+
+def _read(cell: str) -> tuple[str, ...]:
+    """Return what is read of a cell, word by word; brackets and other signs around a word are not."""
+    words = (_AROUND.sub("", word) for word in normalise(cell).split())
+    return tuple(word for word in words if word)
 
 
 def _parts(words: tuple[str, ...], known: AbstractSet[tuple[str, ...]]) -> list[str]:
