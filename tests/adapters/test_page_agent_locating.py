@@ -335,3 +335,13 @@ async def test_every_css_and_xpath_leads_back_to_its_element(agent: AgentPage) -
     )
 
     assert wrong == []
+
+
+async def test_a_link_is_recorded_with_a_digest_of_its_query_and_fragment(agent: AgentPage) -> None:
+    addresses = ("/a", "/a?x=1", "/a?x=2", "/a?x=1#b", "#Birch", "#Oak", "#")
+    await agent.show("".join(f"<p><a href='{address}'>Go</a></p>" for address in addresses))
+
+    told = [(await agent.describe(f"p:nth-of-type({n}) a")).get("query", "") for n in range(1, len(addresses) + 1)]
+
+    assert (told[0], told[-1]) == ("", "")
+    assert len({*told}) == len(addresses) - 1

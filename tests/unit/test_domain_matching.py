@@ -770,3 +770,14 @@ def test_a_name_may_become_a_tip_and_a_tip_a_name(
         return target(COMPOSE, name=name, text=name, attributes={"title": tip} if tip else {})
 
     assert wording_of(called(*then), called(*now)) is wording
+
+
+def test_links_of_one_name_to_one_address_are_one_wherever_they_stand() -> None:
+    crumb = target(CRUMB, attributes={}, query="d1gest", element_hash="")
+
+    def beside(query: str) -> MatchDecision:
+        other = target(crumb.model_dump(), xpath="/html/body/nav[1]/ol/li[3]/a", query=query)
+        return identified(crumb, target(crumb.model_dump(), xpath="/html/body/nav[1]/ol/li[4]/a"), other)
+
+    assert beside("d1gest").lookup.hit
+    assert beside("other").lookup.reason == "ambiguous"

@@ -57,10 +57,10 @@ function actionPath(element, reading) {
   return path === location.pathname ? "." : path || ".";
 }
 
-/** Digest of the query of a link's address; "" without one. A query may hold a token, so it is not kept itself. */
+/** Digest of what follows the path in a link's address; "" for nothing. It may hold a token, so it is not kept itself. */
 function queryOf(element) {
-  const query = /^[^#?]*\?([^#]+)/.exec(attr(element, "href"));
-  return query ? hash64(query[1]) : "";
+  const [rest] = /(?:\?[^#]+)?(?:#.+)?$/.exec(attr(element, "href"));
+  return rest ? hash64(rest.replace(/^\?/, "")) : "";
 }
 
 function attributesOf(element, reading) {

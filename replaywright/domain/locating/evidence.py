@@ -114,8 +114,8 @@ def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likeliho
 
 def link_of(target: Target) -> tuple[object, ...] | None:
     """Return what makes two links one to whoever follows them, their name and address; None for anything else."""
-    address, called = target.attributes.get("href", ""), _called(target)
-    return (target.frame, address, target.query, called) if target.role == "link" and address and called else None
+    address, called = (target.attributes.get("href", ""), target.query), _called(target)
+    return (target.frame, *address, called) if target.role == "link" and any(address) and called else None
 
 
 def _worth(signals: Signals) -> float:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import normalise
-from replaywright.domain.locating.evidence import is_in_other_row, likelihoods
+from replaywright.domain.locating.evidence import is_in_other_row, likelihoods, link_of
 from replaywright.domain.locating.identity import (
     FIELDS,
     Identity,
@@ -111,7 +111,8 @@ def decide_identified(
     ]
     if not confirmed:
         return MatchDecision(lookup(reason="disagrees" if candidates else "not_found"))
-    confirmed = _one_of_nested(recorded, confirmed)
+    leading = _one_of_nested(recorded, confirmed)
+    confirmed = _one_of_each_link(leading, recorded)
     identities = identities_of(recorded, [c.target for c in confirmed])
     scored = sorted(
         (
@@ -123,7 +124,7 @@ def decide_identified(
     best = scored[0]
     seen = best.candidate.target
     runner_up = scored[1].score if len(scored) > 1 else 0.0
-    conflict = _points_elsewhere(recorded, candidates, confirmed) and not any(known.speaks_for for known in identities)
+    conflict = _points_elsewhere(recorded, candidates, leading) and not any(known.speaks_for for known in identities)
     if conflict or (len(confirmed) > 1 and not _stands_out(recorded, scored)):
         return MatchDecision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
     moved = _kind_of(recorded.container) != _kind_of(seen.container) and not best.identity.speaks_for
@@ -281,6 +282,14 @@ def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
     if recorded.namesakes > 1 and not _stays(recorded, best):
         return False
     return lead >= TWIN_LEAD and place(recorded, best) >= place(recorded, second)
+
+
+def _one_of_each_link(confirmed: Sequence[ElementCandidate], recorded: Target) -> list[ElementCandidate]:
+    """Return the likest of links of one name to one address, which are one to whoever follows them, and all others."""
+    kept: dict[object, ElementCandidate] = {}
+    for candidate in sorted(confirmed, key=lambda one: -similarity(recorded, one.target)):
+        kept.setdefault(link_of(candidate.target) or candidate.index, candidate)
+    return list(kept.values())
 
 
 def decide_similar(

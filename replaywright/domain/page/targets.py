@@ -42,9 +42,9 @@ class Target(Record):
     label: str = ""
     """Text of the <label> or of the visual label."""
     attributes: dict[str, str] = Field(default_factory=dict)
-    """id, class, name, type, placeholder, href (path only), title, alt, value of buttons, data-test ids, aria-*."""
+    """id, class, name, type, placeholder, href and action (paths), title, alt, value of buttons, data-test ids, aria-*."""
     query: str = ""
-    """Digest of the query of a link's address. It differs between links of one path, and may differ at every visit."""
+    """Digest of query and fragment of a link's address. It may differ between links of one path, or at every visit."""
     xpath: str = ""
     """Absolute; `#shadow` steps into an open shadow root."""
     css: str = ""
