@@ -42,7 +42,7 @@ class Target(Record):
     label: str = ""
     """Text of the <label> or of the visual label."""
     attributes: dict[str, str] = Field(default_factory=dict)
-    """id, class, name, type, placeholder, title, alt, paths of href and action, value of buttons, data-test ids, aria-*."""
+    """id, class, name, type, placeholder, title, alt, paths of href and action, value of buttons, test ids, aria-*."""
     query: str = ""
     """Digest of query and fragment of a link's address. It may differ between links of one path, or at every visit."""
     xpath: str = ""
