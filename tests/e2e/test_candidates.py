@@ -12,6 +12,7 @@ from cache.steps import RedisStepStore
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
+from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.task.tasks import parse_task
 from tests.e2e.lab import Lab, until
@@ -206,3 +207,16 @@ async def test_two_equal_steps_of_a_task_have_a_recording_each(lab: Lab) -> None
     assert (replayed.status, calls(replayed), totals.hits, totals.heals) == ("done", 0, 2, 0)
     versions = [version for version in await entries(lab) if version.owner]
     assert sorted(version.attributes["data-testid"] for version in versions) == ["buyer", "seller"]
+
+
+@pytest.mark.long
+async def test_modes_learn_and_replay_try_no_candidate(lab: Lab) -> None:
+    lab = lab.apart()
+    with served() as site:
+        await lab.run(order_of(site))
+        site.finishes = FINISHES
+        replayed = await lab.run(order_of(site, mode=Mode.REPLAY))
+        learned = await lab.run(order_of(site, mode=Mode.LEARN))
+
+    assert (replayed.status, replayed.result.failed_step, calls(replayed)) == ("failed", 1, 0)
+    assert (learned.status, calls(learned)) == ("done", 3)

@@ -279,10 +279,12 @@ def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site)
 
 
 def test_an_unknown_run_and_an_answer_to_one_that_asks_nothing_are_bad_input(learned: Site) -> None:
-    result, answered = learned.cli("show", "nobody"), learned.cli("answer", "learned", "done")
+    answered = learned.cli("answer", "learned", "done")
 
     assert (answered.returncode, len(answered.stderr.splitlines())) == (2, 1)
-    assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
+    for command in (["show", "nobody"], ["cancel", "nobody"], ["answer", "nobody", "done"]):
+        result = learned.cli(*command)
+        assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
 
 
 def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:

@@ -39,10 +39,9 @@ function findSurface(field, reading) {
   let at = reading.parent(field);
   for (let depth = 0; at && isElement(at) && depth < SURFACE_DEPTH; depth++, at = reading.parent(at)) {
     if (at === bodyOf(document) || tagOf(at) === "form" || tagOf(at) === "label" || matches(at, INTERACTIVE)) return null;
-    const { width, height, right, bottom } = reading.box(at);
-    if (width < SURFACE_ROOM.width || height < SURFACE_ROOM.height) continue;
-    const onPage = right + reading.scrolled.x > 0 && bottom + reading.scrolled.y > 0;
-    return onPage && checkVisibility.call(at, SEEN_THROUGH) && isEditedIn(at, reading) ? at : null;
+    const box = reading.box(at);
+    if (box.width < SURFACE_ROOM.width || box.height < SURFACE_ROOM.height) continue;
+    return !isBeyond(at, box, reading) && checkVisibility.call(at, SEEN_THROUGH) && isEditedIn(at, reading) ? at : null;
   }
   return null;
 }
