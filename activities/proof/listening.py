@@ -1,7 +1,7 @@
-"""Listening, at the end of a run, for what presses without a declared effect send after they have ended."""
+"""Listening, at the end of a run, for what its inputs send after they have ended."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from temporalio import activity
@@ -9,9 +9,9 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.session.attachments import Attachments
 from replaywright.domain.proof.proof import is_same_site
-from replaywright.domain.proof.witness import SENDINGS_KEPT, is_telling, sendings
+from replaywright.domain.proof.witness import LATER, SENDINGS_KEPT, is_telling, sendings
 from replaywright.domain.run.commit_requests import LateRequest, LearnedPress, Listened, ListenRequest
-from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.fingerprints import site_scope
 from replaywright.domain.step.outcomes import UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
 from replaywright.domain.task.actions import Effect
@@ -34,7 +34,7 @@ class ListenActivities:
     async def listen(self, request: ListenRequest) -> Listened:
         """Wait until no learned press may send anything more, and keep what it sent with its recording.
 
-        A recording that sends has consequences from then on, and a replay waits for the request.
+        A replay waits for the request. A press that sends has consequences from then on.
 
         Promise on a retry: the recordings are kept once more, with the same.
 
@@ -49,15 +49,21 @@ class ListenActivities:
             if left_s > 0:
                 await browser.idle(left_s)
             late: list[LateRequest] = []
-            for fingerprint, pressed in browser.pressed().items():
+            inputs = browser.pressed()
+            followed_at = (*[each.given_at for each in inputs.values()][1:], float("inf"))
+            for (fingerprint, pressed), ended_at in zip(inputs.items(), followed_at, strict=True):
                 if (press := learned.get(fingerprint)) is not None:
-                    late += await self._kept(request, press, pressed, browser.url)
+                    late += await self._kept(request, press, pressed, browser.url, ended_at)
             return Listened(late=tuple(late))
 
     async def _kept(
-        self, request: ListenRequest, press: LearnedPress, pressed: Pressed, url: str
+        self, request: ListenRequest, press: LearnedPress, pressed: Pressed, url: str, followed_at: float
     ) -> tuple[LateRequest, ...]:
-        """Keep what the press has sent since it was recorded; what that is."""
+        """Keep what the press has sent since it was recorded; what that is. The next input came at `followed_at`."""
+
+        def masked(url: str) -> str:
+            return self.secrets.redact(site_scope(url, request.values))
+
         known = await self.store.look_up(
             tenant=request.tenant,
             lineage=request.lineage,
@@ -68,23 +74,27 @@ class ListenActivities:
         if known.entry is None:
             return ()
         until = pressed.given_at + request.late_ms / 1000
-        late = tuple(each for each in self._unrecorded(known.entry, pressed, url) if each.sent_at <= until)
+        recorded = {sending.kind for sending in known.entry.sends}
+        late = tuple(
+            each
+            for each in pressed.evidence.requests
+            if is_telling(each)
+            and is_same_site(each.url, url)
+            and kind_of(each.method, masked(each.url)) not in recorded
+            and each.sent_at <= until
+        )
         if not late:
             return ()
         evidence = pressed.evidence.model_copy(update={"requests": late})
-        sends = (*known.entry.sends, *sendings(evidence, pressed.given_at, redact=self.secrets.redact))
-        learned = {"effect": Effect.COMMIT, "sends": sends[:SENDINGS_KEPT]}
-        entry = known.entry.model_copy(update=learned)
+        found = [
+            each if pressed.given_at + each.delay_ms / 1000 < followed_at else each.model_copy(update={"via": LATER})
+            for each in sendings(evidence, pressed.given_at, masked=masked)
+        ]
+        sends = (*known.entry.sends, *found)
+        effect = Effect.COMMIT if press.is_undeclared else known.entry.effect
+        entry = known.entry.model_copy(update={"effect": effect, "sends": sends[:SENDINGS_KEPT]})
         await self.store.keep(tenant=request.tenant, run_id=request.lineage, entry=entry)
-        return tuple(self._told(press, each, pressed.given_at) for each in late)
-
-    def _unrecorded(self, entry: ActionCacheEntry, pressed: Pressed, url: str) -> Iterable[UnsafeRequest]:
-        """Requests to the page's own site that the recording does not know of."""
-        recorded = {sending.kind for sending in entry.sends}
-        for each in pressed.evidence.requests:
-            is_own = is_telling(each) and is_same_site(each.url, url)
-            if is_own and kind_of(each.method, self.secrets.redact(each.url)) not in recorded:
-                yield each
+        return tuple(self._told(press, each, pressed.given_at) for each in late if press.is_undeclared)
 
     def _told(self, press: LearnedPress, request: UnsafeRequest, given_at: float) -> LateRequest:
         sent = self.secrets.redact(f"{request.method} {request.url}")

@@ -28,12 +28,13 @@ class Waiting:
     """One step that has acted, and whose effect only its own page confirms so far."""
 
     browser: BrowserSession
-    commit: Commit
+    commit: Commit | None
+    """None: its gate holds nothing, as the step may be repeated."""
     judge: Judge
     recorded: tuple[Sending, ...]
     """Requests that it sent when it was recorded."""
-    redact: Callable[[str], str]
-    """Takes secrets out of what is compared with that."""
+    masked: Callable[[str], str]
+    """Takes values and secrets out of the addresses that are compared with that."""
     late_ms: int
     """Time limit for its request."""
     answer_ms: int
@@ -52,7 +53,7 @@ class Waiting:
             report = await self._heard(replace(report, left_at=left_at), LEFT_MS)
         if report.left_at or failing(report.after) is None:
             return report
-        return self._with_the_keepers(await self.browser.look_again(report, LOOK_MS), await self.commit.seen())
+        return await self._with_the_keepers(await self.browser.look_again(report, LOOK_MS))
 
     async def _heard(self, report: Report, limit_ms: int) -> Report:
         """Return the report once it is confirmed or the time is up; answers under way have longer."""
@@ -75,9 +76,9 @@ class Waiting:
             return (len(evidence.requests) > known or not _is_under_way(by_now)) and self._is_enough(by_now)
 
         evidence = await self.browser.late(is_news, limit_ms)
-        report = self._with_the_keepers(replace(report, evidence=evidence), await self.commit.seen())
+        report = await self._with_the_keepers(replace(report, evidence=evidence))
         if Cause.NEW_DOCUMENT in evidence.causes and not was_new and not report.left_at:
-            report = self._with_the_keepers(await self.browser.look_again(report, LOOK_MS), await self.commit.seen())
+            report = await self._with_the_keepers(await self.browser.look_again(report, LOOK_MS))
         return report
 
     def _is_enough(self, report: Report) -> bool:
@@ -85,14 +86,15 @@ class Waiting:
         if refused_by(report.evidence, report.url) is not None:
             return True
         witness = self.judge.witness(report)
-        if missing(self.recorded, report.evidence, self.redact):
+        if missing(self.recorded, report.evidence, self.masked):
             return False
         return witness is not None and (witness is not Witness.SENT or bool(self.recorded) or bool(report.left_at))
 
-    @staticmethod
-    def _with_the_keepers(report: Report, seen: GateSeen) -> Report:
+    async def _with_the_keepers(self, report: Report) -> Report:
         """The report with requests that only the keeper saw: of workers, and of pages that were being left."""
-        return replace(report, evidence=with_unheard(report.evidence, seen))
+        if self.commit is None:
+            return report
+        return replace(report, evidence=with_unheard(report.evidence, await self.commit.seen()))
 
 
 def _is_under_way(report: Report) -> bool:

@@ -13,12 +13,13 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import Pictures
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.proof.witness import LATER
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.redacted import redacted_outcome, redacted_results
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.weak_steps import WEAK_STEP
 from replaywright.domain.step.fingerprints import content_key, fingerprint
-from replaywright.domain.step.outcomes import INTEGRITY, Costs, Evidence, Lookup, Status, StepOutcome
+from replaywright.domain.step.outcomes import INTEGRITY, NOT_SENT, Costs, Evidence, Lookup, Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import effect_of
 from replaywright.domain.task.steps import Step, action_of, names_element
@@ -195,7 +196,9 @@ class Endings:
 
     def _warnings(self, report: Report) -> tuple[str, ...]:
         refused = (shorten(f"{INTEGRITY}: {self._at.refused}", WARNING_LIMIT),) if self._at.refused else ()
-        return (*refused, *self._at.judge().warnings(report))
+        unsent = [each for each in self._at.unsent(report) if each.via != LATER]
+        lacking = [f"{NOT_SENT}: {each.kind}, which it sent when it was recorded" for each in unsent]
+        return (*refused, *lacking, *self._at.judge().warnings(report))
 
     def _told_by(self, report: Report) -> str:
         """Name the witness of the step's effect; empty where none is needed."""

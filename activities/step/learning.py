@@ -14,7 +14,13 @@ from replaywright.domain.run.commands import StepContext
 from replaywright.domain.run.redacted import redacted_snapshot, redacted_target
 from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.step.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
+from replaywright.domain.step.fingerprints import (
+    digest,
+    entered_parameters,
+    instruction_parameters,
+    naming_parameters,
+    site_scope,
+)
 from replaywright.domain.step.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
 from replaywright.domain.task.actions import ACTIONS, Action, stronger
 from replaywright.domain.task.steps import action_of, arguments_of, names_element
@@ -51,7 +57,7 @@ class Lesson:
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
         seen = effect_seen(step, report.evidence) if report.acted else None
-        sends = sendings(report.evidence, report.given_at, report.left_at, self.secrets.redact) if report.acted else ()
+        sends = sendings(report.evidence, report.given_at, report.left_at, self._masked) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
         if old is not None and not (self.is_new or report.lookup.healed):
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
@@ -88,6 +94,9 @@ class Lesson:
             bound={name: digest(context.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and context.run.heal is Heal.PROPOSE,
         )
+
+    def _masked(self, url: str) -> str:
+        return self.secrets.redact(site_scope(url, self.context.values))
 
     def _is_proven(self, report: Report) -> bool:
         """Tell if a model named the element and the step's own result showed that it is the right one.

@@ -271,22 +271,22 @@ class Performance:
     def _is_to_be_awaited(self, report: Report) -> bool:
         """Tell if the step has ended before anybody but its page could tell of it, or before it sent what it sends."""
         at = self._at
-        is_over = self._gate.commit is None or not report.acted or refused_by(report.evidence, report.url) is not None
+        is_over = not report.acted or refused_by(report.evidence, report.url) is not None
         if is_over or at.is_reapplied:
             return False
-        redact = at.tools.secrets.redact
-        if missing((sending for sending in at.sends if sending.is_late), report.evidence, redact):
-            return True
         judge = at.judge()
-        witness = judge.witness(report) if judge.is_declared else Witness.ANSWER
-        is_as_recorded = bool(at.sends) and not missing(at.sends, report.evidence, redact)
+        if at.unsent(report):
+            return True
+        if self._gate.commit is None or not judge.is_declared:
+            return False
+        witness = judge.witness(report)
+        is_as_recorded = bool(at.sends) and not missing(at.sends, report.evidence, at.masked)
         return witness is None or (witness is Witness.SENT and not is_as_recorded)
 
     async def awaited(self, command: Await) -> StepOutcome:
         """Wait for the request of the step, and return its outcome by then."""
-        at, report, commit = self._at, self._report, self._gate.commit
+        at, report = self._at, self._report
         assert report is not None
-        assert commit is not None
         assert isinstance(at.command, Perform)
         at.use(command.context)
         judge, late_ms = at.judge(), at.command.late_ms
@@ -294,10 +294,10 @@ class Performance:
             late_ms = min(late_ms, GRACE_MS + 2 * max(sending.delay_ms for sending in at.sends))
         waiting = Waiting(
             at.browser,
-            commit,
+            self._gate.commit,
             judge,
-            recorded=at.sends,
-            redact=at.tools.secrets.redact,
+            recorded=at.sends if judge.is_declared else at.awaited(report.url),
+            masked=at.masked,
             late_ms=late_ms,
             answer_ms=at.step.timeout_ms,
         )

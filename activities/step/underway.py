@@ -13,8 +13,8 @@ from activities.step.ledger import StepLedger
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.predicates import Predicate
-from replaywright.domain.proof.proof import effect_seen
-from replaywright.domain.proof.witness import Sending
+from replaywright.domain.proof.proof import effect_seen, is_same_site
+from replaywright.domain.proof.witness import Sending, missing
 from replaywright.domain.run.commands import Perform, Reapply, StepContext
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.weak_steps import StepRate, rate_of
@@ -71,7 +71,7 @@ class StepUnderway:
         )
         self.element_key = element_key(run.tenant, url, self.context.step, occurrence=occurrence)
         self.left_at = self.url = held.browser.url
-        self.site = tools.secrets.redact(site_scope(url, self.context.values))
+        self.site = self.masked(url)
         self.began_s = time.monotonic()
         self.entry: ActionCacheEntry | None = None
         self.refused = ""
@@ -126,6 +126,18 @@ class StepUnderway:
         """Requests that the step sent when it was recorded."""
         return () if self.entry is None else self.entry.sends
 
+    def awaited(self, url: str) -> tuple[Sending, ...]:
+        """Return the recorded requests to the site of `url` without which the step is not over.
+
+        Where a witness is asked for as well, that tells of those that are sent at once.
+        """
+        own = (each for each in self.sends if is_same_site(each.kind.origin, url))
+        return tuple(each for each in own if each.is_late or not self.judge().is_declared)
+
+    def unsent(self, report: Report) -> tuple[Sending, ...]:
+        """Return those that have not been sent by now."""
+        return missing(self.awaited(report.url), report.evidence, self.masked) if report.acted else ()
+
     @property
     def rate(self) -> StepRate:
         """Recent successes and failures of the step."""
@@ -137,6 +149,10 @@ class StepUnderway:
         recorded = None if self.entry is None else self.entry.effect
         known = self.context.step.effect is not None or recorded is not None
         return known and not self.effect.repeatable
+
+    def masked(self, url: str) -> str:
+        """Return an address without the values and secrets of this run."""
+        return self.tools.secrets.redact(site_scope(url, self.context.values))
 
     def judge(self) -> Judge:
         """Return the judge of what comes of it."""

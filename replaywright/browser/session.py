@@ -28,6 +28,7 @@ from replaywright.domain.page.outlines import Outline
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.proof import is_input
 from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
@@ -139,8 +140,8 @@ class ChromiumSession:
             raise
         finally:
             self.last_evidence = context.evidence()
-            if run.is_press and context.recorder is not None:
-                self._late_requests.add(work.fingerprint, context.recorder, context.given_at)
+            if context.recorder is not None and is_input(work.step):
+                self._late_requests.add(work.fingerprint, context.recorder, context.given_at, is_press=run.is_press)
             tabs.recorder = tabs.attempt = None
 
     async def _wait_for_list(self, work: Work) -> Work:

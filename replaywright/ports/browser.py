@@ -80,7 +80,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Pressed:
-    """One press, and what its page has sent because of it by now."""
+    """One input, and what its page has sent because of it by now."""
 
     evidence: Evidence
     given_at: float
@@ -222,7 +222,7 @@ class BrowserSession(Protocol):
         """The evidence of the latest step as soon as it is `enough`, or the time is up. Touches nothing."""
 
     def pressed(self) -> Mapping[str, Pressed]:
-        """List the latest presses by the fingerprint of their step, with what they have sent since."""
+        """List the latest inputs by the fingerprint of their step, with what they have sent since."""
 
     async def idle(self, seconds: float) -> None:
         """Touch nothing for so long, and listen."""

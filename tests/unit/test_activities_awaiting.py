@@ -1,5 +1,7 @@
 """A step with consequences is done when somebody other than its own page says so: late, as it is left, or never."""
 
+from typing import Any
+
 import pytest
 
 from activities.step.awaiting import with_unheard
@@ -117,6 +119,34 @@ async def test_a_recorded_late_request_is_waited_for_in_a_step_that_nobody_decla
     outcome: StepOutcome = await stage.perform(of_run("r2", undeclared))
 
     assert outcome.status is Status.DONE
+
+
+@pytest.mark.parametrize("declared", [{"effect": Effect.IDEMPOTENT}, {"effect": Effect.COMMIT, "evidence": "page"}])
+async def test_what_a_step_sent_when_it_was_recorded_is_waited_for_whatever_its_author_says(
+    stage: Stage, declared: dict[str, Any]
+) -> None:
+    stage.site.late = [POST]
+    first = asked()
+    await stage.learn(first)
+    again = but(first, step=SAYS_SENT.model_copy(update=declared), proposed=None)
+    stage.site.late = [POST]
+
+    outcome = await stage.perform(of_run("r2", again))
+
+    assert (outcome.status, outcome.warnings) == (Status.DONE, ())
+    assert [each.url for each in outcome.evidence.requests] == [POST.url]
+
+
+async def test_what_is_not_sent_any_more_is_told(stage: Stage) -> None:
+    stage.site.late = [POST]
+    first = asked()
+    await stage.learn(first)
+    again = but(first, step=SAYS_SENT.model_copy(update={"evidence": "page"}), proposed=None)
+
+    outcome = await stage.perform(of_run("r2", again))
+
+    assert outcome.status is Status.DONE
+    assert outcome.warnings == ("not_sent: POST https://mail.example/send, which it sent when it was recorded",)
 
 
 def test_a_witness_is_not_given_up_for_what_cannot_be_undone() -> None:

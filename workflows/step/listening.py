@@ -1,4 +1,4 @@
-"""Late requests of presses that a run has learned: it listens for them once, at its end."""
+"""Late requests of inputs that a run has learned: it listens for them once, at its end."""
 
 from datetime import timedelta
 
@@ -10,7 +10,8 @@ from workflows.session.browser import Browser
 from workflows.step.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.proof.proof import needs_proof
+    from replaywright.domain.proof.proof import is_input, needs_proof
+    from replaywright.domain.proof.witness import is_telling
     from replaywright.domain.run.commit_requests import LateRequest, LearnedPress, Listened, ListenRequest
     from replaywright.domain.step.outcomes import StepOutcome
 
@@ -18,7 +19,7 @@ PRESSES_KEPT = 50
 
 
 class Listening:
-    """Presses without a declared effect that nothing was recorded of before."""
+    """Presses without a declared effect, and the latest input, if nothing was recorded of them before."""
 
     def __init__(self, context: RunContext, browser: Browser) -> None:
         self._context = context
@@ -27,17 +28,30 @@ class Listening:
 
     @property
     def presses(self) -> tuple[LearnedPress, ...]:
-        """The presses that the run has learned."""
+        """The presses and the input that the run has learned."""
         return self._context.state.learned_presses
 
     def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
-        """Remember a step that was done, if it is such a press."""
-        is_learned = outcome.lookup.entry_version == 0 and not (outcome.from_ledger or outcome.already_done)
-        if is_learned and needs_proof(attempt.step) and attempt.step.effect is None and outcome.content_key:
+        """Remember a step that was done, if it is such a press or input.
+
+        An input whose request was seen, or that another input followed, is not listened to for its own sake.
+        """
+        step = attempt.step
+        if not is_input(step) or outcome.from_ledger or outcome.already_done:
+            return
+        presses = tuple(press for press in self.presses if press.is_undeclared)
+        is_undeclared = needs_proof(step) and step.effect is None
+        may_send = not step.needs_witness and not any(map(is_telling, outcome.evidence.requests))
+        if outcome.lookup.entry_version == 0 and outcome.content_key and (is_undeclared or may_send):
             press = LearnedPress(
-                sequence=attempt.sequence, fingerprint=attempt.fingerprint, content_key=outcome.content_key
+                sequence=attempt.sequence,
+                fingerprint=attempt.fingerprint,
+                content_key=outcome.content_key,
+                is_undeclared=is_undeclared,
             )
-            self._context.change(learned_presses=(*self.presses, press)[-PRESSES_KEPT:])
+            presses = (*presses, press)[-PRESSES_KEPT:]
+        if presses != self.presses:
+            self._context.change(learned_presses=presses)
 
     @property
     def waits_for(self) -> str:
@@ -57,6 +71,7 @@ class Listening:
             epoch=self._browser.epoch,
             presses=self.presses,
             late_ms=self._run.task.late_ms,
+            values=dict(self._run.values),
         )
         listened = await self._browser.call(
             "effect.listen",

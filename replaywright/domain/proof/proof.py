@@ -14,6 +14,12 @@ def needs_proof(step: Step) -> bool:
     return ACTIONS[action_of(step)].needs_proof
 
 
+def is_input(step: Step) -> bool:
+    """Return True if the step enters or presses something: its page may send because of it, also later."""
+    spec = ACTIONS[action_of(step)]
+    return bool(spec.need) and spec.effect is not Effect.READ
+
+
 def shows_itself(step: Step) -> bool:
     """Return True if the step's own result can contradict that it was done with the right element."""
     return ACTIONS[action_of(step)].is_read_back or any(predicate.is_required for predicate in step.expect)

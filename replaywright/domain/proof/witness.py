@@ -14,6 +14,8 @@ from replaywright.domain.step.press_grants import RequestKind, kind_of
 
 LEAVING: Final = "leaving"
 """Value of `via` for a request that the page sends only when it is left."""
+LATER: Final = "later"
+"""Value of `via` for a request that the page sent after another input, which may have caused it as well."""
 SENDINGS_KEPT: Final = 8
 """Requests kept with a step's recording."""
 GRACE_MS: Final = 1_000
@@ -37,9 +39,9 @@ class Sending(Record):
     """A recorded request of a step; a replay waits for the same."""
 
     kind: RequestKind
-    """Kind of the request, without field names."""
+    """Kind of the request, without field names and without the run's values."""
     via: str = "page"
-    """page; worker (also while the page was left); leaving (only when the page was left)."""
+    """page; worker (also while the page was left); leaving (only then); later (after another input)."""
     delay_ms: int = 0
     """Delay after the input."""
 
@@ -80,7 +82,7 @@ def witness_of(
 
 
 def sendings(
-    evidence: Evidence, given_at: float, left_at: float = 0.0, redact: Callable[[str], str] = str
+    evidence: Evidence, given_at: float, left_at: float = 0.0, masked: Callable[[str], str] = str
 ) -> tuple[Sending, ...]:
     """Return the requests of a step to record, one of each kind.
 
@@ -92,7 +94,7 @@ def sendings(
         if not (is_telling(request) or (is_left and request.kind == "beacon")):
             continue
         delay_ms = max(0, int((request.sent_at - given_at) * 1000)) if request.sent_at and given_at else 0
-        kind = kind_of(request.method, redact(request.url))
+        kind = kind_of(request.method, masked(request.url))
         via = LEAVING if is_left else "worker" if request.kind == "worker" else "page"
         found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms))
     return tuple(found.values())[:SENDINGS_KEPT]
@@ -103,9 +105,9 @@ def is_telling(request: UnsafeRequest) -> bool:
     return request.kind in ("request", "worker", "websocket")
 
 
-def missing(recorded: Iterable[Sending], evidence: Evidence, redact: Callable[[str], str] = str) -> tuple[Sending, ...]:
-    """Return recorded requests that have not been sent yet; addresses are compared without secrets."""
-    sent = {kind_of(request.method, redact(request.url)) for request in evidence.requests}
+def missing(recorded: Iterable[Sending], evidence: Evidence, masked: Callable[[str], str] = str) -> tuple[Sending, ...]:
+    """Return recorded requests that have not been sent yet; addresses are compared without values and secrets."""
+    sent = {kind_of(request.method, masked(request.url)) for request in evidence.requests}
     return tuple(sending for sending in recorded if sending.kind not in sent)
 
 

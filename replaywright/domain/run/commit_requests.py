@@ -1,7 +1,10 @@
 """What is asked about a step with consequences: whether it took effect, that it stops, and what it sends late."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
+
+from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.commands import StepContext
@@ -66,12 +69,14 @@ class Stopped(Record):
 
 
 class LearnedPress(Record):
-    """A press that was learned in this run, and of which its author does not say that it has consequences."""
+    """An input that was learned in this run, and whose page may send because of it when the step has ended."""
 
     sequence: int
     fingerprint: str
     content_key: str
     """Key of its recording."""
+    is_undeclared: bool = True
+    """A press of which its author does not say that it has consequences: what it sends says so, and is told."""
 
 
 class ListenRequest(OfRun):
@@ -82,6 +87,8 @@ class ListenRequest(OfRun):
     presses: tuple[LearnedPress, ...]
     late_ms: int
     """Time after the latest of them in which its page is listened to, while it is there."""
+    values: Mapping[str, str] = Field(default_factory=dict)
+    """The run's values: no recording keeps them in an address."""
 
 
 class LateRequest(Record):
