@@ -1,6 +1,7 @@
-"""Presses without a declared effect whose page sends later: the first run listens for it, a replay waits for it."""
+"""Steps whose page sends later: the first run listens for it at its end, a replay waits for it before it is done."""
 
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,19 @@ button.onclick = () => {
     setTimeout(() => post('/notes', {note}), 1500);
 };
 </script>"""
+_SAVED_LATER = """<!doctype html><title>Notes</title><label>Note <input id=field></label><p id=said></p><script>
+const save = () => fetch(`/notes/${field.value}`, {method: 'POST', body: JSON.stringify({note: field.value})});
+let timer;
+const later = () => { clearTimeout(timer); timer = setTimeout(save, 1500); };
+if (location.pathname == '/drafts') field.addEventListener('input', later);
+addEventListener('keydown', event => {
+    if (!event.ctrlKey || event.key != 's') return;
+    event.preventDefault();
+    said.textContent = 'Saved';
+    if (location.pathname == '/checks') fetch('/slow').then(save); else later();
+});
+</script>"""
+_KEYS = {"action": "press", "keys": "Control+s"}
 
 
 @dataclass
@@ -37,6 +51,8 @@ class Notes:
 
     url: str = ""
     stored: list[str] = field(default_factory=list)
+    slow_s: float = 0.2
+    """Time that the site takes to tell what is to be known before a note is saved."""
 
 
 @contextmanager
@@ -45,9 +61,12 @@ def served() -> Iterator[Notes]:
     site = Notes()
 
     def answer(asked: Asked) -> Answer:
-        if asked.path == "/notes":
+        if asked.method == "POST" and asked.path.startswith("/notes"):
             site.stored.append(json.loads(asked.body)["note"])
-        return Answer(_PAGE if asked.method == "GET" else "")
+        if asked.path == "/slow":
+            time.sleep(site.slow_s)
+        page = _PAGE if asked.path == "/" else _SAVED_LATER
+        return Answer(page if asked.method == "GET" else "")
 
     with serving(answer) as site.url:
         yield site
@@ -102,3 +121,39 @@ async def test_what_an_undeclared_press_sends_late_is_heard_told_and_waited_for_
         assert not [each for each in second.result.warnings if SENT_LATE in each]
         lines = [line for line in await lab.trace(order) if line.get("sequence") == 2]
         assert lines[-1]["effect"] == "commit", lines
+
+
+@pytest.mark.parametrize(
+    ("path", "saving"),
+    [
+        pytest.param("/keys", [{**_KEYS, "effect": "commit", "evidence": "page"}], id="a shortcut, by a timer"),
+        pytest.param("/keys", [{**_KEYS, "effect": "idempotent"}], id="one that may be repeated"),
+        pytest.param("/checks", [{**_KEYS, "effect": "idempotent"}], id="a shortcut, after another request"),
+        pytest.param("/drafts", [], id="a field that saves itself after a pause"),
+    ],
+)
+async def test_no_run_is_done_before_its_last_input_has_sent_what_it_sends(
+    lab: Lab, path: str, saving: list[dict[str, Any]]
+) -> None:
+    await lab.served()
+    with served() as site:
+        data = {
+            "task": f"save-later-{path[1:]}-{saving[0]['effect'] if saving else ''}",
+            "url": f"{site.url}{path}",
+            "late_ms": 4000,
+            "parameters": {"note": {}},
+            "steps": [
+                {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
+                *saving,
+            ],
+            "verify": [{"exists": {"label": "Note"}}],
+        }
+        task = parse_task(data, "test")
+        for note in ("one", "two"):
+            values = bind_parameters(task, {"note": note})
+
+            ending = await lab.run(Order(task, values, new_run_id(task, values)))
+
+            assert (ending.status, ending.result.warnings) == ("done", ()), ending.result.message
+            site.slow_s = 1.2
+        assert site.stored == ["one", "two"]

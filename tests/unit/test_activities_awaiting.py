@@ -146,7 +146,7 @@ async def test_what_is_not_sent_any_more_is_told(stage: Stage) -> None:
     outcome = await stage.perform(of_run("r2", again))
 
     assert outcome.status is Status.DONE
-    assert outcome.warnings == ("not_sent: POST https://mail.example/send, which it sent when it was recorded",)
+    assert outcome.warnings == ("not_sent: POST https://mail.example:443/send, which it sent when it was recorded",)
 
 
 def test_a_witness_is_not_given_up_for_what_cannot_be_undone() -> None:
