@@ -504,6 +504,45 @@ def test_words_of_scripts_without_spaces_are_characters() -> None:
     assert tokens("送信 Send-now") == {"送", "信", "send", "now"}
 
 
+# ------------------------------------------------------------------------------------------ seen a moment ago
+
+CELL: dict[str, Any] = {
+    "tag": "div",
+    "role": "textbox",
+    "label": "1",
+    "attributes": {"class": "cell"},
+    "xpath": "/html/body/main/div[3]/div",
+    "css": "#cell-c > div",
+    "neighbours": ("Revert", "Keep", "1"),
+    "element_hash": "h-cell",
+    "box": {"x": 148, "y": 216, "width": 504, "height": 25},
+}
+ABOVE = {"xpath": "/html/body/main/div[2]/div", "css": "#cell-b > div", "text": "price = 2"}
+ABOVE |= {"box": {"x": 148, "y": 163, "width": 504, "height": 25}}
+
+
+def test_of_nameless_twins_the_one_that_is_as_it_was_seen_a_moment_ago_and_has_not_moved_is_it() -> None:
+    decision = identified(target(CELL), target(CELL, **ABOVE, namesakes=2), target(CELL, namesakes=2))
+
+    assert decision.chosen is not None
+    assert decision.chosen.target.xpath == CELL["xpath"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"box": {"x": 148, "y": 270, "width": 504, "height": 25}}, id="one has come above it"),
+        pytest.param({"css": "#cell-d > div"}, id="it is that of another cell"),
+        pytest.param({"neighbours": ("Keep", "Revert", "1")}, id="other texts are nearest"),
+        pytest.param({"text": "wine = 3"}, id="another text is in it"),
+    ],
+)
+def test_one_that_has_moved_or_changed_since_is_not(changes: dict[str, Any]) -> None:
+    seen = target(CELL, **{"namesakes": 2, **changes})
+
+    assert identified(target(CELL), target(CELL, **ABOVE, namesakes=2), seen).lookup.reason == "ambiguous"
+
+
 # ------------------------------------------------------------------------------------------------------ namesakes
 
 CRUMB: dict[str, Any] = {

@@ -147,7 +147,7 @@ def decide_identified(
 def _unchanged(recorded: Target, agreeing: Sequence[ElementCandidate]) -> ElementCandidate | None:
     """Return the element that is as it was recorded, and stands where it stood, among as many of its name as then.
 
-    Clocks and tips that change come and go among the texts around it; the nearest stays, and no other element has more
+    One that was seen a moment ago, and not counted among them yet, is the same if it has not moved either. Clocks and tips that change come and go among the texts around it; the nearest stays, and no other element has more
     of them around.
     """
 
@@ -156,7 +156,11 @@ def _unchanged(recorded: Target, agreeing: Sequence[ElementCandidate]) -> Elemen
         return target.neighbours[:1] == recorded.neighbours[:1], len(left)
 
     same = [c for c in agreeing if c.target.model_dump(exclude=_BESIDE) == recorded.model_dump(exclude=_BESIDE)]
-    if len(same) != 1 or not recorded.namesakes or same[0].target.namesakes != recorded.namesakes:
+    if len(same) != 1:
+        return None
+    is_counted = bool(recorded.namesakes) and same[0].target.namesakes == recorded.namesakes
+    is_unmoved = not recorded.namesakes and recorded.box is not None and same[0].target.box == recorded.box
+    if not (is_counted or is_unmoved):
         return None
     seen, others = same[0].target, [c.target for c in agreeing if c is not same[0]]
     is_surrounded = around(seen)[0] and all(around(seen) > around(target) for target in others)
