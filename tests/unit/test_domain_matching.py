@@ -517,7 +517,7 @@ CELL: dict[str, Any] = {
     "element_hash": "h-cell",
     "box": {"x": 148, "y": 216, "width": 504, "height": 25},
 }
-ABOVE = {"xpath": "/html/body/main/div[2]/div", "css": "#cell-b > div", "text": "price = 2"}
+ABOVE: dict[str, Any] = {"xpath": "/html/body/main/div[2]/div", "css": "#cell-b > div", "text": "price = 2"}
 ABOVE |= {"box": {"x": 148, "y": 163, "width": 504, "height": 25}}
 
 

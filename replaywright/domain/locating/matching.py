@@ -147,8 +147,9 @@ def decide_identified(
 def _unchanged(recorded: Target, agreeing: Sequence[ElementCandidate]) -> ElementCandidate | None:
     """Return the element that is as it was recorded, and stands where it stood, among as many of its name as then.
 
-    One that was seen a moment ago, and not counted among them yet, is the same if it has not moved either. Clocks and tips that change come and go among the texts around it; the nearest stays, and no other element has more
-    of them around.
+    One that was seen a moment ago, and not counted among them yet, is the same if it has not moved either. Clocks and
+    tips that change come and go among the texts around it; the nearest stays, and no other element has more of them
+    around.
     """
 
     def around(target: Target) -> tuple[bool, int]:
