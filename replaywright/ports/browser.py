@@ -54,6 +54,8 @@ class Work:
     """Read the page before and after the step, to derive from it what may be expected the next time."""
     skip_if_holds: bool = False
     """Leave the element alone when all that is expected holds before anything is done."""
+    signs_in: bool = False
+    """Steps from here to the next page enter a secret: a page that is refused and asks for a password is theirs."""
     timeout_ms: int = 10_000
     is_pictured: bool = False
     """The report is to say where the element was, in frames, too."""

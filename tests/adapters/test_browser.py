@@ -596,11 +596,71 @@ async def test_a_page_that_cannot_be_opened_says_why(
     assert failed.value.dispatched is dispatched
 
 
+@pytest.mark.parametrize("page", ["members-only", "asks-first"])
+async def test_a_refused_page_that_asks_for_a_password_is_there_for_steps_that_sign_in(
+    session: ChromiumSession, site: Site, page: str
+) -> None:
+    there = await session.perform(
+        work("goto", url=site.url(page), signs_in=True, expect=[{"exists": {"role": "heading", "name": "Members"}}])
+    )
+
+    assert holds(there)
+
+
+@pytest.mark.parametrize(
+    ("page", "signs_in", "reason"),
+    [
+        ("members-only", False, "http_403"),
+        ("asks-first", False, "http_401"),
+        ("broken-form", True, "http_500"),
+        ("status-403", True, "http_403"),
+    ],
+)
+async def test_a_refused_page_is_not_there_for_other_steps_nor_without_a_password_field(
+    session: ChromiumSession, site: Site, page: str, signs_in: bool, reason: str
+) -> None:
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("goto", url=site.url(page), signs_in=signs_in))
+
+    assert failed.value.reason == reason
+
+
 async def test_a_server_that_does_not_answer_ends_with_the_budget(session: ChromiumSession, site: Site) -> None:
     with pytest.raises(ActionFailed) as failed:
         await session.perform(work("goto", url=site.url("slow?ms=2500"), timeout_ms=400))
 
     assert failed.value.reason == "timeout"
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+async def test_a_field_that_a_model_chose_among_others_of_its_name_is_told_by_where_it_was_seen(
+    session: ChromiumSession, site: Site, which: int
+) -> None:
+    await opened(session, site, "browser_postings.html")
+    seen = await session.snapshot()
+    chosen = [element for element in seen.elements if element.target.name == "Amount"][which]
+
+    report = await session.perform(work("fill", seen.counted(chosen), text="3.10"))
+
+    assert report.lookup.hit, report.lookup
+    now = await session.snapshot()
+    values = [element.value for element in now.elements if element.target.name == "Amount"]
+    assert values == ["3.10" if at == which else "" for at in range(3)]
+
+
+@pytest.mark.parametrize("target", [None, {"role": "list", "name": "Orders"}])
+async def test_a_page_is_read_when_it_has_what_it_asked_the_server_for(
+    session: ChromiumSession, site: Site, target: dict[str, str] | None
+) -> None:
+    await opened(session, site, "browser_narrowed.html")
+    pressed = await session.perform(
+        work("click", button("Only open ones"), causes=(Cause.SAME_DOCUMENT,), expect=[{"url_contains": "only=open"}])
+    )
+
+    report = await session.perform(work("extract", target, fields={"all": {"take": "texts", "find": {"css": "li"}}}))
+
+    assert holds(pressed)
+    assert report.extracted == {"all": ["Cake, open"]}
 
 
 async def test_wait_for_waits_and_touches_nothing(session: ChromiumSession, site: Site) -> None:

@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill, parameters_in
     from replaywright.domain.plan.model_limits import goal_words, instruction_words, is_own_step
     from replaywright.domain.predicate.predicates import Predicate, fill_predicate
-    from replaywright.domain.proof.signed_out import enters_secret
+    from replaywright.domain.proof.signed_out import signs_in
     from replaywright.domain.skill.fitting import place_of
     from replaywright.domain.step.fingerprints import begun_anew, fingerprint
     from replaywright.domain.step.press_grants import Consent
@@ -50,7 +50,7 @@ class AttemptFactory:
         context, course = self._context, self._context.course
         step, values = course.plan[position], course.values_at(position)
         restart = "" if context.run.resume is None else context.run.resume.restarts.get(position, "")
-        before, following = course.plan[position - 1] if position else None, course.following(position)
+        following = course.following(position)
         return Attempt(
             browser=self._browser,
             context=context,
@@ -64,7 +64,7 @@ class AttemptFactory:
             previous=previous,
             act=course.act_at(position),
             item=course.label_at(position),
-            signs_in=any(map(enters_secret, (before, step, following))),
+            signs_in=signs_in(course.plan, position),
             weak=context.run.task.on_weak_step or ("ask" if context.asks_on_failure else "warn"),
             consent=consent_for(context, step),
             checkpoint=self._checkpoints.is_due(position),

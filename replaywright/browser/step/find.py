@@ -123,7 +123,7 @@ class Finder:
             ActionFailed: the element is there and cannot take the input, or the page does not answer.
         """
         if self._work.query is None and self._target is None:
-            await self._wait_for_rest(_NETWORK_S)
+            await self._step.until_rest()
             return await self._missed(Lookup(reason="no_entry", entry_version=self._work.entry_version))
         frame = await self._where()
         if frame is None:  # no frame at the path: it may be described differently now
@@ -434,20 +434,6 @@ class Finder:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None
             return None
-
-    async def _wait_for_rest(self, timeout_s: float) -> None:
-        """Wait until the page has loaded and no request that may change it is under way.
-
-        What a page waited for it draws a moment later, and may ask for more.
-        """
-        tab, until = self._tab, Deadline(self._deadline.left(timeout_s))
-
-        def rests() -> bool:
-            return tab.main.loaded and bool(tab.main.context) and not tab.traffic.is_growing
-
-        while not rests() and not until.passed:
-            await self._tabs.until(rests, until.left())
-            await self._tabs.until(lambda: not rests(), until.left(_HEAL_S))
 
     async def _out_of_time(self) -> FoundElement | MissedElement:
         blocked = self._attempt.blocked

@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import pointer, uploads
 from replaywright.browser.input.dispatch import InputDispatch
-from replaywright.browser.reading import extraction, frames, snapshots
+from replaywright.browser.reading import extraction, frames
 from replaywright.browser.step import consequences, page_steps
 from replaywright.browser.step.attempt import Ready
 from replaywright.browser.step.environment import StepEnvironment
@@ -114,6 +113,8 @@ class StepRun:
         if isinstance(step, Upload):
             allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
             files = await asyncio.to_thread(environment.copies.of, allowed)
+        if isinstance(step, Extract | ForEach):
+            await context.until_rest()
         result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, MissedElement):
@@ -127,7 +128,7 @@ class StepRun:
             return await self._already_there(result, acted=False)
         learning = context.work.learning or result.lookup.healed
         if learning and needs_proof(step):
-            self._before = await self._snapshot()
+            self._before = await self.context.snapshot()
         acted = await self._act(spec, result, files)
         self._acted_at = time.monotonic()
         report = await self._verified(result.lookup, result.ready.target, acted=acted)
@@ -145,12 +146,12 @@ class StepRun:
 
     async def _seen(self) -> Seen | None:
         """Return the page after the step, and again a moment later, to show spontaneous changes."""
-        after, again = await self._snapshot(), None
+        after, again = await self.context.snapshot(), None
         if after is None:
             return None
         if self._before is not None:
             await self.context.tabs.until(lambda: False, _SECOND_LOOK_S)
-            again = await self._snapshot()
+            again = await self.context.snapshot()
         return Seen(before=self._before, after=after, again=again)
 
     async def _act(self, spec: dict[str, Any], found: FoundElement, files: Sequence[Path]) -> bool:
@@ -279,6 +280,7 @@ class StepRun:
 
     async def _read_page(self, step: Extract | ForEach) -> dict[str, Any]:
         context, tab = self.context, self.context.tab
+        await context.until_rest()
         await context.tabs.until(lambda: bool(tab.main.context), context.deadline.left())
         script = script_for("extract", context.attempt.token, extraction.field_specs(step.fields))
         reply = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
@@ -314,7 +316,7 @@ class StepRun:
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
         if failing(after) is not None:
-            snapshot = await self._snapshot()
+            snapshot = await self.context.snapshot()
         return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
 
     async def _downloaded(self) -> None:
@@ -336,14 +338,6 @@ class StepRun:
 
         await context.tabs.until(shown, context.deadline.left(_PROOF_S))
         return proof
-
-    async def _snapshot(self) -> Snapshot | None:
-        context = self.context
-        try:
-            typed = context.environment.typed
-            return await snapshots.take(context.tabs.current, typed, about=context.step.instruction)
-        except CdpFailed:
-            return None
 
     def _report(
         self,

@@ -5,13 +5,16 @@ import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import WORLD, Frame, Tab
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.reading import snapshots
 from replaywright.browser.step.attempt import PageAttempt
 from replaywright.browser.step.environment import StepEnvironment
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.step.outcomes import Evidence
 from replaywright.domain.task.actions import Cause
@@ -20,6 +23,10 @@ from replaywright.ports.browser import BeforeDispatch, Work
 
 _AFTERMATH_S = 1.0
 """Once an input is on its way, at least this long is spent on learning what became of it."""
+
+_REST_S = 5.0
+"""Wait for a page to rest, before a model is shown it or it is read; one that asks for news all the time never does."""
+_DRAWING_S = 0.15
 
 
 class StepContext:
@@ -66,6 +73,27 @@ class StepContext:
     def fail(self, reason: str, message: str) -> NoReturn:
         """Raise `ActionFailed`, which says whether the page may have been touched."""
         raise ActionFailed(reason, message, dispatched=self.dispatched)
+
+    async def snapshot(self) -> Snapshot | None:
+        """Read the page; None while it cannot be read."""
+        try:
+            return await snapshots.take(self.tabs.current, self.environment.typed, about=self.step.instruction)
+        except CdpFailed:
+            return None
+
+    async def until_rest(self) -> None:
+        """Wait a few seconds until the page has loaded and no request that may change it is under way.
+
+        What a page waited for it draws a moment later, and may ask for more.
+        """
+        tab, until = self.tab, Deadline(self.deadline.left(_REST_S))
+
+        def rests() -> bool:
+            return tab.main.loaded and bool(tab.main.context) and not tab.traffic.is_growing
+
+        while not rests() and not until.passed:
+            await self.tabs.until(rests, until.left())
+            await self.tabs.until(lambda: not rests(), until.left(_DRAWING_S))
 
     async def until_read(self) -> None:
         """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""

@@ -1,15 +1,18 @@
 """Detection, by structure alone, of pages to which a site sends signed-out visitors."""
 
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
 from replaywright.domain.common.templates import secrets_in
 from replaywright.domain.page.snapshots import Element, Snapshot
-from replaywright.domain.task.steps import Step
+from replaywright.domain.task.steps import Goto, Step
 
 SIGNED_OUT: Final = "signed_out"
 """Reason of a step that met a sign-in page where its recording met none."""
 UNAUTHORIZED: Final = "http_401"
 """Reason of a step whose page answered 401."""
+_REFUSED_STATUSES = frozenset({401, 403})
 
 
 def asks_for_password(snapshot: Snapshot) -> bool:
@@ -20,6 +23,11 @@ def asks_for_password(snapshot: Snapshot) -> bool:
 def _is_password(element: Element) -> bool:
     attributes = element.target.attributes
     return attributes.get("type", "").lower() == "password" or "current-password" in attributes.get("autocomplete", "")
+
+
+def is_sign_in(status: int, page: Snapshot | None) -> bool:
+    """Return True if a page that was refused with this status asks for a password."""
+    return status in _REFUSED_STATUSES and page is not None and asks_for_password(page)
 
 
 def was_signed_out(now: Snapshot, recorded: Snapshot | None, reason: str, *, is_elsewhere: bool) -> bool:
@@ -46,6 +54,12 @@ def signed_out_message(page: str, *, is_recorded: bool) -> str:
     )
 
 
-def enters_secret(step: Step | None) -> bool:
-    """Return True if the step enters a secret, so that a password field is expected."""
+def signs_in(plan: Sequence[Step], position: int) -> bool:
+    """Return True if the step, the one before or after it, or one on the page that it opens enters a secret."""
+    step, later = plan[position], plan[position + 1 :]
+    on_page = takewhile(lambda one: not isinstance(one, Goto), later) if isinstance(step, Goto) else later[:1]
+    return any(map(_enters_secret, (*plan[max(0, position - 1) : position + 1], *on_page)))
+
+
+def _enters_secret(step: Step) -> bool:
     return bool(secrets_in(getattr(step, "value", None) or ""))

@@ -51,7 +51,8 @@ class StepContext(Record):
     is_elsewhere: bool = False
     """The page is another one than the step before leads to by its address, or led to when it was recorded."""
     signs_in: bool = False
-    """The step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
+    """The step, the one before or after it, or one on the page that it opens enters a secret: a page to sign in on is
+    its own business."""
 
     @property
     def record(self) -> dict[str, str]:
