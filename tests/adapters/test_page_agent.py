@@ -40,6 +40,26 @@ async def test_a_click_goes_from_begin_to_observed(agent: AgentPage) -> None:
     assert observed["changed"]
 
 
+@pytest.mark.parametrize(
+    ("style", "page", "count"),
+    [
+        ("b::after { content: ' | ' }", "<b>Anna</b>Harbour", 1),
+        ("i::before { content: '/'; color: red }", "<b>Anna</b><i>Harbour</i>", 1),
+        ("b::after { content: '' }", "<b>Anna</b>Harbour", 0),
+        ("b::after { content: '*'; display: none }", "<b>Anna</b>Harbour", 0),
+        ("b { padding: 0 2px }", "<b>Anna</b>bel", 0),
+    ],
+)
+async def test_what_a_style_draws_between_two_words_parts_them(
+    agent: AgentPage, style: str, page: str, count: int
+) -> None:
+    await agent.show(f"<style>{style}</style><p>{page}</p>")
+
+    await agent.begin(need="none", probes=[text_probe(fill_wanted("{{name}}", {"name": "anna"}))])
+
+    assert (await agent.message("observed"))["probes"][0]["count"] == count
+
+
 async def test_landed_is_told_before_the_page_navigates_away(agent: AgentPage) -> None:
     await agent.show("<a href='/form.html'>Away</a>")
     await agent.begin(query={"role": "link", "name": "Away"}, need="click")

@@ -149,11 +149,24 @@ function rawTextOf(element, reading, limited, depth) {
   const foreign = reading.foreign(element);
   let place = 0;
   let child = foreign ? foreign[0] : firstChildOf(element);
+  let before = null;
   while (child && !(limited && text.length > TEXT_LIMIT)) {
-    if (!elementsOnly || isElement(child)) text += rawText(child, reading, limited, depth + 1);
+    if (!elementsOnly || isElement(child)) {
+      const more = rawText(child, reading, limited, depth + 1);
+      if (isDrawnBetween(before, text, child, more, reading)) text += " ";
+      text += more;
+    }
+    before = child;
     child = foreign ? foreign[++place] : nextSiblingOf(child);
   }
   return apart ? text + "\n" : text;
+}
+
+/** Returns whether style sheets draw something, such as a stroke, between two words that stand side by side. */
+function isDrawnBetween(before, text, after, more, reading) {
+  if (!before || !WORD_PART.test(charBefore(text, text.length)) || !WORD_PART.test(charAt(more, 0))) return false;
+  const draws = (node, which) => isElement(node) && pseudoContent(node, which, { reading }) !== "";
+  return draws(before, "::after") || draws(after, "::before");
 }
 
 /**
