@@ -45,6 +45,8 @@ async def test_a_click_goes_from_begin_to_observed(agent: AgentPage) -> None:
     [
         ("b::after { content: ' | ' }", "<b>Anna</b>Harbour", 1),
         ("i::before { content: '/'; color: red }", "<b>Anna</b><i>Harbour</i>", 1),
+        ("i::before { content: '•' }", "<b>Anna</b><i></i>Harbour", 1),
+        ("i::after { content: '•' }", "<b>Anna</b>Harbour<i></i>", 0),
         ("b::after { content: '' }", "<b>Anna</b>Harbour", 0),
         ("b::after { content: '*'; display: none }", "<b>Anna</b>Harbour", 0),
         ("b { padding: 0 2px }", "<b>Anna</b>bel", 0),

@@ -149,24 +149,27 @@ function rawTextOf(element, reading, limited, depth) {
   const foreign = reading.foreign(element);
   let place = 0;
   let child = foreign ? foreign[0] : firstChildOf(element);
-  let before = null;
+  let between = [];
   while (child && !(limited && text.length > TEXT_LIMIT)) {
     if (!elementsOnly || isElement(child)) {
       const more = rawText(child, reading, limited, depth + 1);
-      if (isDrawnBetween(before, text, child, more, reading)) text += " ";
+      if (isParted(text, [...between, child], more, reading)) text += " ";
       text += more;
+      between = more ? [child] : [...between, child];
     }
-    before = child;
     child = foreign ? foreign[++place] : nextSiblingOf(child);
   }
   return apart ? text + "\n" : text;
 }
 
-/** Returns whether style sheets draw something, such as a stroke, between two words that stand side by side. */
-function isDrawnBetween(before, text, after, more, reading) {
-  if (!before || !WORD_PART.test(charBefore(text, text.length)) || !WORD_PART.test(charAt(more, 0))) return false;
+/**
+ * Returns whether style sheets draw something, such as a stroke, between two words side by side: at the end of the first of
+ * these nodes, in one of the empty ones after it, or at the beginning of the last.
+ */
+function isParted(text, nodes, more, reading) {
+  if (!WORD_PART.test(charBefore(text, text.length)) || !WORD_PART.test(charAt(more, 0))) return false;
   const draws = (node, which) => isElement(node) && pseudoContent(node, which, { reading }) !== "";
-  return draws(before, "::after") || draws(after, "::before");
+  return nodes.some((node, at) => (at > 0 && draws(node, "::before")) || (at < nodes.length - 1 && draws(node, "::after")));
 }
 
 /**
