@@ -1,5 +1,6 @@
 """Wagtail: a content management system, in two major versions, with the project that it makes itself."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -7,10 +8,21 @@ from bench.park.app import App, Edition
 from bench.park.job import PASSWORD, UPLOADS, Seen, choose, click, enter, goto, job, saved, text
 from bench.park.place import Place
 from bench.wob.oracle import Pick
-from bench.wob.spec import learned
+from bench.wob.spec import Do, learned
 
 REDIRECTS = ("about", "blog", "contact", "shop")
 _DATABASE = "site/db.sqlite3"
+_STORY = """
+
+from wagtail.admin.panels import FieldPanel
+from wagtail.fields import RichTextField
+
+
+class Story(Page):
+    body = RichTextField()
+    content_panels = [*Page.content_panels, FieldPanel("body")]
+"""
+"""A page with rich text, which the project has none of."""
 
 
 def _manage(place: Place, *arguments: str) -> list[str | Path]:
@@ -29,6 +41,9 @@ def _prepare(place: Place) -> None:
     (place.folder / "site").mkdir()
     start = "from wagtail.bin.wagtail import main; main()"
     place.run(place.python("-c", start, "start", "park", place.folder / "site"))
+    with (place.folder / "site" / "home" / "models.py").open("a") as models:
+        models.write(_STORY)
+    place.run(_manage(place, "makemigrations", "home"))
     place.run(_manage(place, "migrate"))
     words = {"DJANGO_SUPERUSER_PASSWORD": PASSWORD}
     place.run(_manage(place, "createsuperuser", "--noinput", "--username", "ada", "--email", "ada@park.test"), **words)
@@ -41,6 +56,14 @@ def _pages(seen: Seen) -> str:
     wanted = [{"title": seen.values["title"], "search_description": seen.values["description"], "live": 0}]
     rows = seen.place.rows(_DATABASE, query)
     return "" if rows == wanted else f"the pages are {rows}"
+
+
+def _stories(seen: Seen) -> str:
+    query = "select title, body, live from home_story join wagtailcore_page on page_ptr_id = id"
+    rows = [tuple(row.values()) for row in seen.place.rows(_DATABASE, query)]
+    bold = [f"<b>{line}</b>" for line in seen.values["text"].splitlines()]
+    right = [(title, re.findall("<p[^>]*>(.*?)</p>", body), live) for title, body, live in rows]
+    return "" if right == [(seen.values["title"], bold, 0)] else f"the stories are {rows}"
 
 
 def _redirects(seen: Seen) -> list[tuple[str, int, str]]:
@@ -96,6 +119,20 @@ JOBS = (
         new={"title": "How to find us", "description": "By train and on foot"},
         verify=text("{{title}}"),
         judge=_pages,
+    ),
+    job(
+        "write-a-bold-story",
+        *_LOG_IN,
+        goto("/admin/pages/add/home/story/3/"),
+        enter("Title*", "{{title}}", "the page title"),
+        learned("fill", "the body of the story", Pick("textbox", ""), value="{{text}}"),
+        Do({"action": "press", "keys": "Control+a"}),
+        Do({"action": "press", "keys": "Control+b"}),
+        saved("button", "Save draft", text("created")),
+        values={"title": "Opening hours", "text": "We open at nine.\nWe close at five."},
+        new={"title": "How to find us", "text": "Take the train.\nWalk to the lake.\nTurn left."},
+        verify=text("{{title}}"),
+        judge=_stories,
     ),
     job(
         "add-redirect",
