@@ -247,7 +247,9 @@ async def test_a_value_that_is_missing_or_of_another_type_is_an_error(session: C
     assert other.value.reason == "extract_type"
 
 
-async def test_values_of_one_element_are_read_in_one_evaluation(session: ChromiumSession, site: Site) -> None:
+async def test_values_of_one_element_are_read_in_one_evaluation_and_in_another_that_has_to_agree(
+    session: ChromiumSession, site: Site
+) -> None:
     await opened(session, site, "browser_basic.html")
 
     report = await session.perform(
@@ -255,7 +257,7 @@ async def test_values_of_one_element_are_read_in_one_evaluation(session: Chromiu
     )
 
     assert [row["Item"] for row in report.extracted["rows"]] == ["Tea", "Cake"]
-    assert report.evaluations == 1
+    assert report.evaluations == 2
 
 
 # ------------------------------------------------------------------------------------- what is certain
@@ -646,6 +648,18 @@ async def test_a_field_that_a_model_chose_among_others_of_its_name_is_told_by_wh
     now = await session.snapshot()
     values = [element.value for element in now.elements if element.target.name == "Amount"]
     assert values == ["3.10" if at == which else "" for at in range(3)]
+
+
+@pytest.mark.parametrize("target", [None, {"role": "list", "name": "Orders"}])
+async def test_a_page_is_read_when_what_is_new_is_no_longer_beside_what_was_there(
+    session: ChromiumSession, site: Site, target: dict[str, str] | None
+) -> None:
+    await opened(session, site, "browser_exchanged.html")
+    await session.perform(work("click", button("Only open ones"), causes=(Cause.SAME_DOCUMENT,)))
+
+    report = await session.perform(work("extract", target, fields={"all": {"take": "texts", "find": {"css": "li"}}}))
+
+    assert report.extracted == {"all": ["Cake, open"]}
 
 
 @pytest.mark.parametrize("target", [None, {"role": "list", "name": "Orders"}])

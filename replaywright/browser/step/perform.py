@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.devtools.waiting import Deadline
@@ -55,6 +55,10 @@ _STOPPED_TRIES = 3
 
 _SECOND_LOOK_S = 0.3
 """Interval between two readings of a page while learning."""
+_STEADY_S = 0.15
+"""Interval between two readings that have to agree."""
+_STEADY_LIMIT_S = 2.0
+"""Wait for them to agree: a clock on the page never does."""
 _PROOF_S = 0.5
 """Wait for the effect of a press without one so far."""
 
@@ -63,6 +67,12 @@ UNRESPONSIVE_S = 10.0
 
 _RETRIED_NEEDS = frozenset({"click", "check", "expand", "hover"})
 """Pointer inputs that may be repeated after a stop while the page has seen none of them."""
+
+_Read = TypeVar("_Read")
+
+
+def _extracted(result: FoundElement | MissedElement) -> object:
+    return None if isinstance(result, MissedElement) else result.ready.extracted
 
 
 class StepRun:
@@ -114,8 +124,9 @@ class StepRun:
             allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
             files = await asyncio.to_thread(environment.copies.of, allowed)
         if isinstance(step, Extract | ForEach):
-            await context.until_rest()
-        result = await self._find(spec)
+            result = await self._steadily(lambda: self._find(spec), _extracted)
+        else:
+            result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, MissedElement):
             return self._missed(result)
@@ -280,11 +291,29 @@ class StepRun:
 
     async def _read_page(self, step: Extract | ForEach) -> dict[str, Any]:
         context, tab = self.context, self.context.tab
-        await context.until_rest()
-        await context.tabs.until(lambda: bool(tab.main.context), context.deadline.left())
         script = script_for("extract", context.attempt.token, extraction.field_specs(step.fields))
-        reply = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
-        return extraction.read(step, reply)
+
+        async def reading() -> Mapping[str, Any]:
+            await context.tabs.until(lambda: bool(tab.main.context), context.deadline.left())
+            values: Mapping[str, Any] = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
+            return values
+
+        return extraction.read(step, await self._steadily(reading, lambda values: values))
+
+    async def _steadily(self, read: Callable[[], Awaitable[_Read]], values: Callable[[_Read], object]) -> _Read:
+        """Read until two readings in a row have the same values, or no values; the last where the page never rests.
+
+        A page that is drawn anew has the old beside the new for a moment.
+        """
+        context = self.context
+        await context.until_rest()
+        until, seen = Deadline(context.deadline.left(_STEADY_LIMIT_S)), await read()
+        while (before := values(seen)) is not None:
+            await context.tabs.until(lambda: False, _STEADY_S)
+            seen = await read()
+            if values(seen) == before or until.passed:
+                break
+        return seen
 
     # ----------------------------------------------------------------------------------------- afterwards
 
