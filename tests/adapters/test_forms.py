@@ -61,6 +61,22 @@ async def test_a_field_ends_with_the_text_as_the_page_writes_it(
 
 
 @pytest.mark.parametrize(
+    ("field", "text", "pressed", "shown"),
+    [("Numbers", "3 4 5", "Add up", "The sum is 12"), ("Command", "stop", "Run", "Ran stop")],
+)
+async def test_a_page_that_hears_keys_only_knows_what_was_filled_in(
+    session: ChromiumSession, site: Site, field: str, text: str, pressed: str, shown: str
+) -> None:
+    await opened(session, site, "forms_heard.html")
+    filled = await session.perform(work("fill", {"role": "textbox", "name": field}, text=text))
+
+    report = await session.perform(work("click", button(pressed), expect=[says(shown)]))
+
+    assert acted(filled)
+    assert acted(report), report.after
+
+
+@pytest.mark.parametrize(
     ("label", "text", "reason"),
     [("Locked", "x y", "readonly"), ("Off", "x", "disabled"), ("Short", "too long", "too_long")],
 )

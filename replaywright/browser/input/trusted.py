@@ -80,13 +80,13 @@ def enter(cdp: CdpSession, text: str, *, key_by_key: bool) -> Posted:
     if not text:
         return _strokes(cdp, keys.press("Delete"))
     if not key_by_key:
-        return [cdp.post("Input.insertText", {"text": text}, secret=True)]
+        return _inserted(cdp, text)
     posted: Posted = []
     for character in text:
         if keys.can_type(character):
             posted += _strokes(cdp, keys.press(character))
         else:
-            posted.append(cdp.post("Input.insertText", {"text": character}, secret=True))
+            posted += _inserted(cdp, character)
     return posted
 
 
@@ -100,8 +100,13 @@ def enter_lines(cdp: CdpSession, text: str) -> Posted:
         if number:
             posted += _strokes(cdp, [{"type": "rawKeyDown", "commands": ["insertNewline"]}, {"type": "keyUp"}])
         if line:
-            posted.append(cdp.post("Input.insertText", {"text": line}, secret=True))
+            posted += _inserted(cdp, line)
     return posted
+
+
+def _inserted(cdp: CdpSession, text: str) -> Posted:
+    """Insert a text, after which an unidentified key goes up: some pages look at a field only then."""
+    return [cdp.post("Input.insertText", {"text": text}, secret=True), *_strokes(cdp, [{"type": "keyUp"}])]
 
 
 def _strokes(cdp: CdpSession, events: Sequence[Mapping[str, Any]]) -> Posted:
