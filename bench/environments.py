@@ -190,7 +190,7 @@ def _install_node(name: Name, folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise EnvironmentFailed(f"the environment {name!r} needs Node.js with npm, and there is no npm on PATH")
-    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder.resolve())]
     _run(name, command, "a registry that npm can reach (npm config get registry)")
 
 
