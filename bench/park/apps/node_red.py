@@ -103,9 +103,11 @@ JOBS = (
         "import-a-flow",
         _OPENED,
         Do({"action": "press", "keys": "Control+i"}),
-        learned("paste", "the text to import", Pick("textbox", says="file to import"), value="{{json}}"),
+        learned("fill", "the text to import", Pick("textbox", says="file to import"), value="{{json}}"),
         click("link", "new flow"),
         click("button", "Import"),
+        # What was imported hangs at the pointer until a click puts it down.
+        declared("click", "the workspace", {"css": "#red-ui-workspace-chart"}, position={"x": 420, "y": 300}),
         _DEPLOY,
         values={"json": '[{"id":"a1","type":"comment","name":"Read me"}]'},
         new={"json": '[{"id":"a2","type":"comment","name":"And me"},{"id":"a3","type":"comment","name":"Me too"}]'},
