@@ -81,7 +81,7 @@ JOBS = (
         enter("", "{{what}}", "the narration", says="Narration", role="combobox"),
         enter("Account", "{{account}}", "the first account", role="combobox", nth=2),
         enter("Amount", "{{amount}}", "the first amount", role="combobox", nth=1),
-        enter("Account", "Assets:Cash", "the second account", role="combobox", nth=2),
+        enter("Account", "Assets:Cash", "the second account", role="combobox", nth=3),
         saved("button", "Save", text("{{payee}}")),
         values={
             "date": "2030-03-01",

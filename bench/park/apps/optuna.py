@@ -48,6 +48,8 @@ _CREATE = click(
     "button", "Create", "the button that creates the study", nth=2, effect="commit", expect=[text("{{name}}")]
 )
 _YES = saved("button", "Yes")
+_LOADED = goto("/dashboard")
+"""The list shows what was deleted until it is loaded again."""
 _GONE = {"not_exists": {"role": "heading", "text": "{{name}}"}}
 
 JOBS = (
@@ -92,6 +94,7 @@ JOBS = (
         _OPENED,
         click("button", "delete study", "the button that deletes {{name}}", nth=2),
         _YES,
+        _LOADED,
         values={"name": "pizza"},
         new={"name": "bread"},
         verify=_GONE,
@@ -103,7 +106,7 @@ JOBS = (
         enter("Search study", "{{name}}", "the search field"),
         click("button", "delete study", "the button that deletes the found study"),
         _YES,
-        goto("/dashboard"),  # a list that is filtered shows what was deleted until it is loaded again
+        _LOADED,
         values={"name": "bread"},
         new={"name": "cake"},
         verify=_GONE,
