@@ -50,7 +50,7 @@ def _dragged(seen: Seen) -> str:
     return "" if right else f"there are {[each['type'] for each in added]}"
 
 
-_OPENED = goto("/", expect=[{"exists": {"role": "link", "name": "Garden"}}])
+_OPENED = goto("/", expect=[{"exists": {"role": "link", "name": "Garden"}, "within_ms": 30_000}])
 _DEPLOY = saved("link", "Deploy", text("Successfully deployed"))
 _DONE = click("button", "Done")
 _NAME = enter("Name", "{{name}}", "the name field")
