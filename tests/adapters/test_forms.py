@@ -65,7 +65,7 @@ async def test_a_field_ends_with_the_text_as_the_page_writes_it(
     [("Numbers", "3 4 5", "Add up", "The sum is 12"), ("Command", "stop", "Run", "Ran stop")],
 )
 async def test_a_page_that_hears_keys_only_knows_what_was_filled_in(
-    session: ChromiumSession, site: Site, field: str, text: str, pressed: str, shown: str
+    session: ChromiumSession, site: Site, *, field: str, text: str, pressed: str, shown: str
 ) -> None:
     await opened(session, site, "forms_heard.html")
     filled = await session.perform(work("fill", {"role": "textbox", "name": field}, text=text))
