@@ -112,7 +112,7 @@ class ModelActivities:
         await traced(self.store, tenant=request.tenant, lineage=request.lineage, line=line)
         named = {} if changed is None else {"element_id": changed.element.id}
         overruled_by = f"refused: {refused}" if refused else "" if changed is None else changed.said
-        target = None if chosen is None else snapshot.counted(chosen)
+        target = None if chosen is None else chosen.target
         return proposal.model_copy(update={**named, "target": target, "overruled": overruled_by})
 
     async def _overruled(self, tenant: str, snapshot: Snapshot, picked_id: str) -> Overruling | None:

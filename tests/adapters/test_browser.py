@@ -642,7 +642,7 @@ async def test_a_field_that_a_model_chose_among_others_of_its_name_is_told_by_wh
     seen = await session.snapshot()
     chosen = [element for element in seen.elements if element.target.name == "Amount"][which]
 
-    report = await session.perform(work("fill", seen.counted(chosen), text="3.10"))
+    report = await session.perform(work("fill", chosen.target, text="3.10"))
 
     assert report.lookup.hit, report.lookup
     now = await session.snapshot()

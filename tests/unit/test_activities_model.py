@@ -32,9 +32,6 @@ from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeArtifacts, FakeOverrides
 from tests.unit.staged import SEND, TO, run_activity
 
-ALONE = SEND.model_copy(update={"namesakes": 1})
-"""As it is proposed: told with how many of the page are called so."""
-
 PAGE = Snapshot(
     url="https://mail.example/compose",
     elements=(
@@ -71,7 +68,7 @@ async def test_the_target_is_derived_from_the_snapshot_by_the_named_id() -> None
 
     proposal = await proposed(proposer)
 
-    assert (proposal.target, proposal.element_id) == (ALONE, "e2")
+    assert (proposal.target, proposal.element_id) == (SEND, "e2")
     assert (proposal.usage.calls, proposal.usage.is_stand_in) == (1, False)
 
 
@@ -201,7 +198,7 @@ async def tried(
 async def test_a_candidate_names_its_element_on_the_page_of_now_and_asks_no_model() -> None:
     proposal, store = await tried(found_by_a_run(TO), found_by_a_run())
 
-    assert (proposal.target, proposal.element_id, proposal.candidate_of) == (ALONE, "e2", "run-1")
+    assert (proposal.target, proposal.element_id, proposal.candidate_of) == (SEND, "e2", "run-1")
     assert (proposal.usage.calls, proposal.sent_nothing) == (0, True)
     [line] = await store.trace(tenant="default", lineage="r9")
     assert (line["kind"], line["elementId"], line["candidateOf"]) == ("propose", "e2", "run-1")
@@ -214,7 +211,7 @@ async def test_what_no_result_has_shown_or_is_for_another_value_is_no_candidate(
     of_ada, _ = await tried(found_by_a_run(bound={"to": digest("Ada")}))
 
     assert (unproven, of_bob) == (Proposal(), Proposal())
-    assert of_ada.target == ALONE
+    assert of_ada.target == SEND
 
 
 async def test_a_candidate_that_is_not_on_the_page_names_nothing() -> None:

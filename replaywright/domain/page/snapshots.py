@@ -3,7 +3,6 @@
 from pydantic import Field
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.common.text import normalise
 from replaywright.domain.page.targets import FrameStep, Target
 
 _TELLING_STATES = frozenset({"disabled", "focused"})
@@ -56,18 +55,6 @@ class Snapshot(Record):
             for element in acting
             for of in (element.target,)
         )
-
-    def counted(self, element: Element) -> Target:
-        """Return the element's target with the number of its namesakes, which tells one of several as it was seen."""
-        wanted = element.target
-        kind = (wanted.frame, wanted.role or wanted.tag, normalise(wanted.name))
-        alike = [
-            of
-            for of in (other.target for other in self.elements if other.visible)
-            if (of.frame, of.role or of.tag, normalise(of.name)) == kind
-            and (wanted.name or not wanted.label or normalise(of.label) == normalise(wanted.label))
-        ]
-        return wanted.model_copy(update={"namesakes": len(alike)})
 
     def element(self, element_id: str) -> Element | None:
         """Return the element with this id; None without one."""
