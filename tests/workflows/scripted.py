@@ -617,16 +617,14 @@ async def scripted(client: Client, script: Script, queue: str = "", *, cached: i
     queue = queue or f"test-{uuid.uuid4().hex[:8]}"
     own, shared, of_models = _activities(script, queue)
     losing = _Losing(script)
+    # Without the plugin, so that none of these loads and serves the workflows too.
+    bare = Client(**client.config(active_config=True) | {"plugins": []})
     async with (
-        Worker(
-            client,
-            task_queue=queue,
-            max_cached_workflows=cached,
-        ),
-        Worker(client, task_queue=f"{queue}-own", activities=own, interceptors=[losing]),
-        Worker(client, task_queue=f"{queue}-host", activities=own, interceptors=[losing]),
-        Worker(client, task_queue=browser_queue(queue), activities=shared, interceptors=[losing]),
-        Worker(client, task_queue=model_queue(queue), activities=of_models, interceptors=[losing]),
+        Worker(client, task_queue=queue, max_cached_workflows=cached),
+        Worker(bare, task_queue=f"{queue}-own", activities=own, interceptors=[losing]),
+        Worker(bare, task_queue=f"{queue}-host", activities=own, interceptors=[losing]),
+        Worker(bare, task_queue=browser_queue(queue), activities=shared, interceptors=[losing]),
+        Worker(bare, task_queue=model_queue(queue), activities=of_models, interceptors=[losing]),
     ):
         yield queue
 

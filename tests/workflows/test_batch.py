@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.batch.batches import (
@@ -43,12 +42,6 @@ SENDING = GREETING.model_copy(
         )
     }
 )
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def done_when(held: asyncio.Event, request: CommandOnStep) -> StepOutcome:

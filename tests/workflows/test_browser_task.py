@@ -3,7 +3,6 @@
 import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
@@ -34,12 +33,6 @@ FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 HOVER = {"action": "hover", "instruction": "the account menu"}
 EXPAND = {"action": "expand", "instruction": "the more section"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def result_of(error: WorkflowFailureError) -> RunResult:

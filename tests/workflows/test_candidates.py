@@ -3,7 +3,6 @@
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, Proposal
@@ -17,12 +16,6 @@ GOTO = {"action": "goto", "url": "http://site/"}
 PRESS = {"action": "click", "instruction": "the add button", "expect": [{"text_contains": "Added"}]}
 CANDIDATE = Proposal(target=BUTTON, candidate_of="run-1", sent_nothing=True)
 POST = Evidence(requests=(UnsafeRequest(method="POST", url="http://site/add", status=400),))
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def unknown(request: CommandOnStep) -> StepOutcome:

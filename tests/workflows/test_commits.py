@@ -3,7 +3,6 @@
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.run.commands import CommandOnStep, Reapply
 from replaywright.domain.run.commit_requests import Resolution
@@ -12,17 +11,10 @@ from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
 from workflows import policies
-from workflows.plugin import WorkflowPlugin
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def breaks_off(kind: str) -> Script:

@@ -1,8 +1,6 @@
 """Presses that a model chose and whose requests were held: a person is asked once; on a real Temporal server."""
 
-import pytest
 from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.page.targets import Target
@@ -21,12 +19,6 @@ PRESS = {"action": "click", "instruction": "the third button"}
 DECLARED = {**PRESS, "effect": "commit"}
 DELETE = Target(tag="button", role="button", name="Delete all")
 KIND = RequestKind(method="POST", origin="http://site:80", path="/all/delete")
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def gated(request: CommandOnStep, _call: int) -> StepOutcome:

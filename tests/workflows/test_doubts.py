@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.run.commands import UNTOUCHED, Await, CommandOnStep, Perform, Reapply
 from replaywright.domain.run.commit_requests import PersonVerdict, Resolution, ResolveRequest
@@ -13,7 +12,6 @@ from replaywright.domain.run.runs import RunResult
 from replaywright.domain.step.outcomes import AWAITED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, given, lost, run_of, scripted, start, waiting
-from workflows.plugin import WorkflowPlugin
 from workflows.policies import COMMIT_ROUNDS
 from workflows.task import BrowserTask
 
@@ -27,12 +25,6 @@ SEND: dict[str, Any] = {
         "expect": [{"text_contains": "Minutes"}],
     },
 }
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def losing(*errors: ApplicationError, adopt: bool = True) -> Script:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from activities.heartbeats import heartbeats
@@ -28,12 +27,6 @@ NEXT = {"action": "click", "instruction": "the next button"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 LEFT = datetime(2026, 11, 24, 10, 2, 3, tzinfo=UTC)
 SENT = Evidence(departure=Departure(bytes_up=9, permitted_at=LEFT.timestamp()))
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 class Hanging:

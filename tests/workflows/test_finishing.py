@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-import pytest
 from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.run.commands import CommandOnStep
@@ -13,19 +11,12 @@ from replaywright.domain.run.runs import Finished, FinishRequest
 from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, given, lost, missed, run_of, scripted, start, waiting
-from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 HOLDS = (PredicateResult(passed=True, reason="holds"),)
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def verified(request: CommandOnStep, _call: int = 0) -> StepOutcome:

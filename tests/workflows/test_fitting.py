@@ -13,10 +13,8 @@ from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.fitting import Fit
 from replaywright.domain.skill.skills import Skill, SkillContext
 from tests.workflows.scripted import Script, run_from, scripted, start
-from tests.workflows.test_goals import GOAL, NEXT, STEPS, VALUES, client, failed, labelled, plans, recalls, skill
+from tests.workflows.test_goals import GOAL, NEXT, STEPS, VALUES, failed, labelled, plans, recalls, skill
 from workflows.plugin import WorkflowPlugin
-
-__all__ = ["client"]
 
 NO_FIELD = "the start page does not show what the skill begins with: none_found"
 ELSEWHERE = Fit(reason="precondition", message=NO_FIELD, snapshot="page")

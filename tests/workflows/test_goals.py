@@ -8,7 +8,6 @@ import pytest
 from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_plans import checked_goal_plan
@@ -102,12 +101,6 @@ def plans(*parts: tuple[Step, ...]) -> Callable[[PlanRequest, int], Revision]:
 def failed(error: WorkflowFailureError) -> RunResult:
     assert isinstance(error.cause, ApplicationError)
     return RunResult.model_validate(error.cause.details[0])
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_written_down(client: Client) -> None:

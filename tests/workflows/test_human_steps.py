@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_runs import PlanRequest
@@ -29,12 +28,6 @@ CODE = {"action": "verification_code", "instruction": "the code field", "expect"
 CAPTCHA = {"action": "solve_captcha", "instruction": "the captcha field"}
 
 Handle = WorkflowHandle[BrowserTask, RunResult]
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def say(handle: Handle, sequence: int, verdict: str, **fields: object) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.loops import Course
@@ -22,12 +21,6 @@ GOTO = {"action": "goto", "url": "http://site/"}
 PAY = {"action": "click", "instruction": "the pay button of {{invoice.Number}}", "effect": "commit"}
 READ = {"action": "extract", "fields": {"total": {"find": {"role": "status"}}}}
 ASKED = {"exists": {"role": "dialog", "name": "Cookies"}}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def for_each(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.run.commands import CommandOnStep
 from replaywright.domain.run.commit_requests import Resolution
@@ -14,18 +13,11 @@ from replaywright.domain.run.runs import RunInput
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.step.outcomes import StepOutcome
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start
-from workflows.plugin import WorkflowPlugin
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 IF_ASKED = {**FILL, "when": [{"text_contains": "Name"}]}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def greeting() -> Skill:

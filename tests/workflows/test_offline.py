@@ -22,12 +22,6 @@ FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 
 
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
-
-
 async def test_each_execution_of_a_run_that_continued_as_new_replays(client: Client) -> None:
     async with scripted(client, Script()) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, SEND, steps_per_history=2))

@@ -3,7 +3,6 @@
 import pytest
 from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply
@@ -41,12 +40,6 @@ def own(script: Script) -> list[CommandOnStep]:
 
 def of_rules(script: Script) -> list[CommandOnStep]:
     return [request for request in script.performed if request.context.override]
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def test_a_rule_that_is_due_after_a_step_is_performed_before_the_next(client: Client) -> None:

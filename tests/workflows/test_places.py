@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 from temporalio.client import Client, WorkflowHandle
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep
@@ -15,12 +14,6 @@ from tests.workflows.scripted import Script, done, lost, missed, run_of, scripte
 from tests.workflows.test_browser_task import FILL, GOTO
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 class Host:

@@ -3,7 +3,6 @@
 import pytest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.follow import follow
 from replaywright.cli.runs.silence import NO_WORKER, Silence
@@ -15,18 +14,11 @@ from replaywright.domain.task.steps import Step
 from tests.e2e.lab import until
 from tests.workflows.scripted import Script, done, run_of, scripted, start
 from tests.workflows.test_browser_task import FILL, GOTO
-from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
 POISON = {"action": "fill", "instruction": "the name field", "value": "poison"}
 IMMEDIATE = 3
 """Temporal gives a workflow task that failed out twice more at once, and after that ever more slowly."""
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pytest
 from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.policy.effective import Caps, Used
 from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
@@ -18,7 +17,6 @@ from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.policy import Wishes
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start
-from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -26,12 +24,6 @@ FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 STEP: TypeAdapter[Step] = TypeAdapter(Step)
 RULE = "policy 'back-office': actions.deny"
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def blocked(effect: Effect = Effect.READ) -> StepOutcome:

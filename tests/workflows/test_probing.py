@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.commands import CommandOnStep
@@ -15,19 +14,12 @@ from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
-from workflows.plugin import WorkflowPlugin
 
 GOTO = {"action": "goto", "url": "http://127.0.0.1/"}
 SEND: dict[str, Any] = {"action": "click", "instruction": "the send button", "effect": "commit"}
 ASKED = {"steps": [GOTO], "expect": [{"text_contains": "Minutes"}]}
 PROBE = SiteProbe(url="http://127.0.0.1/sent", shows=("Minutes",))
 COST = Usage(calls=1, input_tokens=150, output_tokens=10, model="fake")
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def learning(*, from_model: bool = True, from_ledger: bool = False) -> Script:

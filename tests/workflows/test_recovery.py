@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply
@@ -24,12 +23,6 @@ from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
 OPEN = {"action": "click", "instruction": "the next link", "effect": "idempotent"}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def losing(sequence: int) -> Script:

@@ -8,7 +8,6 @@ import pytest
 from temporalio import activity
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import CancelledError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, Reapply
@@ -24,12 +23,6 @@ from workflows.task import BrowserTask
 
 OLD = Wear(age_s=7_300, memory_mb=400)
 LARGE = Wear(age_s=60, memory_mb=1_700)
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def worn_at(sequence: int, wear: Wear = OLD, **fields: object) -> Script:

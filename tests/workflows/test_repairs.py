@@ -4,7 +4,6 @@ import pytest
 from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
@@ -64,12 +63,6 @@ def kinds(script: Script, sequence: int = 1) -> list[str]:
         f"override {request.context.override}" if request.context.override else request.context.attempt or "first"
         for request in asked
     ]
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def failed(error: WorkflowFailureError) -> RunResult:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, Reapply
@@ -22,12 +21,6 @@ from workflows.task import BrowserTask
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def answering(steps: int, *, commits: tuple[int, ...] = (), **fields: object) -> Script:

@@ -23,7 +23,6 @@ from temporalio.client import (
     WorkflowFailureError,
 )
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.lineages import beginning_of
@@ -43,12 +42,6 @@ GREET = {
     "steps": [FILL],
     "verify": [{"url_contains": "/"}],
 }
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def scheduled(client: Client, queue: str, run: RunInput, exits: AsyncExitStack) -> ScheduleHandle:

@@ -6,7 +6,6 @@ import pytest
 from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_runs import Learned, SkillUse
@@ -28,12 +27,6 @@ STEP: TypeAdapter[Step] = TypeAdapter(Step)
 NEXT = STEP.validate_python({"action": "click", "instruction": "the next button", "effect": "idempotent"})
 SKILL = SkillRef(name="greet", version=3)
 GREET = {"task": "greet", "url": "http://site/", "steps": [FILL, HOVER], "verify": [{"url_contains": "/"}]}
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def run_of_greet(**fields: object) -> RunInput:

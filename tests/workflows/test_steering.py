@@ -11,7 +11,6 @@ from temporalio.api.workflowservice.v1 import PollWorkflowExecutionUpdateRequest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, StepContext
@@ -33,12 +32,6 @@ CLICK = {"action": "click", "instruction": "the send button"}
 ADA = Said(who="ada", why="the shop is being counted")
 
 Handle = WorkflowHandle[BrowserTask, RunResult]
-
-
-@pytest.fixture
-async def client(temporal_env: WorkflowEnvironment) -> Client:
-    address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 class Held:
