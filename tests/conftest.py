@@ -1,6 +1,7 @@
 """Fixtures on the real parts, found as the local stack finds them; one Temporal and one Redis server for all tests."""
 
 import asyncio
+import gc
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -29,6 +30,17 @@ _LONG_S = 3_600
 """Tests that are marked `long` may take longer than the others."""
 _ENDING_S = 30
 """What the server is given to end."""
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while tests are collected: nothing of what is imported ever is any."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect what tests leave, without going through all that was imported each time."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
