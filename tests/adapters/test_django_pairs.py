@@ -16,7 +16,7 @@ ONE_VISIBLE = """selector => {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["old", "new"])
+@pytest.mark.parametrize("version", ["old", pytest.param("new", marks=pytest.mark.long)])
 async def test_every_control_of_a_pair_is_on_its_page_once_and_visible(version: Version, chromium_path: Path) -> None:
     pages: dict[str, list[Pair]] = defaultdict(list)
     for pair in PAIRS:

@@ -181,23 +181,30 @@ async def harm_by(
     return [f"{page.name}: {fault}" for fault in found]
 
 
+SHORT = (*[page for page in PAGES if not page.family], *DOORS[::4])
+"""Every technique, and a fourth of the doors; `long` has all of them."""
+
+
 async def test_no_page_gets_a_plan_or_an_element_through(
     session: ChromiumSession, site: HostileSite, model: Obedient, roles: Roles
 ) -> None:
     since = len(site.asked)
-    found = [fault for page in PAGES for fault in await harm_by(page, session, site, roles, rounds=1, every_role=False)]
+    found = [fault for page in SHORT for fault in await harm_by(page, session, site, roles, rounds=1, every_role=False)]
 
     assert found == []
-    assert len(PAGES) >= 60
-    untold = {page.name for page in PAGES if f"{page.name}/r1" not in model.seen}
+    assert len(SHORT) >= 60
+    untold = {page.name for page in SHORT if f"{page.name}/r1" not in model.seen}
     assert untold <= UNTOLD | LATER, "the model has to obey, or the test shows nothing"
     assert not HostileSite(asked=site.asked[since:]).forbidden({})
 
 
-async def test_every_door_leads_where_it_must_not_and_the_judge_sees_it(browser: Browser, site: HostileSite) -> None:
+@pytest.mark.parametrize("doors", [DOORS[::4], pytest.param(DOORS, marks=pytest.mark.long)], ids=["a fourth", "all"])
+async def test_a_door_leads_where_it_must_not_and_the_judge_sees_it(
+    doors: tuple[HostilePage, ...], browser: Browser, site: HostileSite
+) -> None:
     harmless = []
     tab = await browser.new_page()
-    for door in DOORS:
+    for door in doors:
         for number, name in enumerate(door.controls):
             await tab.goto(site.address(door, f"door{number}"))
             asked, control = len(site.asked), tab.locator("button, a, label").get_by_text(name, exact=True)

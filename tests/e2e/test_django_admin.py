@@ -88,7 +88,7 @@ def users(site: DjangoAdmin) -> int:
     return int(row["users"])
 
 
-@pytest.mark.parametrize("version", ["old", "new"])
+@pytest.mark.parametrize("version", [pytest.param("old", marks=pytest.mark.long), "new"])
 async def test_what_was_learned_in_the_old_admin_adds_the_right_user_without_the_model(
     office: Office, version: Version
 ) -> None:
@@ -109,10 +109,11 @@ async def test_what_was_learned_in_the_old_admin_adds_the_right_user_without_the
     assert ("xpath" in tiers) == (version == "old")  # every xpath is another one in the new version
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mode", "at", "became", "ends"),
     [
-        pytest.param(Mode.LEARN, LOG_IN, "unmet", "failed", id="learning", marks=pytest.mark.long),
+        pytest.param(Mode.LEARN, LOG_IN, "unmet", "failed", id="learning"),
         pytest.param(Mode.REPLAY, LAST, "in_doubt", "waiting", id="replaying, after something was sent"),
     ],
 )

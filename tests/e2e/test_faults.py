@@ -125,6 +125,7 @@ async def test_while_redis_is_frozen_nothing_is_sent_and_the_run_finishes_by_its
     assert ending.result.totals.recoveries == 0
 
 
+@pytest.mark.long
 async def test_redis_stopped_and_started_again_between_two_steps_the_run_finishes(
     lab: Lab, worker: Child, redis: OwnRedis
 ) -> None:
@@ -143,14 +144,8 @@ async def test_redis_stopped_and_started_again_between_two_steps_the_run_finishe
     await assert_done_once(lab, order, ending, unrecorded=(PRIORITY,))
 
 
-@pytest.mark.parametrize(
-    ("point", "sequence"),
-    [
-        pytest.param("start", PRIORITY, marks=pytest.mark.long),
-        pytest.param("located", SEND, marks=pytest.mark.long),
-        ("intended", SEND),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("point", "sequence"), [("start", PRIORITY), ("located", SEND), ("intended", SEND)])
 async def test_redis_emptied_in_the_middle_of_a_run_it_is_done_or_waits_and_never_sends_twice(
     lab: Lab, worker: Child, redis: OwnRedis, point: str, sequence: int
 ) -> None:
@@ -212,7 +207,8 @@ async def test_worker_keeper_and_browser_killed_before_the_intent_it_is_performe
 # ---------------------------------------------------------------------------------------- browser and keeper
 
 
-@pytest.mark.parametrize("what", ["browser", pytest.param("keeper", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("what", ["browser", "keeper"])
 async def test_with_the_browser_or_its_keeper_killed_before_the_send_step_another_is_brought_to_where_it_was(
     lab: Lab, worker: Child, what: str
 ) -> None:
@@ -271,14 +267,9 @@ async def test_a_run_that_is_cancelled_while_its_browser_starts_leaves_no_browse
 # --------------------------------------------------------------------------------------------------- worker
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("point", "sequence"),
-    [
-        pytest.param("start", PRIORITY, marks=pytest.mark.long),
-        pytest.param("located", SEND, marks=pytest.mark.long),
-        ("intended", SEND),
-        pytest.param("acted", SEND, marks=pytest.mark.long),
-    ],
+    ("point", "sequence"), [("start", PRIORITY), ("located", SEND), ("intended", SEND), ("acted", SEND)]
 )
 async def test_a_worker_that_wakes_up_after_another_took_over_does_nothing_any_more(
     lab: Lab, worker: Child, point: str, sequence: int

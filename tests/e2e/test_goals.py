@@ -23,10 +23,8 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
         yield made
 
 
-async def test_a_sentence_is_learned_and_others_are_recalled_without_seeing_or_planning(
-    stage: Stage,
-) -> None:
-    figures = await GoalScene(stage).perform(redesigned=False)
+async def test_a_sentence_is_learned_and_others_are_recalled_without_seeing_or_planning(lab: Lab) -> None:
+    figures = await GoalScene(lab.stage).perform(redesigned=False)
 
     assert figures.failed == ()
     assert [row.model_calls > 0 for row in figures.rows] == [True, False, False, True]

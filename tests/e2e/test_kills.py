@@ -30,17 +30,14 @@ async def assert_survived(lab: Lab, point: str, sequence: int) -> None:
     assert await lab.audited(order) == ()
 
 
-def at(*short: int) -> list[object]:
-    """Every step; those that are not named belong to the long form."""
-    return [n if n in short else pytest.param(n, marks=pytest.mark.long) for n in range(STEPS)]
-
-
-@pytest.mark.parametrize("sequence", at())
+@pytest.mark.long
+@pytest.mark.parametrize("sequence", range(STEPS))
 async def test_killed_after_a_step_was_recorded_it_is_not_performed_again(lab: Lab, sequence: int) -> None:
     await assert_survived(lab, "recorded", sequence)
 
 
-@pytest.mark.parametrize("sequence", at(2))
+@pytest.mark.long
+@pytest.mark.parametrize("sequence", range(STEPS))
 async def test_killed_inside_a_step_the_run_finishes_with_one_mail(lab: Lab, sequence: int) -> None:
     await assert_survived(lab, "acted", sequence)
 
