@@ -584,7 +584,7 @@ async def test_the_proxy_is_the_only_way_out_even_to_loopback(
     assert refused == (), "something talked in the background"
 
 
-@pytest.mark.parametrize("button", ["#send", "#fetch"])
+@pytest.mark.parametrize("button", ["#send", pytest.param("#fetch", marks=pytest.mark.long)])
 async def test_a_held_post_survives_its_worker_and_a_permit_sends_exactly_one(
     sessions: Path, site: Site, playwright: Playwright, button: str
 ) -> None:
@@ -620,7 +620,7 @@ async def test_a_held_post_survives_its_worker_and_a_permit_sends_exactly_one(
     assert len(site.posts) == 1
 
 
-@pytest.mark.parametrize("button", ["#send", "#fetch"])
+@pytest.mark.parametrize("button", ["#fetch", pytest.param("#send", marks=pytest.mark.long)])
 async def test_a_cut_post_is_never_sent_not_even_after_the_gate_is_open_again(
     sessions: Path, site: Site, playwright: Playwright, button: str
 ) -> None:
