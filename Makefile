@@ -9,9 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 ARGS ?=
-# How many processes share the tests: each has servers and a browser of its own, and waits for them a third of its time.
-# WORKERS=0: one after the other.
-WORKERS ?= 3
+# How many processes share the tests: each has servers and a browser of its own. WORKERS=0: one after the other.
+WORKERS ?= 2
 SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # These say what is installed in .venv, and which Chromium was found.
 INSTALLED := .venv/installed.stamp
