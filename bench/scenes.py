@@ -93,7 +93,7 @@ class Stage:
         return await snapshots.take(self.tab, about=about)
 
     async def counted(self, recorded: Sequence[Target]) -> list[Target]:
-        """The elements of this page with how many of their role and name there are, as the agent records them."""
+        """The elements of this page with what is called as they are, and nearly so, as the agent records it."""
         told = list(recorded)
         async for _, positions, answer in self._looked_up(recorded):
             for at, one in zip(positions, answer["looks"], strict=True):
@@ -129,7 +129,7 @@ class Stage:
 
 
 def _counted(target: Target, look: Mapping[str, Any]) -> Target:
-    return target.model_copy(update={"namesakes": look["namesakes"]})
+    return target.model_copy(update={"namesakes": look["namesakes"], "alike": tuple(look["alike"])})
 
 
 @asynccontextmanager
@@ -219,7 +219,7 @@ async def mutated(
 
 def _differs(recorded: Target, now: Target | None) -> bool:
     def plain(target: Target) -> Target:
-        return target.model_copy(update={"box": None, "frame": (), "namesakes": 0})
+        return target.model_copy(update={"box": None, "frame": (), "namesakes": 0, "alike": ()})
 
     return now is None or plain(recorded) != plain(now)
 

@@ -36,7 +36,7 @@ class Attempt {
     this.offeredKey = "";
     this.index = -1;
     this.total = 0;
-    this.namesakes = 0;
+    this.others = { namesakes: 0, alike: [] };
     this.blockedBy = new Set();
     this.lastChange = this.started;
     this.lastSettled = 0;
@@ -224,7 +224,7 @@ class Attempt {
       this.candidates = found.slice(0, CANDIDATE_LIMIT).map((element) => ({ element, tier: "query" }));
       if (found.length === 1) certain = this.candidates[0];
     } else {
-      ({ candidates: this.candidates, total: this.total, namesakes: this.namesakes, certain } = lookUp(target, reading));
+      ({ candidates: this.candidates, total: this.total, certain, ...this.others } = lookUp(target, reading));
     }
     if (certain) {
       this.choose(certain, reading);
@@ -270,7 +270,7 @@ class Attempt {
 
   /** A candidate with how many are called as the recorded element now. */
   describeNow(element, reading) {
-    return { ...describe(element, reading), namesakes: this.namesakes };
+    return { ...describe(element, reading), namesakes: this.others.namesakes };
   }
 
   /** The candidates that Python chose from, or the certain one: the others have another role or name. */
@@ -279,10 +279,10 @@ class Attempt {
     return [{ index: this.index, tier: this.chosenTier, target: this.describeNow(this.element, reading) }];
   }
 
-  /** The element as it is recorded: with how many are called as it is. */
+  /** The element as it is recorded: with how many are called as it is, and what others are called nearly so. */
   describeFound(element, reading) {
     const described = describe(element, reading);
-    return { ...described, namesakes: this.spec.target ? this.namesakes : namesakesOf(described, reading) };
+    return { ...described, ...(this.spec.target ? this.others : othersOf(described, reading)) };
   }
 
   isSettled() {

@@ -1,6 +1,7 @@
 /* Finding the recorded element: the candidates are the union of all tiers; the first match has no preference. */
 
 const CANDIDATE_LIMIT = 20;
+const ALIKE_LIMIT = 8;
 
 /** Elements at an absolute path; `tolerant` ignores an index where the tag is the only one of its kind. */
 function followPath(steps, start, tolerant) {
@@ -139,12 +140,27 @@ function byRole(role, tag, reading) {
   return found;
 }
 
-/** The rendered elements of a role and a name, or of the role and no name. */
-function namedAlike({ role, name, tag }, reading) {
-  const wanted = normalise(name ?? "");
-  return byRole(role ?? "", tag ?? "", reading).filter(
-    (element) => reading.isShown(element) && normalise(identityOf(element, reading).name) === wanted,
-  );
+/**
+ * The rendered elements of a role and a name, or of the role and no name; and the different names of others of the role
+ * that have all words of the name, or no other words, in the order of the page.
+ */
+function calledLike({ role, name, tag }, reading) {
+  const wanted = normalise(name ?? ""), words = wordsOf(wanted);
+  const named = [], alike = new Set();
+  for (const element of byRole(role ?? "", tag ?? "", reading)) {
+    if (!reading.isShown(element)) continue;
+    const { name: called } = identityOf(element, reading);
+    const other = normalise(called);
+    if (other === wanted) named.push(element);
+    else if (alike.size < ALIKE_LIMIT && haveWords(words, wordsOf(called))) alike.add(called);
+  }
+  return { named, alike: [...alike] };
+}
+
+/** Returns whether all words of one are among those of the other. */
+function haveWords(left, right) {
+  const [fewer, more] = left.size < right.size ? [left, right] : [right, left];
+  return fewer.size > 0 && [...fewer].every((word) => more.has(word));
 }
 
 /** Returns whether a nameless element has the recorded label; true without one. */
@@ -154,9 +170,9 @@ const isLabelled = ({ role, name, label }, element, reading) =>
 /**
  * All rendered elements that some tier leads to.
  *
- * @returns {{candidates: {element: Element, tier: string}[], total: number, namesakes: number}} at most twenty; those
- *   whose role and name agree are kept first when there are more, and of these those in the recorded row. `namesakes` is
- *   how many are called as it was
+ * @returns {{candidates: {element: Element, tier: string}[], total: number, namesakes: number, alike: string[]}}
+ *   at most twenty; those whose role and name agree are kept first when there are more, and of these those in the
+ *   recorded row. `namesakes` is how many are called as it was, `alike` what others are called nearly so
  */
 function locate(target, reading) {
   const found = new Map();
@@ -166,7 +182,7 @@ function locate(target, reading) {
   add("xpath", byXpath(target.xpath));
   add("xpath_variant", byXpathVariants(target.xpath, reading));
   add("attributes", byAttributes(target, reading));
-  const named = target.role || target.tag ? namedAlike(target, reading) : [];
+  const { named, alike } = target.role || target.tag ? calledLike(target, reading) : { named: [], alike: [] };
   // The hash has role and name in it, so only these can have it.
   if (normalise(target.name ?? "")) add("role_name", named);
   else if (target.elementHash) {
@@ -179,14 +195,17 @@ function locate(target, reading) {
     const ranks = new Map(candidates.map((candidate) => [candidate, rank(candidate)]));
     candidates = candidates.sort((a, b) => ranks.get(b) - ranks.get(a)).slice(0, CANDIDATE_LIMIT);
   }
-  return { candidates, total, namesakes: countCalled(target, named, reading) };
+  return { candidates, total, namesakes: countCalled(target, named, reading), alike };
 }
 
 /** Number of these elements of one role and name with the same name; without a name, with the same label. */
 const countCalled = (called, named, reading) => named.filter((element) => isLabelled(called, element, reading)).length;
 
-/** Number of elements of the page with a described element's name, itself included. */
-const namesakesOf = (described, reading) => countCalled(described, namedAlike(described, reading), reading);
+/** How many elements of the page have a described element's name, itself included, and the names that are alike. */
+function othersOf(described, reading) {
+  const { named, alike } = calledLike(described, reading);
+  return { namesakes: countCalled(described, named, reading), alike };
+}
 
 /** Returns whether role and name, or else the label, confirm a candidate (Python decides). */
 function agreesWith(target, element, reading) {
@@ -223,19 +242,19 @@ const sameTexts = (left, right) =>
 
 /**
  * Result of one look for a target: candidates of all tiers, their total, the number of elements with its role and name,
- * and the certain one or null.
+ * the names that are alike, and the certain one or null.
  */
 function lookUp(target, reading) {
-  const { candidates, total, namesakes } = locate(target, reading);
-  return { candidates, total, namesakes, certain: certainOf(target, candidates, total, reading) };
+  const found = locate(target, reading);
+  return { ...found, certain: certainOf(target, found.candidates, found.total, reading) };
 }
 
 /**
  * Looks for many targets at once, for measuring the tiers: each element is described once.
  *
  * @returns {{looks: {candidates: {element: number, tier: string}[], total: number, namesakes: number,
- *   certain: number}[], targets: Object[]}} candidates by their place in `targets`; `certain` by its place in
- *   `candidates`, or -1
+ *   alike: string[], certain: number}[], targets: Object[]}} candidates by their place in `targets`; `certain` by its
+ *   place in `candidates`, or -1
  */
 function lookUpAll(targets) {
   const reading = new Reading();
@@ -245,11 +264,10 @@ function lookUpAll(targets) {
     return described.get(element);
   };
   const looks = targets.map((target) => {
-    const { candidates, total, namesakes, certain } = lookUp(target, reading);
+    const { candidates, certain, ...counted } = lookUp(target, reading);
     return {
       candidates: candidates.map(({ element, tier }) => ({ element: place(element), tier })),
-      total,
-      namesakes,
+      ...counted,
       certain: candidates.indexOf(certain),
     };
   });

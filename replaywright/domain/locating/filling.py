@@ -56,8 +56,8 @@ def filled_target(target: Target, values: Mapping[str, str]) -> Target:
 
     own = (target.name, *target.attributes.values())
     now = changed_target(target, today)
-    if "{{" in target.name:  # how many had this name was counted of another value
-        now = now.model_copy(update={"namesakes": 0})
+    if "{{" in target.name:  # what was called so, or nearly so, was counted of another value
+        now = now.model_copy(update={"namesakes": 0, "alike": ()})
     return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
 
 
@@ -130,6 +130,7 @@ def changed_target(target: Target, change: Callable[[str], str]) -> Target:
             "label": change(target.label),
             "attributes": {key: change(value) for key, value in target.attributes.items()},
             "neighbours": tuple(change(text) for text in target.neighbours),
+            "alike": tuple(change(text) for text in target.alike),
             "container": change(target.container),
             "row": tuple(change(text) for text in target.row),
             "css": change(target.css),

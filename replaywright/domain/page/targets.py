@@ -58,6 +58,8 @@ class Target(Record):
     namesakes: int = 0
     """Number of visible elements in its frame with its role and name (without a name, its label) when recorded, itself
     included; 0 if not counted."""
+    alike: tuple[str, ...] = ()
+    """Names of others of its role then that have all words of its name, or no other words; at most eight."""
     element_hash: str = ""
     """Digest of tag, role, name and stable attributes, without position: equal means unchanged."""
     box: Box | None = None

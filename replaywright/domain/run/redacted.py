@@ -30,7 +30,7 @@ def redacted_target(target: Target, secrets: Redacts) -> Target:
     """The target without secret values."""
     frame = tuple(_redacted_hop(hop, secrets.redact) for hop in target.frame)
     changed = changed_target(target, secrets.redact)
-    lists = {name: _joined(getattr(changed, name), secrets.redact) for name in ("row", "neighbours")}
+    lists = {name: _joined(getattr(changed, name), secrets.redact) for name in ("row", "neighbours", "alike")}
     return changed.model_copy(update={"frame": frame, **lists})
 
 
