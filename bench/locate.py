@@ -3,8 +3,8 @@
     make bench-locate                               # ten thousand picks and more
     make bench-locate ARGS="--sites webmail,tests"  # some of the sites
 
-Pages are split by a fixed hash of their name: the weights of the table of evidence are fitted on one half of them (see
-`bench.fitting`), and both are reported. `false_heals` counts picks although the true element was taken away: left out
+The weights of the table of evidence are fitted on some of the applications (see `bench.fitting`); the others are
+reported apart. `false_heals` counts picks although the true element was taken away: left out
 of what is looked at for every pick, and really removed from the page for some. `false_heals_copied` are those of them
 on pages into which a mutation had put a copy of a row or block: a person, too, would take the copy then.
 """
@@ -144,13 +144,13 @@ def show(figures: Figures, console: Console) -> None:
     _print(console, "single mutations that touched the element and keep it recognisable", single)
     _print(console, "with the true element taken away", ((pick.tier, pick) for pick in figures.without))
     table = Table(title=f"the last tier over its threshold (in use: {ACCEPT})")
-    for column in ("half", "likelihood at least", "right", "wrong", "false heals"):
+    for column in ("applications", "likelihood at least", "right", "wrong", "false heals"):
         table.add_column(column, justify="right")
-    for half, calibrates in (("fitted on", True), ("not fitted on", False)):
+    for which, calibrates in (("fitted on", True), ("not fitted on", False)):
         picks = [pick for pick in figures.picks if pick.calibrates is calibrates]
         without = [pick for pick in figures.without if pick.calibrates is calibrates]
         for score, right, wrong, false in curve(picks, without):
-            table.add_row(half, f"{score:.3f}", str(right), str(wrong), str(false))
+            table.add_row(which, f"{score:.3f}", str(right), str(wrong), str(false))
     console.print(table)
 
 

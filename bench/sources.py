@@ -31,8 +31,10 @@ ADMIN_PATHS = (
     "/admin/auth/user/2/history/",
     "/admin/password_change/",
 )
-FITTED_SKINS, JUDGED_SKINS = "skins", "other-skins"
-"""Skins of the Django admin: weights are fitted on pairs of the ones, and judged on pairs of the others."""
+JUDGED = "webmail"
+"""The application on which weights are never fitted."""
+OF_MANY = frozenset({"tests", "miniwob"})
+"""Sites whose pages have nothing to do with each other."""
 _PASSWORD = "a password of the benchmark"  # noqa: S105  a site that lives as long as the benchmark
 _MINIWOB_SEED = 7
 _NEVER_AT_REST = ("browser_hung", "browser_late", "browser_moving")
@@ -61,10 +63,14 @@ class Source:
 
     @property
     def calibrates(self) -> bool:
-        """Whether weights may be fitted on the page; fixed by its name, without the version."""
-        if self.site in (FITTED_SKINS, JUDGED_SKINS):
-            return self.site == FITTED_SKINS
-        return hashlib.sha256(f"{self.site} {self.name}".encode()).digest()[0] % 2 == 0
+        """Whether weights may be fitted on the page.
+
+        An application is fitted on or judged on as a whole, in all its versions; so is each page of the sites
+        `OF_MANY`, as a fixed hash of its name decides.
+        """
+        if self.site in OF_MANY:
+            return hashlib.sha256(f"{self.site} {self.name}".encode()).digest()[0] % 2 == 0
+        return self.site != JUDGED
 
 
 @contextlib.asynccontextmanager
@@ -143,7 +149,7 @@ SITES: Mapping[str, Callable[[Browser], AbstractAsyncContextManager[list[Source]
     "tests": tests,
     "miniwob": miniwob,
     "django": _admin("django", ("old", "new")),
-    FITTED_SKINS: _admin(FITTED_SKINS, ("new", "grappelli", "interface", "jazzmin")),
-    JUDGED_SKINS: _admin(JUDGED_SKINS, ("baton", "semantic", "unfold")),
+    "skins": _admin("skins", ("new", "grappelli", "interface", "jazzmin")),
+    "other-skins": _admin("other-skins", ("baton", "semantic", "unfold")),
 }
 """What opens the pages of a site, by its name."""

@@ -5,16 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from replaywright.domain.locating.filling import filled_target, general_target
-from replaywright.domain.locating.matching import (
-    ElementCandidate,
-    MatchDecision,
-    comparable,
-    decide_identified,
-    decide_similar,
-)
-from replaywright.domain.page.snapshots import Element
+from replaywright.domain.locating.matching import MatchDecision
 from replaywright.domain.page.targets import Target
 from tests.pages.harness import AgentPage
+from tests.pages.ladder import found_again
 
 ANN = ("Ann", "ann@example.com", "admin")
 ANN_MARIE = ("Ann-Marie", "annmarie@example.com", "admin")
@@ -40,21 +34,7 @@ async def recorded_for_ann(agent: AgentPage) -> Target:
 
 async def look(agent: AgentPage, recorded: Target, name: str) -> MatchDecision:
     """The whole ladder on the page that is shown, with this value of the parameter."""
-    target = filled_target(recorded, {"name": name})
-    told = await agent.call(f"replaywright.lookUpAll([{target.model_dump_json(by_alias=True, exclude={'frame'})}])")
-    (one,) = told["looks"]
-    seen = [Target.model_validate(each) for each in told["targets"]]
-    candidates = [
-        ElementCandidate(index=index, tier=each["tier"], target=seen[each["element"]])
-        for index, each in enumerate(one["candidates"])
-    ]
-    kept = [candidates[one["certain"]]] if one["certain"] >= 0 else candidates
-    decision = decide_identified(target, kept)
-    if decision.lookup.hit:
-        return decision
-    read = await agent.call("replaywright.snapshot({})")
-    elements = [Element.model_validate(element) for element in read["elements"]]
-    return decide_similar(target, comparable(elements, needs_input=True))
+    return await found_again(agent, filled_target(recorded, {"name": name}))
 
 
 async def test_the_row_is_found_among_more_than_are_compared(agent: AgentPage) -> None:

@@ -25,7 +25,7 @@ SPEAKS_FOR = (
     *("own_identifier", "shared_identifier", "own_id", "own_address", "shared_address", "same_link"),
     *("own_action", "alike_action", "shared_action"),
     *("same_row", "same_container", "near", "nearest", "same_path", "close", "looks"),
-    *("only_one", "only_one_alike", "placed", "alike_placed", "reworded_placed"),
+    *("only_one", "only_one_alike", "first_alike", "placed", "alike_placed", "longer_placed", "reworded_placed"),
 )
 """Signals whose weight is never negative."""
 SPEAKS_AGAINST = (
@@ -81,8 +81,10 @@ _IN_WORDS = {
     "looks": "same classes",
     "only_one": "the only one of its name",
     "only_one_alike": "the only one of such a name",
+    "first_alike": "nothing had such a name then",
     "placed": "same name in its place",
     "alike_placed": "name of the same meaning in its place",
+    "longer_placed": "longer or shorter name in its place",
     "reworded_placed": "in its place on a reworded page",
     "opposed_name": "opposite name",
     "nameless": "nothing of its name",
@@ -129,10 +131,10 @@ def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, 
         (target, comparison.signals(target))
         for target in comparison.kin
         if not is_of_other_kind(recorded, target)
-        and not comparison.is_in_other_row(target)
         and not comparison.is_opposed(target)
-        and not comparison.is_mute(target)
         and not comparison.was_neighbour(target)
+        and not comparison.is_mute(target)
+        and not comparison.is_in_other_row(target)
     ]
 
 
@@ -175,11 +177,11 @@ def is_in_other_row(recorded: Target, seen: Target) -> bool:
 
 
 def was_beside(recorded: Target, seen: Target) -> bool:
-    """Return True if `seen` has the name of a recorded neighbour, and so is that neighbour."""
+    """Return True if `seen` is called like another that stood there, too, and so is that: near it, or of its kind."""
     own = (recorded.name, recorded.label, recorded.text)
     if any(compare(text, seen.name) is Wording.SAME for text in own if text):
         return False
-    return any(compare(text, seen.name) is Wording.SAME for text in recorded.neighbours)
+    return any(compare(text, seen.name) is Wording.SAME for text in (*recorded.neighbours, *recorded.alike))
 
 
 def signals_of_gone(recorded: Target, seen: Sequence[Target], choice: int) -> Signals:
@@ -215,11 +217,10 @@ class _Comparison:
         self.kin = [target for target in seen if roles_compatible(recorded.role, target.role)]
         self._seen = seen
         self._wordings = {id(target): wording_of(recorded, target) for target in self.kin}
-        self._counts = Counter(
-            {link_of(target) or id(target): self._wordings[id(target)] for target in self.kin}.values()
-        )
         self._own, self._link = identity_keys(recorded), link_of(recorded)
         self._keys = {id(target): identity_keys(target) for target in self.kin}
+        new = [target for target in self.kin if not self.was_neighbour(target)]
+        self._counts = Counter({link_of(target) or id(target): self._wordings[id(target)] for target in new}.values())
         self._bearers = Counter(item for keys in self._keys.values() for item in keys.items())
         self._called = Counter((target.role, _called(target)) for target in self.kin)
         named = (target for target in self.kin if self._wordings[id(target)] >= Wording.LONGER)
@@ -247,10 +248,16 @@ class _Comparison:
         return agrees and self._bearers[key, self._own[key]] == 1 and key in self._telling
 
     def is_in_other_row(self, target: Target) -> bool:
-        """Return True if both are in rows with different subjects. The only link of its name and address is itself."""
-        is_only = self.recorded.namesakes == 1 == self._called[target.role, _called(target)]
-        if is_only and self._is_same_link(target):
-            return False
+        """Return True if both are in rows with different subjects.
+
+        The only link of its name and address is itself. So may be the only element of its name that is in no row now.
+        """
+        if self.recorded.namesakes == 1:
+            wording = self._wordings[id(target)]
+            is_only = wording is Wording.SAME and self._rivals(wording) == 1
+            is_only_link = self._is_same_link(target) and self._called[target.role, _called(target)] == 1
+            if is_only_link or (is_only and not target.row):
+                return False
         return is_in_other_row(self.recorded, target)
 
     def was_neighbour(self, target: Target) -> bool:
@@ -283,6 +290,7 @@ class _Comparison:
         """Return all signals that are not 0."""
         recorded, wording = self.recorded, self._wordings[id(target)]
         is_alone = recorded.namesakes <= 1 and self._rivals(wording) == 1
+        is_alone_alike = is_alone and Wording.LONGER <= wording < Wording.SAME
         stands = place(recorded, target)
         known = {
             "same_role": recorded.role == target.role,
@@ -306,9 +314,11 @@ class _Comparison:
             "name_elsewhere": wording is not Wording.SAME and self._counts[Wording.SAME] > 0,
             "behind": self._most - stands,
             "only_one": is_alone and self._is_named and wording is Wording.SAME,
-            "only_one_alike": is_alone and Wording.LONGER <= wording < Wording.SAME,
+            "only_one_alike": is_alone_alike,
+            "first_alike": is_alone_alike and not recorded.alike,
             "placed": stands * (wording is Wording.SAME),
             "alike_placed": stands * (wording is Wording.ALIKE),
+            "longer_placed": stands * (wording is Wording.LONGER),
             "reworded_placed": stands * self._reworded * (wording is Wording.OTHER),
             **_labels(recorded, target),
             **self._nearness(target),

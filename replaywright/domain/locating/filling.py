@@ -58,6 +58,8 @@ def filled_target(target: Target, values: Mapping[str, str]) -> Target:
     now = changed_target(target, today)
     if "{{" in target.name:  # what was called so, or nearly so, was counted of another value
         now = now.model_copy(update={"namesakes": 0, "alike": ()})
+    elif target.namesakes == 1 and any("{{" in cell for cell in target.row):  # the only row was that of another value
+        now = now.model_copy(update={"namesakes": 0})
     return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
 
 

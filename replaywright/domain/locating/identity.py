@@ -51,14 +51,15 @@ def looks_generated(identifier: str) -> bool:
 def identity_keys(target: Target) -> dict[str, str]:
     """Return the element's identifiers with their values.
 
-    A `name` identifies a field; buttons of a form often share one (`action`) and radio buttons must, so for them it
-    takes the value too. An id counts when it has no number in it: numbered ones go by position.
+    A `name` identifies a field, one for files, too; buttons of a form often share one (`action`) and radio buttons
+    must, so for them it takes the value too. An id counts when it has no number in it: numbered ones go by position.
     """
     attributes = target.attributes
     found = {key: attributes[key] for key in TEST_IDS if attributes.get(key)}
     name, value = attributes.get("name", ""), attributes.get("value", "")
     if name and not looks_generated(name):
-        if target.role in FIELDS or (target.role in _CHOICES and not value and target.role != "radio"):
+        is_box = target.role in _CHOICES and not value and target.role != "radio"
+        if target.role in FIELDS or attributes.get("type") == "file" or is_box:
             found["name"] = name
         elif value:
             found["name and value"] = f"{name}={value}"

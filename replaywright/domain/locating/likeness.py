@@ -116,8 +116,9 @@ def place(recorded: Target, seen: Target) -> float:
 
 def said_among(recorded: Sequence[str], seen: Iterable[str]) -> float:
     """Return the share of the recorded texts that are among those seen, or nearly so: "User name", "Username"."""
-    there = tuple(seen)
-    return sum(any(compare(text, other) >= Wording.ALIKE for other in there) for text in recorded) / len(recorded)
+    there = frozenset(seen)
+    said = (text in there or any(compare(text, other) >= Wording.ALIKE for other in there) for text in recorded)
+    return sum(said) / len(recorded)
 
 
 def _overlap(left: Iterable[str], right: Iterable[str]) -> float:

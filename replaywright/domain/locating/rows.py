@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from rapidfuzz import fuzz
 
@@ -69,6 +70,7 @@ def _parted(row: Sequence[str], other: Sequence[str]) -> list[str]:
     return [part for cell in row for part in _parts(_read(cell), known) or (cell,)]
 
 
+@lru_cache(maxsize=8192)
 def _read(cell: str) -> tuple[str, ...]:
     """Return what is read of a cell, word by word; brackets and other signs around a word are not."""
     words = (_AROUND.sub("", word) for word in normalise(cell).split())
