@@ -7,8 +7,8 @@
 Examples are the scenes of `bench.locate`: pages that were changed in known ways, and pairs of versions and skins. No
 application is both fitted on and judged on: the demo's webmail only judges, and so do half of the tests' pages and of
 MiniWoB++, each of which is an application of its own. `wrong` counts picks of another element while the true one
-is there; `false heals`, picks while it was taken away. The threshold that follows is the least with nothing wrong and, with
-90 % confidence, at most 0.3 % false heals on what was not fitted on.
+is there; `false heals`, picks while it was taken away. The threshold that follows is the least with nothing wrong and,
+with 90 % confidence, at most 0.3 % false heals on what was not fitted on.
 """
 
 import argparse

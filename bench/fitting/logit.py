@@ -10,7 +10,7 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 from bench.fitting.examples import Example, Matrix
 from replaywright.domain.locating.evidence import OF_GONE, SPEAKS_AGAINST, SPEAKS_FOR
 
-RIDGE = 1.0
+RIDGE = 0.1
 """Penalty of half the sum of the squared weights: a signal that hardly any example has weighs little."""
 _LEAST = 1e-300
 

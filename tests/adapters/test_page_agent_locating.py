@@ -39,10 +39,13 @@ async def test_an_unchanged_element_is_certain_by_its_xpath(agent: AgentPage) ->
 
 
 @pytest.mark.parametrize("found_by", ["target", "query"])
-async def test_what_is_recorded_tells_how_many_have_the_name(agent: AgentPage, found_by: str) -> None:
+async def test_what_is_recorded_tells_how_many_have_the_name_and_what_is_called_nearly_so(
+    agent: AgentPage, found_by: str
+) -> None:
     await agent.show(
         "<nav aria-label='Path'><a href='/users' id='crumb'>Users</a></nav><button>Users</button>"
         "<nav aria-label='Menu'><a href='/users'>Users</a><a href='/users' hidden>Users</a></nav>"
+        "<a href='/'>All users</a><a href='/user'>User</a><a href='/new' hidden>New users</a>"
     )
     given = await agent.describe("#crumb") if found_by == "target" else {"css": "#crumb"}
 
@@ -52,7 +55,8 @@ async def test_what_is_recorded_tells_how_many_have_the_name(agent: AgentPage, f
         crumb = next(one for one in told["candidates"] if one["target"]["attributes"].get("id") == "crumb")
         await agent.call(f"replaywright.choose({attempt}, {crumb['index']})")
 
-    assert (await agent.message("ready"))["target"]["namesakes"] == 2
+    ready = (await agent.message("ready"))["target"]
+    assert (ready["namesakes"], ready["alike"]) == (2, ["All users"])
 
 
 TWO_FIELDS = "<main><form><div>to: <input type=text></div><div>subject: <input type=text></div></form></main>"

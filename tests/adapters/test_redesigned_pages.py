@@ -34,15 +34,15 @@ ORDER = (
     ("then", "now", "right"),
     [
         pytest.param(
-            "<p><label>Remark <input name=a></label></p>",
-            "<p><label>Remark line <input name=b id=it></label></p>",
+            "<p><label>Remark <input></label></p>",
+            "<p><label>Remark line <input id=it></label></p>",
             "it",
             id="nothing was called nearly so",
         ),
         pytest.param(
-            "<p><label>Pass phrase <input name=a></label></p><p>Twice:</p><p>as above</p><p>by hand</p><p>again</p>"
-            "<p>and</p><p>once</p><p>more</p><p>here</p><p><label>Pass phrase repeated <input name=b></label></p>",
-            "<p><label>Pass phrase repeated <input name=c id=it></label></p>",
+            "<p><label>Pass phrase <input></label></p><p>Twice:</p><p>as above</p><p>by hand</p><p>again</p>"
+            "<p>and</p><p>once</p><p>more</p><p>here</p><p><label>Pass phrase repeated <input></label></p>",
+            "<p><label>Pass phrase repeated <input id=it></label></p>",
             None,
             id="that was there, too",
         ),
@@ -164,7 +164,7 @@ YEARS_LATER = """
 <li><a id=jobs href=/careers>Jobs</a></li></ul>
 <form role=search action=/find><input id=find name=words aria-label="Find on this site">
 <button id=go aria-label=Find>🔍</button></form></nav></header><main><h1>Glass for good</h1><p>Since 1890.</p></main>
-<footer><a id=about href=/about-us>About us</a><a href=/imprint>Imprint</a></footer>
+<footer><a id=about href=/about.html>About us</a><a href=/imprint>Imprint</a></footer>
 """
 
 
@@ -226,3 +226,10 @@ async def test_a_field_off_the_screen_is_not_offered_and_a_field_has_the_label_o
         ("subject", "Subject"),
         ("body", "Text"),
     ]
+
+
+async def test_a_link_to_another_query_is_not_the_link_whose_place_it_took(agent: AgentPage) -> None:
+    page = "<nav aria-label=Boxes>{} <a href=/drafts>Begun</a></nav><main><h1>Post</h1>{}</main>"
+    mail, elder = "<a href='/box'>Post</a>", "<a href='/box?page=2'>Elder ones</a>"
+
+    assert await found(agent, page.format(mail, elder), "[href='/box']", page.format(elder, "")) is None

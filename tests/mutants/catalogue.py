@@ -315,6 +315,14 @@ ACTIVITIES = (
         (_MATCHING + "test_one_that_has_moved_or_changed_since_is_not",),
     ),
     Mutant(
+        "a longer name that was there, too",
+        "what is called like another element of the recorded page is that other",
+        "was_beside",
+        "(*recorded.neighbours, *recorded.alike)",
+        "recorded.neighbours",
+        ("tests/adapters/test_redesigned_pages.py::test_a_longer_name_is_the_recorded_one_unless_that_was_there_then",),
+    ),
+    Mutant(
         "intent before prepare",
         "the intent is written when the element is found and ready",
         "Acting._performed",

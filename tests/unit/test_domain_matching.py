@@ -729,6 +729,13 @@ def test_how_many_had_the_name_is_not_known_for_another_value_of_a_parameter() -
     assert filled_target(target(CRUMB, namesakes=2), {"list": "Groups"}).namesakes == 2
 
 
+@pytest.mark.parametrize(("namesakes", "known"), [(1, 0), (3, 3)])
+def test_that_there_was_one_row_is_not_known_for_another_value_of_a_parameter(namesakes: int, known: int) -> None:
+    recorded = target(CRUMB, row=("{{person}}",), namesakes=namesakes)
+
+    assert filled_target(recorded, {"person": "Ann"}).namesakes == known
+
+
 REBUILT: dict[str, Any] = {
     "tag": "button",
     "role": "button",

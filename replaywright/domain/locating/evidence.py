@@ -30,7 +30,7 @@ SPEAKS_FOR = (
 """Signals whose weight is never negative."""
 SPEAKS_AGAINST = (
     *("opposed_name", "nameless", "other_label", "other_text", "other_identifier", "other_id", "other_address"),
-    *("lost_identifier", "lost_id", "lost_address"),
+    *("other_query", "lost_identifier", "lost_id", "lost_address"),
     *("no_row", "fewer", "rivals", "name_elsewhere", "behind"),
 )
 """Signals whose weight is never positive."""
@@ -112,6 +112,15 @@ def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likeliho
         known = found.get(key)
         found[key] = Likelihood(target, share, signals) if known is None else replace(known, share=known.share + share)
     return sorted(found.values(), key=lambda one: -one.share), math.exp(gone - most) / total
+
+
+def is_contradicted(likely: Sequence[Likelihood]) -> bool:
+    """Return True if the likeliest element does not read as recorded, and another one of the recorded name does."""
+
+    def called_so(one: Likelihood, reads: bool) -> bool:
+        return "same_name" in one.signals and ("other_text" not in one.signals) is reads
+
+    return called_so(likely[0], False) and any(called_so(one, True) for one in likely[1:])
 
 
 def link_of(target: Target) -> tuple[object, ...] | None:
@@ -241,10 +250,14 @@ class _Comparison:
         """Return the number of elements that are called at least so much like the recorded one, itself included."""
         return sum(count for other, count in self._counts.items() if other >= wording)
 
+    def _agrees(self, target: Target, key: str) -> bool:
+        """Return True if the element has the recorded identifier; an address has its query in it."""
+        is_other = key == "href" and target.query != self.recorded.query
+        return self._keys[id(target)].get(key) == self._own[key] and not is_other
+
     def _is_own(self, target: Target, key: str) -> bool:
         """Return True if the identifier agrees, and tells the element from all others, now as it did then."""
-        value = self._own.get(key)
-        agrees = value is not None and self._keys[id(target)].get(key) == value
+        agrees = key in self._own and self._agrees(target, key)
         return agrees and self._bearers[key, self._own[key]] == 1 and key in self._telling
 
     def is_in_other_row(self, target: Target) -> bool:
@@ -262,8 +275,7 @@ class _Comparison:
 
     def was_neighbour(self, target: Target) -> bool:
         """Return True if it is called like what stood beside the recorded element, and no identifier says otherwise."""
-        keys = self._keys[id(target)]
-        return was_beside(self.recorded, target) and all(keys.get(key) != value for key, value in self._own.items())
+        return was_beside(self.recorded, target) and not any(self._agrees(target, key) for key in self._own)
 
     def _is_same_link(self, target: Target) -> bool:
         return self._link is not None and link_of(target) == self._link
@@ -342,10 +354,12 @@ class _Comparison:
         now, is_own = self._keys[id(target)], False
         for key, value in self._own.items():
             kind = {"id": "id", "href": "address"}.get(key, "identifier")
-            if now.get(key) == value:
+            if self._agrees(target, key):
                 is_own = is_own or self._is_own(target, key)
                 manner = "own" if self._is_own(target, key) else "shared"
                 found[f"{manner}_{kind}"] = 1.0
+            elif now.get(key) == value:
+                found["other_query"] = 1.0
             else:
                 found[f"{'other' if key in now else 'lost'}_{kind}"] = 1.0
         found |= self._action(target, wording)

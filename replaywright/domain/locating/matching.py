@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import normalise
-from replaywright.domain.locating.evidence import is_in_other_row, likelihoods, link_of
+from replaywright.domain.locating.evidence import is_contradicted, is_in_other_row, likelihoods, link_of
 from replaywright.domain.locating.identity import (
     FIELDS,
     Identity,
@@ -310,8 +310,9 @@ def decide_similar(
     if not likely:
         return MatchDecision(lookup(reason="not_found"))
     best, runner_up = likely[0], likely[1].share if len(likely) > 1 else 0.0
-    if best.share < accept:
-        reason = "ambiguous" if runner_up > gone else "low_score"
+    contradicted = is_contradicted(likely)
+    if best.share < accept or contradicted:
+        reason = "ambiguous" if contradicted or runner_up > gone else "low_score"
         return MatchDecision(lookup(reason=reason, score=best.share, runner_up=runner_up))
     chosen = next(candidate for candidate in candidates if candidate.target is best.seen)
     found = lookup(hit=True, healed=True, score=best.share, runner_up=runner_up, evidence=best.reasons)
