@@ -320,7 +320,7 @@ ACTIVITIES = (
         "was_beside",
         "(*recorded.neighbours, *recorded.alike)",
         "recorded.neighbours",
-        ("tests/adapters/test_redesigned_pages.py::test_a_longer_name_is_the_recorded_one_unless_that_was_there_then",),
+        (_MATCHING + "test_a_longer_name_is_the_recorded_one_unless_it_was_there_then",),
     ),
     Mutant(
         "intent before prepare",

@@ -785,6 +785,27 @@ def test_what_is_called_alike_elsewhere_is_not_believed(recorded: dict[str, Any]
     assert decide_similar(target(COMPOSE, **{"namesakes": 1, "box": BOX, **recorded}), seen).chosen is None
 
 
+@pytest.mark.parametrize(("alike", "is_taken"), [((), True), (("Send later",), True), (("Send message",), False)])
+def test_a_longer_name_is_the_recorded_one_unless_it_was_there_then(alike: tuple[str, ...], is_taken: bool) -> None:
+    recorded = target(COMPOSE, namesakes=1, box=BOX, alike=alike)
+
+    decision = decide_similar(recorded, candidates(target(COMPOSE, name="Send message", text="Send message", box=BOX)))
+
+    assert (decision.chosen is not None) is is_taken
+
+
+@pytest.mark.parametrize(("reads", "is_taken"), [("Soup", False), ("Send", True)])
+def test_a_twin_that_reads_otherwise_is_not_taken_where_another_reads_as_recorded(reads: str, is_taken: bool) -> None:
+    recorded = target(COMPOSE, namesakes=1, box=BOX)
+    there = target(COMPOSE, text=reads, box=BOX)
+    elsewhere = target(COMPOSE, xpath="/html/body/p/button", neighbours=("Privacy",), container='region "Foot"')
+
+    decision = decide_similar(recorded, candidates(there, elsewhere))
+
+    assert (decision.chosen is not None) is is_taken
+    assert is_taken or decision.lookup.reason == "ambiguous"
+
+
 def test_the_line_of_a_form_is_no_row_that_must_be_found_again() -> None:
     place = {"tag": "textarea", "role": "textbox", "name": "Message", "label": "Message", "text": "", "attributes": {}}
     recorded = target(COMPOSE, **place, namesakes=1, row=("Message", "0 characters"))
