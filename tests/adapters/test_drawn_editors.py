@@ -39,6 +39,18 @@ async def test_fill_replaces_what_a_drawn_editor_holds(
     assert await kept_by(session, name) == text
 
 
+@pytest.mark.parametrize("name", ["In a body without height", "Over a box without height"])
+async def test_a_field_that_boxes_without_height_do_not_clip_is_a_plain_field(
+    session: ChromiumSession, site: Site, name: str
+) -> None:
+    await opened(session, site, "forms_unclipped.html")
+
+    report = await session.perform(work("fill", box(name), text="hello"))
+
+    assert report.acted
+    assert await session.tabs.current.page.get_by_label(name).input_value() == "hello"
+
+
 async def test_keys_are_typed_into_a_drawn_editor_which_may_complete_them(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, PAGE)
 

@@ -54,8 +54,7 @@ const isClearSpeck = (field, reading) =>
 function isWithoutRoom(field, reading) {
   const room = checkVisibility.call(field, SEEN_THROUGH) ? FIELD_ROOM : CLEAR_FIELD_ROOM;
   let { width, height } = reading.box(field);
-  let at = reading.parent(field);
-  for (let depth = 0; at && isElement(at) && depth < SURFACE_DEPTH; depth++, at = reading.parent(at)) {
+  for (const at of clippersOf(field, (element) => reading.style(element))) {
     if (width < room.width || height < room.height) return true;
     const { overflowX, overflowY } = reading.style(at);
     if (overflowX !== "visible") width = Math.min(width, reading.box(at).width);

@@ -4,25 +4,30 @@
  * All points are in CSS pixels of this frame's viewport.
  */
 
-/** The window, and what scrolling ancestors leave of it. */
-function clipOf(element) {
-  const clip = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
-  let position = getComputedStyle(element).position;
-  for (let at = flatParent(element); at; at = flatParent(at)) {
-    const style = getComputedStyle(at);
+/** The ancestors that clip an element, the nearest first. `styleOf` returns the computed style of an element. */
+function* clippersOf(element, styleOf = getComputedStyle) {
+  let position = styleOf(element).position;
+  for (let at = flatParent(element); at && isElement(at); at = flatParent(at)) {
+    const style = styleOf(at);
     // What is fixed is clipped by nothing but the window; what is absolute, not by ancestors it is not placed in.
-    if (position === "fixed") break;
+    if (position === "fixed") return;
     const placed = style.position !== "static" || style.transform !== "none";
     if (position === "absolute" && !placed) continue;
     const tag = tagOf(at);
-    if (tag !== "html" && tag !== "body" && (style.overflowX !== "visible" || style.overflowY !== "visible")) {
-      const rect = rectOf(at);
-      clip.left = Math.max(clip.left, rect.left);
-      clip.right = Math.min(clip.right, rect.right);
-      clip.top = Math.max(clip.top, rect.top);
-      clip.bottom = Math.min(clip.bottom, rect.bottom);
-    }
+    if (tag !== "html" && tag !== "body" && (style.overflowX !== "visible" || style.overflowY !== "visible")) yield at;
     position = style.position;
+  }
+}
+
+/** The window, and what scrolling ancestors leave of it. */
+function clipOf(element) {
+  const clip = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  for (const at of clippersOf(element)) {
+    const rect = rectOf(at);
+    clip.left = Math.max(clip.left, rect.left);
+    clip.right = Math.min(clip.right, rect.right);
+    clip.top = Math.max(clip.top, rect.top);
+    clip.bottom = Math.min(clip.bottom, rect.bottom);
   }
   return clip;
 }
