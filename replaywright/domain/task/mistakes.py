@@ -16,6 +16,7 @@ _SHOWN = 60
 _Place: TypeAlias = "tuple[str | int, ...]"
 _TRUTHS = {True: "yes, on or true", False: "no, off or false"}
 """Words that YAML reads as a truth value."""
+_EXPECTED = {"tuple_type": "should be a list", "dict_type": "should be a mapping", "model_type": "should be a mapping"}
 
 
 class Source(str):
@@ -105,11 +106,14 @@ def _remedy(error: ErrorDetails, known: _Known) -> str:
             return f"unknown condition; {nearest}"
         case "missing":
             return "this field is required"
-        case "string_type" if isinstance(given, bool):
-            return f"should be a text, and YAML reads {_TRUTHS[given]} as a truth value: write it in quotes"
-        case "string_type" if isinstance(given, int | float):
-            return f"should be a text, found the number {given!r}: write it in quotes"
-    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+        case "string_type" if isinstance(given, bool | int | float):
+            found = (
+                f"YAML reads {_TRUTHS[given]} as a truth value"
+                if isinstance(given, bool)
+                else f"this is a number, {given!r}"
+            )
+            return f"should be a text, and {found}: write it in quotes"
+    message = _EXPECTED.get(error["type"], str(error["msg"]).removeprefix("Value error, ").removeprefix("Input "))
     shown = f", found {given!r}" if isinstance(given, str | int | float | None) and len(repr(given)) <= _SHOWN else ""
     return shorten(message, 20 * _SHOWN) + ("" if error["type"] == "value_error" else shown)
 
