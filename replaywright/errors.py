@@ -2,6 +2,7 @@
 
 ReplaywrightError
 ├── InputInvalid               a task file, parameter or option is wrong (exit code 2)
+│   ├── Mistakes               a file has mistakes: one line for each
 │   └── RunExists              there is a run with the id that a new one was to have
 ├── SettingsInvalid            an environment variable or option of the process is wrong
 ├── SecretMissing              a secret that a step names has no value here
@@ -30,6 +31,8 @@ ReplaywrightError
     └── PlanRefused            a model's plan breaks a rule, which it is told once
 """
 
+from collections.abc import Sequence
+
 
 class ReplaywrightError(Exception):
     """The base of all errors that Replaywright raises on purpose."""
@@ -37,6 +40,15 @@ class ReplaywrightError(Exception):
 
 class InputInvalid(ReplaywrightError):
     """Input of the user is wrong; the message names place, value and remedy."""
+
+
+class Mistakes(InputInvalid):
+    """A file that people write has mistakes."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = tuple(lines)
+        """One for each mistake: place, what was expected, remedy."""
 
 
 class RunExists(InputInvalid):

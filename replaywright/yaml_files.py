@@ -1,6 +1,7 @@
 """Reading what people write in YAML: strictly, and with errors of one line that name the place."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,13 @@ def parse_yaml(text: str, source: str, *, as_texts: bool = False) -> Any:
     from replaywright.yaml_loaders import loaded  # noqa: PLC0415 - what reads JSON alone does not load YAML's library
 
     return checked(loaded(text, source, as_texts=as_texts), source)
+
+
+def line_of(text: str, place: Sequence[str | int]) -> int:
+    """Return the line of the value at `place` in YAML or JSON that was loaded, or of the nearest value around it."""
+    from replaywright.yaml_loaders import line_at  # noqa: PLC0415 - as above
+
+    return line_at(text, place)
 
 
 def checked(data: Any, source: str) -> Any:

@@ -1,6 +1,6 @@
 """Loaders of YAML; `yaml_files` comes here for what is no JSON."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import yaml
@@ -75,6 +75,23 @@ def loaded(text: str, source: str, *, as_texts: bool) -> Any:
         raise InputInvalid(f"{source}: not YAML: {shorten(' '.join(str(exc).split()), 2 * SHOWN)}") from exc
     except RecursionError as exc:
         raise InputInvalid(f"{source}: nested too deeply") from exc
+
+
+def line_at(text: str, place: Sequence[str | int]) -> int:
+    """Find a line in YAML; returns as `yaml_files.line_of` does."""
+    node = yaml.compose(text, Loader=_StrictLoader)
+    line = 1
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            line, node = next(
+                ((key.start_mark.line + 1, value) for key, value in node.value if key.value == part), (line, None)
+            )
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
 
 
 def _wrong(what: str, at: Any) -> ComposerError:

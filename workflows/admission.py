@@ -28,7 +28,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, Workf
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.secrets.starts import tenant_of
-    from replaywright.domain.task.tasks import explained
+    from replaywright.domain.task.mistakes import mistakes_of
 
 GUARD = "replaywright.guard"
 """Name of the extern function that verifies updates: `SentUpdate` → objection, or ""."""
@@ -163,7 +163,7 @@ def _objection(workflow_type: str, payload: Payload, wanted: type, converter: Pa
     try:
         value: object = converter.from_payload(payload, wanted)
     except ValidationError as exc:
-        return explained(exc, workflow_type, whole="the argument")
+        return str(mistakes_of(exc, wanted, workflow_type, whole="the argument"))
     except (KeyError, RuntimeError, TypeError, ValueError):  # what converters raise for encodings that they cannot read
         value = None
     if isinstance(value, wanted):

@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 
 from replaywright.errors import (
     InputInvalid,
+    Mistakes,
     PolicyBlocked,
     ReplaywrightError,
     SecretMissing,
@@ -65,7 +66,9 @@ def error_json(error: ReplaywrightError) -> dict[str, Any]:
 
 
 def one_line(error: ReplaywrightError) -> str:
-    """Return the message as one line: of several lines, which end with a log, the first and the last."""
+    """Return the message as one line: all mistakes of a file; of a log, the first and the last line."""
+    if isinstance(error, Mistakes):
+        return "; ".join(error.lines)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (
         lines[0]
@@ -91,8 +94,8 @@ class CliCommand(TyperCommand):
 
             if options.debug:
                 traceback.print_exc()
-            message = one_line(error)
-            output.print_error(message)
+            for line in error.lines if isinstance(error, Mistakes) else (one_line(error),):
+                output.print_error(line)
             status = exit_status_of(error)
             if options.json:
                 output.print_json(error_json(error))

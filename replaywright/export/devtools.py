@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from replaywright.domain.common.templates import fill, parameters_in, texts_of
 from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.locating.identity import TEST_IDS, looks_generated
-from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.page.targets import ROLES, ElementQuery, Target
 from replaywright.domain.predicate.predicates import (
     AllOf,
     Checked,
@@ -39,7 +39,7 @@ from replaywright.domain.task.actions import Cause
 from replaywright.domain.task.steps import Step
 from replaywright.export.checks import Checks
 from replaywright.export.code import Notes
-from replaywright.export.locators import ROLES, is_placed
+from replaywright.export.locators import is_placed
 from replaywright.export.quoting import plain
 from replaywright.export.recordings import Recordings
 from replaywright.export.script import context_of, fields_of, refuse

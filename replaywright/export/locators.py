@@ -14,19 +14,9 @@ from typing import Final
 from replaywright.domain.common.templates import parameters_in
 from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.locating.identity import TEST_IDS, looks_generated
-from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
+from replaywright.domain.page.targets import ROLES, ElementQuery, FrameStep, Target
 from replaywright.export.code import PAGE, Call, Comment, Constant, Expression, Notes, Part, Regex, Text, call, text
 
-_ROLES: Final = """
-    alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox
-    complementary contentinfo definition deletion dialog directory document emphasis feed figure form grid gridcell
-    group heading img insertion link list listbox listitem log main marquee math menu menubar menuitem menuitemcheckbox
-    menuitemradio meter navigation note option paragraph progressbar radio radiogroup region row rowgroup rowheader
-    scrollbar search searchbox separator slider spinbutton status strong subscript superscript switch tab table tablist
-    tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem
-"""
-ROLES: Final = frozenset(_ROLES.split())
-"""Roles that Playwright looks for. The others (`generic`, none) say nothing."""
 _TEXT_LIMIT: Final = 80
 """Characters of a text that may say which element it is; a longer one is content."""
 _PLACED: Final = re.compile(r":nth-|:first-|:last-|:only-")

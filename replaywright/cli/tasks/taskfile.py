@@ -7,6 +7,7 @@ import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,11 +18,12 @@ from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.common.text import code_span, inert, unlinked
 from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.secrets.secret_sites import unbound
+from replaywright.domain.task.mistakes import Source
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.task.tasks import GivenTexts, Task, begins_at, parse_task
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
-from replaywright.yaml_files import checked, parse_yaml, read_text
+from replaywright.yaml_files import checked, line_of, parse_yaml, read_text
 
 _SUMMARY_BYTES = 200
 """Temporal's limit of a run's summary."""
@@ -45,14 +47,15 @@ def read_task(path: str) -> Task:
     return parse_task(data, source)
 
 
-def read_data(path: str) -> tuple[Any, str]:
-    """Read a YAML or JSON file; return its data and its name. `-` is standard input.
+def read_data(path: str) -> tuple[Any, Source]:
+    """Read a YAML or JSON file; return its data and its name, which knows its lines. `-` is standard input.
 
     Raises:
         InputInvalid: one line with file and line.
     """
-    source = "standard input" if path == "-" else path
-    text = read_text(path, source)
+    name = "standard input" if path == "-" else path
+    text = read_text(path, name)
+    source = Source(name, partial(line_of, text))
     return _parse_json(text, source) if _is_json(path, text) else parse_yaml(text, source), source
 
 

@@ -1,7 +1,9 @@
 """Comparison and presentation of visible text: what looks the same compares equal."""
 
+import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -144,3 +146,9 @@ def css_attribute(name: str, value: str) -> str:
     """Write a CSS selector `[name="value"]`, whatever the value holds."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ").replace("\r", "\\d ")
     return f'[{name}="{escaped}"]'
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return `did you mean …?` for the known name that is nearest; empty if none is."""
+    alike = difflib.get_close_matches(name.lower(), list(known), n=1)
+    return f"did you mean {alike[0]!r}?" if alike else ""

@@ -1,10 +1,11 @@
 """Descriptions of elements by which they are found again."""
 
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field, field_validator, model_validator
 
 from replaywright.domain.common.base import Authored, Record
+from replaywright.domain.common.text import near
 
 
 class FrameStep(Record):
@@ -65,6 +66,18 @@ class Target(Record):
     box: Box | None = None
 
 
+_ROLES: Final = """
+    alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox
+    complementary contentinfo definition deletion dialog directory document emphasis feed figure form grid gridcell
+    group heading img insertion link list listbox listitem log main marquee math menu menubar menuitem menuitemcheckbox
+    menuitemradio meter navigation note option paragraph progressbar radio radiogroup region row rowgroup rowheader
+    scrollbar search searchbox separator slider spinbutton status strong subscript superscript switch tab table tablist
+    tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem
+"""
+ROLES: Final = frozenset(_ROLES.split())
+"""Roles of WAI-ARIA 1.2 that Playwright looks for, too. The others (`generic`, none) say nothing."""
+_MORE_ROLES: Final = frozenset({"comment", "mark", "overlay", "suggestion"})
+"""Roles that a query takes beside them: our own, and those of ARIA's drafts that pages have."""
 _MODIFIERS = {"substring", "nth", "frame"}
 """Fields of a query that describe no element."""
 
@@ -110,6 +123,16 @@ class ElementQuery(Authored):
     def is_placed(self) -> bool:
         """True if it counts elements: another page has another element at the same position."""
         return self.nth is not None or (self.within is not None and self.within.is_placed)
+
+    @field_validator("role")
+    @classmethod
+    def _knows_the_role(cls, role: str | None) -> str | None:
+        if role and role not in ROLES | _MORE_ROLES:
+            known = sorted(ROLES | _MORE_ROLES)
+            raise ValueError(
+                f"unknown role {role[:60]!r}; {near(role, known) or 'expected one of: ' + ', '.join(known)}"
+            )
+        return role
 
     @field_validator("frame", mode="before", json_schema_input_type=str | tuple[str, ...] | None)
     @classmethod

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
-from pydantic_core import ErrorDetails
 
 from replaywright.domain.common.base import Authored
 from replaywright.domain.common.lists import list_of, list_value
 from replaywright.domain.common.templates import fill, lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
-from replaywright.domain.common.text import shorten
 from replaywright.domain.common.urls import site_of
-from replaywright.domain.predicate.predicates import KINDS, Predicate, fill_predicate
+from replaywright.domain.predicate.predicates import Predicate, fill_predicate
 from replaywright.domain.session.browser_setup import BrowserSetup
-from replaywright.domain.task.actions import Action
 from replaywright.domain.task.browser import BrowserOptions
 from replaywright.domain.task.budgets import Budget
+from replaywright.domain.task.mistakes import mistakes_of
 from replaywright.domain.task.policy import Wishes
 from replaywright.domain.task.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
 from replaywright.errors import InputInvalid, ReplaywrightError
@@ -27,8 +25,6 @@ _Written: TypeAlias = "tuple[str, Step, dict[str, Any], ForEach | None]"
 
 VALUES_LIMIT = 256 * 1024
 """Bytes of all parameter values of a run: every step carries them, and Temporal limits a payload to 2 MB."""
-_SHOWN = 60
-"""Characters of a name in a message."""
 
 
 class Parameter(Authored):
@@ -235,55 +231,11 @@ def _check_list(place: str, step: ForEach, task: "Task") -> None:
             )
 
 
-def _remedy(error: ErrorDetails) -> str:
-    """Return the expected value, and the found one if it is short."""
-    match error["type"]:
-        case "extra_forbidden":
-            return "unknown field; see `replaywright admin schema`"
-        case "union_tag_not_found":
-            return f"action is missing; expected one of: {', '.join(Action)}"
-        case "union_tag_invalid":
-            expected = error["ctx"]["expected_tags"].replace("'", "")
-            return f"unknown action {shorten(error['ctx']['tag'], _SHOWN)!r}; expected one of: {expected}"
-        case "missing":
-            return "this field is required"
-    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    given = error.get("input")
-    shown = f", found {given!r}" if isinstance(given, str | int | float | None) and len(repr(given)) <= 60 else ""
-    return shorten(message, 20 * _SHOWN) + ("" if error["type"] == "value_error" else shown)
-
-
-def _place(location: Iterable[str | int]) -> str:
-    """Return the place as the file has it, empty for the whole file: tags of unions are no fields of it."""
-    text = ""
-    tag_follows = False
-    for part in location:
-        if tag_follows and (part in KINDS or part in list(Action)):
-            tag_follows = False
-            continue
-        name = shorten(str(part), _SHOWN)
-        name = name if name.isprintable() else repr(name)
-        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
-        tag_follows = isinstance(part, int) or part in ("not_", "when")
-    return text
-
-
-def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Drop consequences of other errors: a list with a wrong item is also reported as too short."""
-    within = [error["loc"] for error in errors]
-    return [
-        error
-        for error in errors
-        if error["type"] != "too_short"
-        or not any(len(loc) > len(error["loc"]) and loc[: len(error["loc"])] == error["loc"] for loc in within)
-    ]
-
-
 def parse_task(data: Any, source: str) -> Task:
     """Return the task in `data` (parsed YAML or JSON).
 
     Raises:
-        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+        Mistakes: of each wrong field `source`, its line where `source` knows the text, and what was expected.
     """
     return parse_authored(Task, data, source, "task and steps")
 
@@ -292,7 +244,7 @@ def parse_within(task: Task, written: Mapping[str, Any], source: str) -> Task:
     """Return a task of these steps or conditions, with the parameters and secrets of `task`.
 
     Raises:
-        InputInvalid: as `parse_task`.
+        Mistakes: as `parse_task`.
     """
     declared = {
         "task": task.task,
@@ -307,22 +259,14 @@ def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) 
     """Return `data` as `model`; `fields` names the required fields.
 
     Raises:
-        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+        Mistakes: of each wrong field `source`, its line where `source` knows the text, and what was expected.
     """
     if not isinstance(data, Mapping):
         raise InputInvalid(f"{source}: expected a mapping with {fields}, found {type(data).__name__}")
     try:
         return model.model_validate(data)
     except ValidationError as exc:
-        raise InputInvalid(explained(exc, source)) from exc
-
-
-def explained(error: ValidationError, source: str, *, whole: str = "the file") -> str:
-    """Return one line: `source`, the first wrong field, and the expected value. `whole` stands for no field."""
-    errors = _causes(error.errors())
-    first = errors[0]
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{source}: {_place(first['loc']) or whole}: {_remedy(first)}{more}"
+        raise mistakes_of(exc, model, source) from exc
 
 
 class GivenTexts(str):
