@@ -43,6 +43,8 @@ _JSON = """{
   "verify": [{"url_contains": "/paid"}]
 }"""
 
+_TRUTH = "should be a text, and YAML reads yes, on or true as a truth value"
+
 
 def _mistakes(folder: Path, name: str, text: str) -> list[str]:
     file = folder / name
@@ -54,8 +56,7 @@ def _mistakes(folder: Path, name: str, text: str) -> list[str]:
 
 def test_each_mistake_of_a_file_has_its_line_its_field_and_a_remedy_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert _mistakes(tmp_path, "pay.yaml", _YAML) == [
-        "pay.yaml:6: steps[1].instruction: should be a text, and YAML reads yes, on or true as a truth value: write it "
-        + "in quotes",
+        f"pay.yaml:6: steps[1].instruction: {_TRUTH}: write it in quotes",
         "pay.yaml:7: steps[1].target.role: unknown role 'buton'; did you mean 'button'?",
         "pay.yaml:8: steps[2].value: this field is required",
         "pay.yaml:10: steps[2].vale: unknown field; did you mean 'value'?",
