@@ -50,7 +50,7 @@ class ListenActivities:
                 await browser.idle(left_s)
             late: list[LateRequest] = []
             inputs = browser.pressed()
-            followed_at = (*[each.given_at for each in inputs.values()][1:], float("inf"))
+            followed_at = [*(each.given_at for each in inputs.values()), float("inf")][1:]
             for (fingerprint, pressed), ended_at in zip(inputs.items(), followed_at, strict=True):
                 if (press := learned.get(fingerprint)) is not None:
                     late += await self._kept(request, press, pressed, browser.url, ended_at)

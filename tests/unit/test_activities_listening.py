@@ -50,7 +50,12 @@ async def listened(
         is_undeclared=wanted.effect is None,
     )
     listening = ListenActivities(stage.attachments, stage.store, stage.secrets, limit_ms=LIMIT_MS)
-    asked_for = ListenRequest(
+    told: Listened = await run_activity(listening.listen, listen_to(press))
+    return told
+
+
+def listen_to(press: LearnedPress) -> ListenRequest:
+    return ListenRequest(
         run_id="r1",
         lineage="l1",
         tenant="acme",
@@ -60,8 +65,6 @@ async def listened(
         late_ms=20_000,
         values={"to": "ada@example.com"},
     )
-    told: Listened = await run_activity(listening.listen, asked_for)
-    return told
 
 
 async def test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_effect(stage: Stage) -> None:
@@ -120,6 +123,18 @@ async def test_what_a_declared_press_sends_late_is_recorded_and_not_told(stage: 
     entry = await newest(stage)
     assert told.late == ()
     assert (entry.effect, [sending.is_late for sending in entry.sends]) == (Effect.READ, [True])
+
+
+async def test_a_browser_that_was_given_no_input_has_sent_nothing(stage: Stage) -> None:
+    asked = request(PRESS, proposed=HELP)
+    outcome = await stage.perform(asked)
+    stage.site.pressed = {}
+    listening = ListenActivities(stage.attachments, stage.store, stage.secrets, limit_ms=LIMIT_MS)
+    press = LearnedPress(sequence=1, fingerprint=asked.context.fingerprint, content_key=outcome.content_key)
+
+    told: Listened = await run_activity(listening.listen, listen_to(press))
+
+    assert told.late == ()
 
 
 async def test_what_was_sent_after_another_input_may_be_of_that_one(stage: Stage) -> None:
