@@ -16,6 +16,8 @@ from activities.step.skipping import unmet
 from activities.step.step_gate import AlreadyCommitted, StepGate
 from activities.step.underway import StepTools, StepUnderway
 from replaywright.domain.common.text import shorten
+from replaywright.domain.locating.filling import filled_target
+from replaywright.domain.locating.misses import missed_message
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.late import LATE
 from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, shows_itself, unanswered
@@ -253,7 +255,10 @@ class Performance:
     async def _missed(self, report: Report) -> StepOutcome:
         """Return the outcome of a step without an element: the page, and if another run found the element."""
         at = self._at
-        missed = self._endings.outcome(Status.MISSED, report.lookup.reason, "", report)
+        recorded = None if at.entry is None else at.entry.target
+        sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
+        message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot)
+        missed = self._endings.outcome(Status.MISSED, report.lookup.reason, message, report)
         shown = at.command.shown if isinstance(at.command, Perform) else ""
         more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_missed(report.snapshot, shown)}
         is_asked_for = at.context.run.mode is Mode.AUTO and not (at.context.override or at.is_proposed)
