@@ -169,7 +169,7 @@ class Performance:
             if exc.reason == SECRET_RULE:
                 return await self._blocked(PolicyBlocked(str(exc), rule=SECRET_RULE, dispatched=exc.dispatched))
             blocked = await self._refused_page(exc.reason, dispatched=exc.dispatched)
-            return await (self._failed(exc) if blocked is None else self._blocked(blocked))
+            return await (self._failed(await self._explained(exc)) if blocked is None else self._blocked(blocked))
         except PolicyBlocked as exc:
             return await self._blocked(exc)
         hit("acted", at.context.sequence)
@@ -184,6 +184,14 @@ class Performance:
             return None
         at = self._at
         return await at.held.network.refusal_of(at.browser.wanted_url, at.began_s, dispatched=dispatched)
+
+    async def _explained(self, exc: ActionFailed) -> ActionFailed:
+        """Return the fault; of a page that nobody sent, with the keeper's word for it, which a site cannot feign."""
+        at = self._at
+        if exc.reason not in ("navigation_failed", "http_502", "http_504", "timeout"):
+            return exc
+        why = await at.held.network.unreached(at.browser.wanted_url, at.began_s)
+        return ActionFailed("navigation_failed", why, dispatched=exc.dispatched) if why else exc
 
     async def _is_needless(self) -> bool:
         """Tell if the page does not ask any more for a step that it asked for: a banner that was agreed to."""
