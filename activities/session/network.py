@@ -39,14 +39,23 @@ class Network:
 
         What a site answers cannot feign it: the keeper itself is asked.
         """
-        try:
-            address = web_address(url)
-            seen = await self.seen(since_monotonic_s)
-        except (InputInvalid, SessionLost):
-            return None
-        place = (address.host, address.port)
+        place, seen = await self._asked(url, since_monotonic_s)
         found = next((each for each in seen.refused if (each.host, each.port) == place), None)
         if found is None:
             return None
         message = f"{bracketed(found.host)}:{found.port} is not allowed: {found.reason}"
         return PolicyBlocked(message, rule=found.rule, dispatched=dispatched)
+
+    async def unreached(self, url: str, since_monotonic_s: float) -> str:
+        """Say why the keeper got no answer for the page at `url`; empty if that is not why, or nobody knows."""
+        place, seen = await self._asked(url, since_monotonic_s)
+        found = next((each for each in seen.unreached if (each.host, each.port) == place), None)
+        return "" if found is None else f"{bracketed(found.host)}:{found.port} gave no answer: {found.reason}"
+
+    async def _asked(self, url: str, since_monotonic_s: float) -> tuple[tuple[str, int], NetworkSeen]:
+        """Return host and port of `url`, and what the keeper saw; nothing if nobody knows."""
+        try:
+            address = web_address(url)
+            return (address.host, address.port), await self.seen(since_monotonic_s)
+        except (InputInvalid, SessionLost):
+            return ("", 0), NetworkSeen()

@@ -100,7 +100,9 @@ class Judge:
         if refused is not None:
             return SERVER_ERROR, _answer_to(refused)
         if report.page_fault:
-            return report.page_fault, f"the step led to {report.url}, which did not come as it should"
+            status = report.page_fault.removeprefix("http_")
+            fault = "could not be opened" if status == report.page_fault else f"answered with status {status}"
+            return report.page_fault, f"the step led to {report.url}, which {fault}"
         return None
 
     def _hears_servers(self, report: Report) -> bool:

@@ -16,6 +16,8 @@ from activities.step.skipping import unmet
 from activities.step.step_gate import AlreadyCommitted, StepGate
 from activities.step.underway import StepTools, StepUnderway
 from replaywright.domain.common.text import shorten
+from replaywright.domain.locating.filling import filled_target
+from replaywright.domain.locating.misses import missed_message
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.late import LATE
 from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, shows_itself, unanswered
@@ -167,7 +169,7 @@ class Performance:
             if exc.reason == SECRET_RULE:
                 return await self._blocked(PolicyBlocked(str(exc), rule=SECRET_RULE, dispatched=exc.dispatched))
             blocked = await self._refused_page(exc.reason, dispatched=exc.dispatched)
-            return await (self._failed(exc) if blocked is None else self._blocked(blocked))
+            return await (self._failed(await self._explained(exc)) if blocked is None else self._blocked(blocked))
         except PolicyBlocked as exc:
             return await self._blocked(exc)
         hit("acted", at.context.sequence)
@@ -182,6 +184,14 @@ class Performance:
             return None
         at = self._at
         return await at.held.network.refusal_of(at.browser.wanted_url, at.began_s, dispatched=dispatched)
+
+    async def _explained(self, exc: ActionFailed) -> ActionFailed:
+        """Return the fault; of a page that nobody sent, with the keeper's word for it, which a site cannot feign."""
+        at = self._at
+        if exc.reason not in ("navigation_failed", "http_502", "http_504", "timeout"):
+            return exc
+        why = await at.held.network.unreached(at.browser.wanted_url, at.began_s)
+        return ActionFailed("navigation_failed", why, dispatched=exc.dispatched) if why else exc
 
     async def _is_needless(self) -> bool:
         """Tell if the page does not ask any more for a step that it asked for: a banner that was agreed to."""
@@ -253,7 +263,10 @@ class Performance:
     async def _missed(self, report: Report) -> StepOutcome:
         """Return the outcome of a step without an element: the page, and if another run found the element."""
         at = self._at
-        missed = self._endings.outcome(Status.MISSED, report.lookup.reason, "", report)
+        recorded = None if at.entry is None else at.entry.target
+        sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
+        message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot)
+        missed = self._endings.outcome(Status.MISSED, report.lookup.reason, message, report)
         shown = at.command.shown if isinstance(at.command, Perform) else ""
         more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_missed(report.snapshot, shown)}
         is_asked_for = at.context.run.mode is Mode.AUTO and not (at.context.override or at.is_proposed)

@@ -263,6 +263,26 @@ async def test_a_planner_that_cannot_be_asked_leaves_the_steps_own_failure(clien
     assert "no key" in failed(failure.value).message
 
 
+@pytest.mark.parametrize(
+    ("reason", "expected"), [("not_found", "not_found"), ("low_score", "low_score"), ("no_entry", "ModelMisconfigured")]
+)
+async def test_that_no_model_is_configured_is_a_remark_unless_it_is_to_learn_the_element(
+    client: Client, reason: str, expected: str
+) -> None:
+    def refuses(_request: object) -> Proposal:
+        raise ApplicationError("no model is configured", type="ModelMisconfigured", non_retryable=True)
+
+    script = Script(perform=after_goto(lambda _, __: missed(reason)), propose=refuses)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    result = failed(failure.value)
+    assert (result.reason, result.failed_step) == (expected, 1)
+    assert "no model is configured" in result.message
+
+
 async def test_plans_end_with_their_budget(client: Client) -> None:
     script = Script()
     needs_continue(script)
@@ -319,7 +339,7 @@ async def test_a_person_can_have_a_failed_step_done_again(client: Client) -> Non
         None,
     )
     assert "not found" in again.context.why
-    assert (progress.answers, "not_found" in progress.waiting_for) == (("retry", "done", "abandon"), True)
+    assert (progress.answers, "not found" in progress.waiting_for) == (("retry", "done", "abandon"), True)
     assert "retry, done, abandon" in str(refusal.value.cause)
     assert [request.failed for request in script.settled] == [True]
 

@@ -13,7 +13,7 @@ from workflows.plan.planning import Planning, seen_of
 from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.session.recovery import Recovery
-from workflows.step.attempts import Attempt, why_of
+from workflows.step.attempts import Attempt, why_in_short, why_of
 from workflows.step.failures import TaskBlocked, TaskFailed
 
 with workflow.unsafe.imports_passed_through():
@@ -318,7 +318,7 @@ class Goals:
         )
         activity_id = attempt.activity_id(f"plan{state.rounds + 1}")
         return await self._planned(
-            request, activity_id, f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})"
+            request, activity_id, f"{attempt.sequence + 1:04d} how to go on? ({why_in_short(outcome)})"
         )
 
     async def _planned(self, request: PlanRequest, activity_id: str, summary: str) -> Revision:

@@ -7,7 +7,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows.calls import MODEL, PLANNING, ask_model
 from workflows.run.context import RunContext
-from workflows.step.attempts import Attempt, why_of
+from workflows.step.attempts import Attempt, why_in_short, why_of
 from workflows.step.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
@@ -91,7 +91,9 @@ class Planning:
             Proposal,
             MODEL,
             activity_id=attempt.activity_id("propose"),
-            summary=summary(attempt.sequence, f"where is {attempt.step.instruction!r}?", f"after: {why_of(outcome)}"),
+            summary=summary(
+                attempt.sequence, f"where is {attempt.step.instruction!r}?", f"after: {why_in_short(outcome)}"
+            ),
         )
         self._context.count_usage(proposal.usage)
         return self._noted(attempt, proposal)
@@ -107,7 +109,7 @@ class Planning:
             content_keys=(outcome.content_key, outcome.element_key),
             values=dict(attempt.values),
         )
-        what = summary(attempt.sequence, "what another run found", f"after: {why_of(outcome)}")
+        what = summary(attempt.sequence, "what another run found", f"after: {why_in_short(outcome)}")
         proposal = await ask_model(
             "model.try_candidate", request, Proposal, MODEL, activity_id=attempt.activity_id("take"), summary=what
         )
@@ -177,7 +179,7 @@ class Planning:
             Revision,
             PLANNING,
             activity_id=attempt.activity_id(f"plan{len(state.revised_from) + 1}{self.answered}"),
-            summary=summary(attempt.sequence, f"how to go on? ({why_of(outcome)})"),
+            summary=summary(attempt.sequence, f"how to go on? ({why_in_short(outcome)})"),
         )
 
 

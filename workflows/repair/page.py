@@ -14,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.step.outcomes import Status, StepOutcome
     from replaywright.domain.step.overrides import Due
     from replaywright.domain.task.steps import Expand, Hover
+    from replaywright.errors import ModelMisconfigured
 
 
 async def override(parts: Parts, due: tuple[Due, ...], position: int) -> bool:
@@ -192,7 +193,11 @@ class AskModel(Repair):
         try:
             proposal = await self.parts.planning.propose(attempt, outcome)
         except ActivityError as error:
-            if not (self.context.asks_on_failure and isinstance(error.cause, ApplicationError)):
+            if not isinstance(error.cause, ApplicationError):
+                raise
+            if error.cause.type == ModelMisconfigured.__name__ and outcome.reason != "no_entry":  # it never needed one
+                return _with_remark(outcome, f"no model was asked: {error.cause.message}")
+            if not self.context.asks_on_failure:
                 raise
             return outcome.model_copy(update={"reason": error.cause.type or "ModelFailed", "message": str(error.cause)})
         if proposal.target is None:
@@ -209,5 +214,10 @@ class AskModel(Repair):
 
 def _unnamed(outcome: StepOutcome, overruled: str) -> StepOutcome:
     """Return the outcome of a step for which the model names no element that may be taken."""
-    why = overruled or "the model names no single element for this"
-    return outcome.model_copy(update={"message": f"{outcome.reason or 'missed'}, and {why}"})
+    return _with_remark(outcome, overruled or "the model names no single element for this")
+
+
+def _with_remark(outcome: StepOutcome, remark: str) -> StepOutcome:
+    """Return the outcome with a remark after its own message."""
+    found = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
+    return outcome.model_copy(update={"message": f"{found}; {remark}"})

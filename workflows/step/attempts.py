@@ -382,6 +382,11 @@ class Attempt:
         return outcome
 
 
+def why_in_short(outcome: StepOutcome) -> str:
+    """Return an attempt's outcome in a few words, for a summary."""
+    return f"{outcome.status.value}: {outcome.reason.replace('_', ' ')}" if outcome.reason else why_of(outcome)
+
+
 def why_of(outcome: StepOutcome) -> str:
     """Return an attempt's outcome in one line."""
     parts = [outcome.status.value, outcome.reason.replace("_", " "), outcome.message]

@@ -20,6 +20,8 @@ from replaywright.errors import ActionFailed, InputInvalid
 
 _ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
 """Possible results of a navigation."""
+_ERROR_PAGE_S = 1.0
+"""Wait for the page that the browser shows in place of one that did not come."""
 _ABORTED = "net::ERR_ABORTED"
 
 # ----------------------------------------------------------------------------------------- keys and scrolling
@@ -152,7 +154,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     command, params = await _navigation(tab, step)
     await context.permitted(None)
     context.arm(watch=True)
-    recorder = context.armed
+    recorder, left = context.armed, tab.main.loader
     context.dispatched = True
     error = await _answer_to(context, command, params)
     if error == _ABORTED and not recorder.causes and not context.is_held():
@@ -162,7 +164,9 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     if tab.main.unreachable and not error:
         error = "the server cannot be reached"
     if error and Cause.DOWNLOAD not in recorder.causes:
-        context.fail("navigation_failed", f"the page could not be opened: {error}")
+        # The browser's own page comes after the error: it would be taken for the one that the next step leads to.
+        await context.tabs.until(lambda: tab.main.loader != left, context.deadline.left(_ERROR_PAGE_S))
+        context.fail("navigation_failed", f"the page could not be opened: {_in_words(error)}")
     if not any(cause in recorder.causes for cause in _ARRIVED):
         context.fail("timeout", "the page did not come in time")
     await context.tabs.until(lambda: tab.main.loaded and not tab.main.loading, context.deadline.left())
@@ -173,6 +177,16 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
         return
     if not (context.work.signs_in and is_sign_in(status, await context.snapshot())):
         context.fail(f"http_{status}", f"{without_query(tab.url)} answered with status {status}")
+
+
+def _in_words(error: str) -> str:
+    """Say what Chromium's code means where it is about the site's TLS."""
+    code = error.removeprefix("net::")
+    if code.startswith("ERR_CERT_"):
+        return f"the browser does not accept the certificate of the site ({code})"
+    if code.startswith("ERR_SSL_"):
+        return f"TLS with the site failed ({code}): is it one that is reached by http://?"
+    return error
 
 
 async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any]]:

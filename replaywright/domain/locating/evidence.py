@@ -136,15 +136,13 @@ def _worth(signals: Signals) -> float:
 def compare_all(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, Signals]]:
     """Return the elements that are not certainly others, each with its signals."""
     comparison = _Comparison(recorded, seen)
-    return [
-        (target, comparison.signals(target))
-        for target in comparison.kin
-        if not is_of_other_kind(recorded, target)
-        and not comparison.is_opposed(target)
-        and not comparison.was_neighbour(target)
-        and not comparison.is_mute(target)
-        and not comparison.is_in_other_row(target)
-    ]
+    return [(target, comparison.signals(target)) for target in comparison.kin if not comparison.objection(target)]
+
+
+def objections(recorded: Target, seen: Sequence[Target]) -> list[tuple[Target, str]]:
+    """Return the elements of the recorded kind that certainly are others, each with the reason in words."""
+    comparison = _Comparison(recorded, seen)
+    return [(target, why) for target in comparison.kin if (why := comparison.objection(target))]
 
 
 def is_of_other_kind(recorded: Target, seen: Target) -> bool:
@@ -259,6 +257,18 @@ class _Comparison:
         """Return True if the identifier agrees, and tells the element from all others, now as it did then."""
         agrees = key in self._own and self._agrees(target, key)
         return agrees and self._bearers[key, self._own[key]] == 1 and key in self._telling
+
+    def objection(self, target: Target) -> str:
+        """Return why the element certainly is another one; empty if it may be the recorded one."""
+        if is_of_other_kind(self.recorded, target):
+            return "of another kind, or in another frame"
+        if self.is_opposed(target):
+            return "its name says another thing"
+        if self.was_neighbour(target):
+            return "stood there beside it, too"
+        if self.is_mute(target):
+            return "nothing but its place could tell it"
+        return "in another row" if self.is_in_other_row(target) else ""
 
     def is_in_other_row(self, target: Target) -> bool:
         """Return True if both are in rows with different subjects.

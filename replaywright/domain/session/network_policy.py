@@ -171,6 +171,14 @@ class RefusedHost(Record):
     """Refused connections."""
 
 
+class UnreachedHost(Record):
+    """A host that the policy allows, and that gave no answer."""
+
+    host: str
+    port: int
+    reason: str
+
+
 class NetworkSeen(Record):
     """A keeper's record of its network policy."""
 
@@ -179,6 +187,8 @@ class NetworkSeen(Record):
     """Refused hosts in order of the first refusal; bounded."""
     more: int = 0
     """Further refused connections."""
+    unreached: tuple[UnreachedHost, ...] = ()
+    """Hosts without an answer, with the last reason; bounded."""
     bytes_up: int = 0
     bytes_down: int = 0
 

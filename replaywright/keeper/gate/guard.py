@@ -1,6 +1,7 @@
 """The network policy in force, which the proxy asks before it connects, and its refusals so far."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from replaywright.domain.session.network_policy import (
     NetworkSeen,
     OwnService,
     RefusedHost,
+    UnreachedHost,
     decide,
     describe,
     is_address,
@@ -22,6 +24,8 @@ from replaywright.keeper.host.own_processes import OwnPorts, is_of_this_machine
 
 REFUSED_LIMIT = 200
 """Hosts, with port and rule, that are remembered as refused; a page can ask for any number of them."""
+UNREACHED_LIMIT = 20
+"""Hosts that are remembered as giving no answer, the latest ones."""
 _HOST_LIMIT = 253
 _ADDRESSES_S = 10.0
 """Time for which the addresses of own servers are remembered."""
@@ -61,12 +65,15 @@ class NetworkGuard:
         self._resolved_s: dict[tuple[str, int], float] = {}
         self._refused: dict[tuple[str, int, str], _Refused] = {}
         self._more = 0
+        self._unreached: dict[tuple[str, int], tuple[str, float]] = {}
+        """Reason, and instant of the monotonic clock."""
 
     def begin(self, policy: NetworkPolicy) -> None:
         """Rule by this policy from now on, and know of nothing that was refused before."""
         self.policy = policy
         self._refused.clear()
         self._more = 0
+        self._unreached.clear()
 
     def decide(self, host: str, port: int, address: str | None) -> Verdict:
         """Decide on a connection; see `replaywright.domain.session.network_policy.decide`."""
@@ -126,6 +133,14 @@ class NetworkGuard:
         known.count += 1
         known.last_s = time.monotonic()
 
+    def note_unreached(self, host: str, port: int, error: Exception) -> None:
+        """Remember why a host that is allowed gave no answer."""
+        key = (host[:_HOST_LIMIT], port)
+        self._unreached.pop(key, None)
+        self._unreached[key] = (_why_unreached(error), time.monotonic())
+        if len(self._unreached) > UNREACHED_LIMIT:
+            del self._unreached[next(iter(self._unreached))]
+
     def seen(self, since_monotonic_s: float) -> NetworkSeen:
         """Return the refusals at or after an instant, with the totals of the session."""
         return NetworkSeen(
@@ -136,9 +151,26 @@ class NetworkGuard:
                 if known.last_s >= since_monotonic_s
             ),
             more=self._more,
+            unreached=tuple(
+                UnreachedHost(host=host, port=port, reason=reason)
+                for (host, port), (reason, last_s) in self._unreached.items()
+                if last_s >= since_monotonic_s
+            ),
             bytes_up=self._black_box.bytes_up,
             bytes_down=self._black_box.bytes_down,
         )
+
+
+def _why_unreached(error: Exception) -> str:
+    match error:
+        case TimeoutError():
+            return "it did not answer in time"
+        case ConnectionRefusedError():
+            return "nothing listens there"
+        case socket.gaierror():
+            return "its name is not known to the name server"
+        case _:
+            return f"{error!s:.200}"
 
 
 def _spent(name: str, limit: int | None, total: int) -> Verdict | None:

@@ -338,10 +338,17 @@ class ForwardProxy:
             return await self._connect(connection, target.host, target.port)
         except (_RefusedError, OSError) as error:
             connection.refused = connection.refused or f"{error!s:.200}"
-            connection.status = _status_of(error)
+            status = self._note_end(connection, error)
             await exchange.discard_request()
-            exchange.answer(connection.status, error)
+            exchange.answer(status, error)
             return None
+
+    def _note_end(self, connection: UpstreamConnection, error: Exception) -> int:
+        """Note why the browser is given an answer of the keeper's own, and return its status."""
+        connection.status = status = _status_of(error)
+        if not isinstance(error, _RefusedError):
+            self._guard.note_unreached(connection.host, connection.port, error)
+        return status
 
     async def _converse(self, exchange: "_Exchange", upstream: BufferedConnection) -> bool:
         client, connection = exchange.client, exchange.connection
@@ -354,8 +361,7 @@ class ForwardProxy:
             if client.is_gone or (exchange.has_answer and not isinstance(error, HttpError)):
                 client.abort()
             elif not exchange.has_answer:  # else what came is shown, and its end is missing, as it is without a proxy
-                connection.status = error.status if isinstance(error, _RefusedError) else 502
-                exchange.answer(connection.status, error)
+                exchange.answer(self._note_end(connection, error), error)
             return False
         finally:
             sending.cancel()
@@ -429,8 +435,7 @@ class ForwardProxy:
             self._check_tunnels(connection)
         except (_RefusedError, OSError) as error:
             connection.refused = connection.refused or f"{error!s:.200}"
-            connection.status = _status_of(error)
-            client.write(error_page(connection.status, str(error)))
+            client.write(error_page(self._note_end(connection, error), str(error)))
             if upstream is not None:
                 upstream.abort()
             self._black_box.close(connection)

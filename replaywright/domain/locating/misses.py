@@ -1,0 +1,99 @@
+"""Messages for elements that were not found: what was looked for, what comes nearest, and why that was not taken."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from rapidfuzz import fuzz
+
+from replaywright.domain.common.text import normalise, shorten
+from replaywright.domain.locating.evidence import likelihoods, objections
+from replaywright.domain.locating.matching import comparable
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.targets import ElementQuery, Target
+
+Sought: TypeAlias = Target | ElementQuery
+
+_NEAREST: Final = 3
+_SHOWN: Final = 40
+"""Characters of a name that a message shows."""
+_ALIKE: Final = 60
+"""Least likeness of a name, of 100, with which an element is told as near."""
+
+
+def missed_message(sought: Sought | None, words: str, page: Snapshot | None) -> str:
+    """Return the message for a miss, on one line.
+
+    Args:
+        sought: The recorded element, or the one that the task declares; None if nothing is known of it.
+        words: The step's own words for it.
+        page: As it was when the element was missed; None if it could not be read.
+    """
+    looked = f"looked for {_sought_words(sought)}" if sought is not None else "nothing is recorded of this element"
+    if page is None:
+        return f"{looked}; the page could not be read"
+    seen = [candidate.target for candidate in comparable(page.elements, needs_input=True)]
+    if not seen:
+        return f"{looked}; the page shows nothing that can be used: it is empty, or has not loaded yet"
+    near = _near_recorded(sought, seen) if isinstance(sought, Target) else _near_words(sought, words, seen)
+    if not near:
+        return f"{looked}; none of the {len(seen)} controls of the page is like it"
+    return f"{looked}; nearest of {len(seen)}: {', '.join(near)}"
+
+
+def _near_recorded(recorded: Target, seen: Sequence[Target]) -> list[str]:
+    """Return the likeliest elements with their likelihoods, then those of a like name that certainly are others."""
+    likely, _ = likelihoods(recorded, seen)
+    told = [f"{_words(one.seen)} (likelihood {one.share:.2f})" for one in likely if one.share >= 0.005]
+    certain = {id(target): why for target, why in objections(recorded, seen)}
+    others = _by_name((recorded.name or recorded.label or recorded.text,), [t for t in seen if id(t) in certain])
+    return [*told, *(f"{_words(target)} ({certain[id(target)]})" for target in others)][:_NEAREST]
+
+
+def _near_words(query: ElementQuery | None, words: str, seen: Sequence[Target]) -> list[str]:
+    """Return the elements whose names are most like those that the task declares, or like the step's words."""
+    if query is None:
+        return [_words(target) for target in _by_name((words,), seen)][:_NEAREST]
+    names = tuple(filter(None, (query.name, query.name_contains, query.label, query.placeholder, query.text)))
+    near = _by_name((*names, *(query.name_in or ())), seen)
+    return [_words(target) + _difference(query, target) for target in near][:_NEAREST]
+
+
+def _difference(query: ElementQuery, seen: Target) -> str:
+    return f" (no {query.role})" if query.role and query.role != seen.role else ""
+
+
+def _by_name(names: Iterable[str], seen: Sequence[Target]) -> list[Target]:
+    """Return the elements that are called somewhat like one of the names, the likest first."""
+    wanted = [normalise(name) for name in names if name]
+
+    def likeness(target: Target) -> float:
+        called = normalise(_name_of(target))
+        return max((fuzz.WRatio(name, called) for name in wanted), default=0.0) if called else 0.0
+
+    rated = sorted(((likeness(target), place) for place, target in enumerate(seen)), key=lambda one: (-one[0], one[1]))
+    return [seen[place] for score, place in rated if score >= _ALIKE]
+
+
+def _sought_words(sought: Sought) -> str:
+    if isinstance(sought, Target):
+        return _words(sought)
+    given = sought.model_dump(exclude_defaults=True, exclude={"substring"})
+    return ", ".join(f"{field} {_shown(value)}" for field, value in given.items())
+
+
+def _shown(value: object) -> str:
+    return f'"{_plain(value)}"' if isinstance(value, str) else _plain(str(value))
+
+
+def _words(target: Target) -> str:
+    name = _name_of(target)
+    return f"{target.role or target.tag}" + (f' "{_plain(name)}"' if name else " without a name")
+
+
+def _name_of(target: Target) -> str:
+    return target.name or target.label or target.text or target.attributes.get("placeholder", "")
+
+
+def _plain(text: object) -> str:
+    """Shorten a text of the page to a few words on one line, which double quotes cannot end."""
+    return shorten(" ".join(str(text).replace('"', "'").split()), _SHOWN)
