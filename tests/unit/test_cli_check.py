@@ -85,7 +85,7 @@ def test_a_wrong_file_is_named_with_its_field(file: Path) -> None:
     data["skills"][0]["task"]["steps"][0]["acton"] = "click"
     file.write_text(yaml.safe_dump(data), encoding="utf-8")
 
-    assert f"{file}: skills[0].task.steps[0]" in refused(str(file))
+    assert f"{file}:19: skills[0].task.steps[0].acton: unknown field; did you mean 'action'?" in refused(str(file))
 
 
 def test_errors_are_json_where_json_was_asked_for(file: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_field_that_is_there_twice_is_refused(tmp_path: Path, text: str, name:
 def test_an_unknown_field_is_named_with_its_place() -> None:
     line = said("run", "-", stdin="task: greet\nsteps:\n  - {action: goto, url: /, colour: red}\n")
 
-    assert line.startswith("standard input: steps[0].colour: unknown field; see `replaywright admin schema`")
+    assert line.startswith("standard input:3: steps[0].colour: unknown field; see `replaywright admin schema`")
 
 
 def test_a_file_that_is_no_utf8_is_reported_with_its_line() -> None:

@@ -230,7 +230,7 @@ def test_nothing_is_imported_when_anything_is_wrong(base: Base, tmp_path: Path) 
 
     line = base.refused("import", str(good), str(bad))
 
-    assert line.startswith(f"{bad}: task.steps[2]: unknown action 'clack'; expected one of")
+    assert line.startswith(f"{bad}:28: task.steps[2]: unknown action 'clack'; did you mean 'click'?")
     assert base.record() is None
     assert "is in these files twice" in base.refused("import", str(good), str(good))
 
