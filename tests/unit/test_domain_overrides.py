@@ -66,7 +66,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"do": [CLOSE, {**CLOSE, "effect": "irreversible"}]}, "rules[0].do: step 2 has the effect 'irreversible'"),
     ({"do": [{"action": "goto", "url": "http://x/"}]}, "rules[0].do: step 1 is a goto; a rule only acts on the page"),
     ({"do": [{"action": "click", "instruction": "close"}]}, "rules[0].do: step 1 has no target; no model is asked"),
-    ({"do": [{"action": "clik", "instruction": "x"}]}, "rules[0].do[0]: unknown action 'clik'; expected one of"),
+    ({"do": [{"action": "clik", "instruction": "x"}]}, "rules[0].do[0]: unknown action 'clik'; did you mean 'click'?"),
     ({"do": [{**CLOSE, "instruction": "close {{what}}"}]}, "rules[0]: 'close {{what}}': a rule is for any task"),
     ({"at_most": 21}, "rules[0].at_most: should be less than or equal to 20, found 21"),
     ({"tried": "always"}, "rules[0].tried: should be 'before_a_step' or 'when_stuck', found 'always'"),

@@ -318,7 +318,7 @@ def test_an_artifact_is_saved_under_a_plain_name_whatever_its_record_says(kind: 
 
 HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "a command for a secret": ({"secrets": ["$(id)"]}, "'$(id)' is no secret's name"),
-    "a variable of a command": ({"secrets": [{"name": "P", "command": "id"}]}, "secrets[0]: should be a valid string"),
+    "a variable of a command": ({"secrets": [{"name": "P", "command": "id"}]}, "secrets[0]: should be a text"),
     "a command to be told": ({"notify": "id"}, "notify: unknown field"),
     "code": ({"verify": [{"custom": "__import__('os').system('id')"}]}, "custom"),
     "a script": ({"steps": [{"action": "evaluate", "script": "1"}]}, "unknown action 'evaluate'"),
@@ -354,7 +354,7 @@ def test_a_skill_file_cannot_name_what_no_operator_granted(what: str, tmp_path: 
 
     line = refused("skills", "import", str(file))
 
-    assert line.startswith(f"{file}: skills[0].task")
+    assert line.startswith(f"{file}:1: skills[0].task")
     assert why in line
 
 

@@ -107,7 +107,7 @@ async def test_task_and_values_are_enough_and_defaults_are_filled_in(ours: Clien
 async def test_a_wrong_start_fails_at_once_says_why_and_its_history_replays(ours: Client, foreign: Client) -> None:
     script = Script()
     wrong: dict[str, Sequence[object]] = {
-        "BrowserTask: task.stepz: unknown field; see `replaywright admin schema`": ({"task": {**TASK, "stepz": []}},),
+        "BrowserTask: task.stepz: unknown field; did you mean 'steps'?": ({"task": {**TASK, "stepz": []}},),
         "parameter 'name' of task 'greet' has no value; pass values.name=…, for example 'Ada'": ({"task": TASK},),
         "values.nam: task 'greet' has no such parameter; it has: greeting, name": (
             {"task": TASK, "values": {"name": "Ada", "nam": "Ada"}},
@@ -138,7 +138,7 @@ async def test_two_arguments_are_refused_like_a_wrong_one(ours: Client, foreign:
     ("given", "said"),
     [
         (raw(b"{"), "the argument: Invalid JSON: EOF while parsing an object at line 1 column 1"),
-        (raw(b"[1]"), "the argument: should be an object"),
+        (raw(b"[1]"), "the argument: should be a mapping"),
         (
             raw(b"", "binary/null"),
             "the argument: expected a JSON object with the encoding 'json/plain', found 'binary/null'",
@@ -148,11 +148,14 @@ async def test_two_arguments_are_refused_like_a_wrong_one(ours: Client, foreign:
             "the argument: expected a JSON object with the encoding 'json/plain', found 'xml/plain'",
         ),
         ({"values": {}}, "task: this field is required"),
-        ({"task": TASK, "values": {"name": 7}}, "values.name: should be a valid string, found 7"),
+        (
+            {"task": TASK, "values": {"name": 7}},
+            "values.name: should be a text, and this is a number, 7: write it in quotes",
+        ),
         ({"task": TASK, "mode": "fast"}, "mode: should be 'auto', 'learn' or 'replay', found 'fast'"),
         (
             {"task": {**TASK, "steps": [{"action": "clik"}]}},
-            "task.steps[0]: unknown action 'clik'; expected one of: goto",
+            "task.steps[0]: unknown action 'clik'; did you mean 'click'?",
         ),
     ],
 )

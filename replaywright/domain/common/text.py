@@ -150,5 +150,5 @@ def css_attribute(name: str, value: str) -> str:
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return `did you mean …?` for the known name that is nearest; empty if none is."""
-    alike = difflib.get_close_matches(name.lower(), list(known), n=1)
+    alike = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.7)
     return f"did you mean {alike[0]!r}?" if alike else ""

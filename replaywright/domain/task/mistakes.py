@@ -16,7 +16,12 @@ _SHOWN = 60
 _Place: TypeAlias = "tuple[str | int, ...]"
 _TRUTHS = {True: "yes, on or true", False: "no, off or false"}
 """Words that YAML reads as a truth value."""
-_EXPECTED = {"tuple_type": "should be a list", "dict_type": "should be a mapping", "model_type": "should be a mapping"}
+_EXPECTED = {
+    "string_type": "should be a text",
+    "tuple_type": "should be a list",
+    "dict_type": "should be a mapping",
+    "model_type": "should be a mapping",
+}
 
 
 class Source(str):
