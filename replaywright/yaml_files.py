@@ -56,7 +56,10 @@ def parse_yaml(text: str, source: str, *, as_texts: bool = False) -> Any:
 
 
 def line_of(text: str, place: Sequence[str | int]) -> int:
-    """Return the line of the value at `place` in YAML or JSON that was loaded, or of the nearest value around it."""
+    """Return the line of the value at `place` in YAML or JSON that was loaded, or of the nearest value around it.
+
+    0 where the text does not tell.
+    """
     from replaywright.yaml_loaders import line_at  # noqa: PLC0415 - as above
 
     return line_at(text, place)

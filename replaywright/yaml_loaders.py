@@ -79,7 +79,10 @@ def loaded(text: str, source: str, *, as_texts: bool) -> Any:
 
 def line_at(text: str, place: Sequence[str | int]) -> int:
     """Find a line in YAML; returns as `yaml_files.line_of` does."""
-    node = yaml.compose(text, Loader=_StrictLoader)
+    try:
+        node = yaml.compose(text.replace("\t", " "), Loader=_StrictLoader)  # JSON may be indented by tabs
+    except yaml.YAMLError:  # not all JSON is YAML
+        return 0
     line = 1
     for part in place:
         if isinstance(node, yaml.MappingNode):

@@ -42,7 +42,7 @@ from replaywright.domain.step.outcomes import (
 )
 from replaywright.domain.step.press_grants import UNGRANTED
 from replaywright.domain.task.actions import Effect, stronger
-from replaywright.domain.task.steps import Goto, names_element
+from replaywright.domain.task.steps import GoBack, Goto, names_element
 from replaywright.errors import ActionFailed, DoneElsewhere, PolicyBlocked, StoreUnavailable
 from replaywright.killpoints import enter, hit
 from replaywright.ports.browser import Report
@@ -188,7 +188,8 @@ class Performance:
     async def _explained(self, exc: ActionFailed) -> ActionFailed:
         """Return the fault; of a page that nobody sent, with the keeper's word for it, which a site cannot feign."""
         at = self._at
-        if exc.reason not in ("navigation_failed", "http_502", "http_504", "timeout"):
+        is_of_page = exc.reason in ("navigation_failed", "http_502", "http_504", "timeout")
+        if not (isinstance(at.step, Goto | GoBack) and is_of_page):
             return exc
         why = await at.held.network.unreached(at.browser.wanted_url, at.began_s)
         return ActionFailed("navigation_failed", why, dispatched=exc.dispatched) if why else exc

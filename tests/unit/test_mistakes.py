@@ -74,6 +74,15 @@ def test_lines_of_json_are_told_as_well(tmp_path: Path) -> None:
     ]
 
 
+def test_json_that_is_indented_by_tabs_has_lines_too(tmp_path: Path) -> None:
+    text = '{\n\t"task": "pay",\n\t"stepz": [],\n\t"steps": [{"action": "go_back"}], "url": "https:\\/\\/x.example\\/", "goal": null\n}'
+
+    assert _mistakes(tmp_path, "pay.json", text) == [
+        "pay.json:3: stepz: unknown field; did you mean 'steps'?",
+        "pay.json:4: goal: should be a text, found nothing",
+    ]
+
+
 def test_a_name_that_is_like_no_other_refers_to_the_schema(tmp_path: Path) -> None:
     text = "task: a\nqqqqq: 1\nsteps: [{action: goto, url: 'https://x/'}]\nverify: [{url_contains: x}]\n"
 

@@ -195,7 +195,7 @@ class AskModel(Repair):
         except ActivityError as error:
             if not isinstance(error.cause, ApplicationError):
                 raise
-            if error.cause.type == ModelMisconfigured.__name__ and outcome.reason != "no_entry":  # it never needed one
+            if error.cause.type == ModelMisconfigured.__name__ and outcome.reason != "no_entry":  # it was found without
                 return _with_remark(outcome, f"no model was asked: {error.cause.message}")
             if not self.context.asks_on_failure:
                 raise

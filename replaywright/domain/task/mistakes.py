@@ -1,6 +1,7 @@
 """Mistakes in what people write: each with its place, its line, what was expected, and the nearest known name."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 from pydantic import BaseModel, ValidationError
@@ -61,7 +62,11 @@ class _Known:
     """Field names of a model, by place."""
 
     def __init__(self, model: type) -> None:
-        self._schema: dict[str, Any] = model.model_json_schema() if issubclass(model, BaseModel) else {}
+        self._model = model
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return self._model.model_json_schema() if issubclass(self._model, BaseModel) else {}
 
     def near(self, location: _Place) -> str:
         """Ask for the known name that is nearest to the last one of `location`; empty if none is."""
@@ -119,7 +124,8 @@ def _remedy(error: ErrorDetails, known: _Known) -> str:
             )
             return f"should be a text, and {found}: write it in quotes"
     message = _EXPECTED.get(error["type"], str(error["msg"]).removeprefix("Value error, ").removeprefix("Input "))
-    shown = f", found {given!r}" if isinstance(given, str | int | float | None) and len(repr(given)) <= _SHOWN else ""
+    found = "nothing" if given is None else repr(given)
+    shown = f", found {found}" if isinstance(given, str | int | float | None) and len(repr(given)) <= _SHOWN else ""
     return shorten(message, 20 * _SHOWN) + ("" if error["type"] == "value_error" else shown)
 
 
