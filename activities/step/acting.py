@@ -107,6 +107,7 @@ class Acting:
             heal=context.run.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),
             signs_in=context.signs_in,
+            is_consequential=at.is_consequential,
             timeout_ms=at.step.timeout_ms,
             is_pictured=context.run.pictures is not Pictures.FAILURES,
             guard=at.tools.policing.of(context.run.policy).guard(context.run.used),

@@ -21,7 +21,7 @@ from replaywright.domain.skill.weak_steps import StepRate, rate_of
 from replaywright.domain.step.fingerprints import content_key, element_key, site_scope
 from replaywright.domain.step.outcomes import Departure
 from replaywright.domain.step.overrides import OverrideRule, host_of
-from replaywright.domain.task.actions import Effect, effect_of, stronger
+from replaywright.domain.task.actions import Cause, Effect, effect_of, stronger
 from replaywright.domain.task.steps import SolveCaptcha, VerificationCode, action_of, entering
 from replaywright.ports.browser import BrowserSession, Report
 from replaywright.ports.stores import Artifacts, Overrides, Secrets
@@ -149,6 +149,14 @@ class StepUnderway:
         recorded = None if self.entry is None else self.entry.effect
         known = self.context.step.effect is not None or recorded is not None
         return known and not self.effect.repeatable
+
+    @property
+    def is_consequential(self) -> bool:
+        """Return True unless it was recorded that it sends nothing and stays on its page."""
+        if self.is_new or self.entry is None:
+            return True
+        led_to = set(self.entry.causes) - {Cause.NOTHING}
+        return self.effect is not Effect.READ or bool(self.sends or led_to)
 
     def masked(self, url: str) -> str:
         """Return an address without the values and secrets of this run."""

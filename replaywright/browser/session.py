@@ -16,6 +16,7 @@ from replaywright.browser.devtools.dialogs import DialogHandler
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, DownloadTracker
 from replaywright.browser.devtools.journal import Journal
 from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.input.debounce import Debounces
 from replaywright.browser.input.uploads import Copies
 from replaywright.browser.reading import capture, marks, snapshots, storage
 from replaywright.browser.step import asking, overrides
@@ -67,6 +68,7 @@ class ChromiumSession:
             dialogs=DialogHandler(tabs),
             downloads=DownloadTracker(tabs, directory, download_limit_bytes),
             copies=Copies(directory),
+            debounces=Debounces(),
             upload_roots=upload_roots,
             custom=custom or {},
             first_token=secrets.randbelow(2**40) + 1,

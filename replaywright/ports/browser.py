@@ -56,6 +56,8 @@ class Work:
     """Leave the element alone when all that is expected holds before anything is done."""
     signs_in: bool = False
     """Steps from here to the next page enter a secret: a page that is refused and asks for a password is theirs."""
+    is_consequential: bool = True
+    """A press may send something or lead to another page: before it, what was entered must have reached the page."""
     timeout_ms: int = 10_000
     is_pictured: bool = False
     """The report is to say where the element was, in frames, too."""

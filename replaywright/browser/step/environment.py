@@ -12,6 +12,7 @@ from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.dialogs import DialogHandler
 from replaywright.browser.devtools.downloads import DownloadTracker
 from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.input.debounce import Debounces
 from replaywright.browser.input.uploads import Copies
 from replaywright.browser.step.attempt import SILENCE_S, Expectation
 from replaywright.browser.tabs import Tabs
@@ -34,6 +35,8 @@ class StepEnvironment:
     downloads: DownloadTracker
     copies: Copies
     """Private copies of uploaded files."""
+    debounces: Debounces
+    """Timers that inputs have started."""
     upload_roots: Sequence[Path]
     """Folders that files may be uploaded from."""
     custom: Mapping[str, CustomPredicate]

@@ -22,7 +22,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Box, Target
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.deriving import Seen
-from replaywright.domain.proof.proof import needs_proof, proof_of
+from replaywright.domain.proof.proof import is_input, needs_proof, proof_of
 from replaywright.domain.step.outcomes import Lookup, Proof
 from replaywright.domain.task.actions import ACTIONS, effect_of
 from replaywright.domain.task.steps import (
@@ -100,6 +100,8 @@ class StepRun:
         context = self.context
         context.tabs.attempt = context.attempt
         context.attempt.on_ready = self._on_ready
+        if is_input(context.step) and not self.is_press:
+            context.environment.debounces.watch(context.tab)
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
             async with limit:

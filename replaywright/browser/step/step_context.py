@@ -16,6 +16,7 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Target
+from replaywright.domain.proof.proof import needs_proof
 from replaywright.domain.step.outcomes import Evidence
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
@@ -104,6 +105,11 @@ class StepContext:
     async def permitted(self, target: Target | None) -> None:
         """Wait until `target`, or the page, may be given something."""
         await self.until_read()
+        if needs_proof(self.step):
+            debounces = self.environment.debounces
+            if self.work.is_consequential:
+                await debounces.over(self.tabs, self.tab)
+            debounces.watch(self.tab)
         if self.before_dispatch is not None:
             await self.before_dispatch(target, self.before)
 
