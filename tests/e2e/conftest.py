@@ -10,6 +10,17 @@ from demo.stage import Stage
 from replaywright.settings import Settings, load_settings
 from tests.e2e.lab import FREEZE, Lab
 
+LABS: list[Lab] = []
+"""Those that are open."""
+
+
+@pytest.fixture(autouse=True)
+async def _no_worker_stays_frozen() -> AsyncIterator[None]:
+    """A test that failed leaves no frozen worker, and nothing to freeze at, to the next one or to its repetition."""
+    yield
+    for lab in LABS:
+        await lab.thawed()
+
 
 @asynccontextmanager
 async def taught(settings: Settings, freeze: Path) -> AsyncIterator[Lab]:
@@ -20,7 +31,11 @@ async def taught(settings: Settings, freeze: Path) -> AsyncIterator[Lab]:
         async with Stage(settings, tell=lambda _text: None) as stage:
             lab = Lab(stage)
             await lab.learn()
-            yield lab
+            LABS.append(lab)
+            try:
+                yield lab
+            finally:
+                LABS.remove(lab)
 
 
 @pytest.fixture(scope="session")

@@ -59,6 +59,14 @@ async def until(what: str, holds: Callable[[], bool | Awaitable[bool]], limit_s:
         await asyncio.sleep(_POLL_S)
 
 
+def is_stopped(worker: Child) -> bool:
+    """Return True if the process was stopped, and not continued."""
+    try:
+        return psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
+
+
 @contextlib.contextmanager
 def runs_with(**fields: object) -> Iterator[None]:
     """Start the runs of the block with other numbers than those of every run, such as `hibernate_after_s`."""
@@ -190,12 +198,13 @@ class Lab:
     @asynccontextmanager
     async def freezing(self, worker: Child, where: str) -> AsyncIterator[None]:
         """The same for whatever is begun in the block."""
+        assert not is_stopped(worker), "the worker is frozen already"
         self.freeze_file.write_text(where)
         yield
         try:
             await until(
                 f"the worker stops at {where}",
-                lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
+                lambda: is_stopped(worker),
             )
         except AssertionError as exc:
             exc.add_note(f"{psutil.Process(worker.pid)!r}, {self.freeze_file.exists()=}\n{worker.log_tail()}")
@@ -235,6 +244,12 @@ class Lab:
         """See to it that a worker serves: the test before, or this one when it is run again, may have ended it."""
         if self.stage.worker.exit_status() is not None:
             await self.stage.start_worker()
+
+    async def thawed(self) -> None:
+        """See to it that no worker is frozen, or will be."""
+        self.freeze_file.unlink(missing_ok=True)
+        if is_stopped(self.stage.worker):
+            await self.replace_worker()
 
     async def learn(self) -> None:
         """Run once, so that later runs are replays."""
