@@ -22,6 +22,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+if __name__ == "__main__":
+    gc.disable()  # until it serves: nothing that is imported is garbage, and looking for some takes a fifth of the time
+
 from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkerConfig, WorkerDeploymentConfig
@@ -574,6 +577,7 @@ async def _serve(role: str) -> None:
         async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
             _log.info("polling %r as %s, version %r", settings.queue, role, settings.build_id or UNVERSIONED)
             gc.collect()
+            gc.enable()
             gc.freeze()  # what a worker is made of is no garbage, and going through it held up all its steps at once
             metrics_url = "" if telemetry is None else telemetry.metrics_url
             if metrics_url:
@@ -601,6 +605,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="replaywright-worker")
     parser.add_argument("--role", choices=ROLES, default="all", help="what this process does (default: %(default)s)")
     given = parser.parse_args(arguments)
+    gc.disable()
     try:
         with asyncio.Runner(loop_factory=_event_loop()) as runner:
             runner.run(_serve(given.role))

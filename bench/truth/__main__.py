@@ -49,7 +49,7 @@ def main() -> int:
     parser.add_argument("--behaviours", default="", help=f"comma-separated, of: {', '.join(ALL)} (default: all)")
     parser.add_argument("--faults", default="", help=f"comma-separated, of: {', '.join(CHOICES)} (default: all)")
     parser.add_argument("--points", default="", help=f"comma-separated, of: {', '.join(GATE)} (default: all)")
-    parser.add_argument("--short", action="store_true", help="the form that is part of `make test`, less patient")
+    parser.add_argument("--short", action="store_true", help="the form that is part of `make test-long`, less patient")
     parser.add_argument("--impatient", action="store_true", help="shorter `late_ms` and `in_flight_ms`, as --short has")
     parser.add_argument("--part", type=_part, default=(1, 1), help="such as 2/4: one part of so many with this seed")
     parser.add_argument("--lanes", type=int, default=6, help="groups of runs side by side (default: %(default)s)")

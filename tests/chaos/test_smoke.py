@@ -1,6 +1,6 @@
 """Small forms of the programmes of chaos and truth, in the same lanes: the site is the judge of what was sent."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,12 @@ LANES = 3
 BEHAVIOURS = ("form", "late-2-5", "retries")
 LAST = ("zombie", "partition", "redis_hung", "everything", "everything_everysec")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
+ONE_OF_EACH = (
+    *("beacon-on-leaving", "service-worker-retries", "sending", "contained", "cut"),  # with a fault
+    *("twice", "own-beacons", "service-worker-forgets", "websocket", "get-link", "popup", "autosave-debounce"),
+    "cut-blind",
+)
+"""Behaviours of which each stands for others of its row in the table of `docs/internals/truth.md`."""
 
 pytestmark = pytest.mark.slow
 
@@ -50,12 +56,21 @@ async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(
     assert sum(one.fired for one in told) == RUNS
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(ONE_OF_EACH, id="one of each"),
+        pytest.param([group[0].behaviour.name for group in short(SEED)], id="every kind", marks=pytest.mark.long),
+    ],
+)
 async def test_what_a_run_says_of_a_page_that_acts_late_or_again_is_what_the_site_has(
-    lanes: list[Lane], settings: Settings
+    lanes: list[Lane], settings: Settings, names: Sequence[str]
 ) -> None:
-    truth = Truth(short(SEED), settings, pace=SHORT)
+    groups = [group for group in short(SEED) if group[0].behaviour.name in names]
+    truth = Truth(groups, settings, pace=SHORT)
 
     told = await truth.run(lanes)
 
     assert {one.cell.name: f"{one.verdict}: {one.said} {one.asked}" for one in told if one.faults} == {}
     assert len(told) == truth.planned
+    assert {one.cell.behaviour.name for one in told} == set(names)

@@ -32,9 +32,10 @@ def build_schemas() -> None:
     """Build the schema of each model now instead of at its first use.
 
     A command needs few of them and starts a second sooner without. A worker builds all before the first run: Temporal's
-    converter would otherwise build a workflow's input schema for each workflow.
+    converter would otherwise build a workflow's input schema for each workflow. Records come last: they hold the
+    others, and what is not built yet is built again for each of its holders, which takes three times as long.
     """
-    for base in (Record, Authored, RootModel):
+    for base in (RootModel, Authored, Record):
         for model in _derived(base):
             model.model_rebuild()
 
