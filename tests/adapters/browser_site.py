@@ -81,7 +81,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             name = parts.path.strip("/")
             if name == "slow":
                 self.close_connection = True
-                time.sleep(int(parse_qs(parts.query)["ms"][0]) / 1000)
+            time.sleep(int(parse_qs(parts.query).get("ms", ["0"])[0]) / 1000)
             if name.startswith("status-"):
                 self.answer(int(name.removeprefix("status-")), b"<h1>Failed</h1>")
             elif name in ANSWERS:

@@ -367,6 +367,11 @@ class Tab:
         """Return whether a frame in the page is loading."""
         return any(frame.busy for frame in self.frames.values() if frame is not self.main)
 
+    @property
+    def is_loading(self) -> bool:
+        """Return whether the document, or a script, is being loaded."""
+        return self.main.busy or bool(self.traffic.scripts)
+
     def worlds(self) -> list[Frame]:
         """Return the frames with a live page agent, the top one first, parents before children."""
         ordered: list[Frame] = []

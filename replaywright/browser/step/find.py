@@ -193,7 +193,7 @@ class Finder:
         if not frame.context:
             return
         self._ask_other_frames()
-        target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame"})
+        target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame", "heard"})
         query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
         spec = {**self._spec, "attempt": self._attempt.token, "target": None if query else target, "query": query}
         spec["probes"] = self._expectation.probe_specs

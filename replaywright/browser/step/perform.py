@@ -12,7 +12,7 @@ from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import pointer, uploads
 from replaywright.browser.input.dispatch import InputDispatch
 from replaywright.browser.reading import extraction, frames
-from replaywright.browser.step import consequences, page_steps
+from replaywright.browser.step import consequences, hearing, page_steps
 from replaywright.browser.step.attempt import Ready
 from replaywright.browser.step.environment import StepEnvironment
 from replaywright.browser.step.find import Finder, FoundElement, MissedElement
@@ -139,6 +139,10 @@ class StepRun:
             return await self._already_there(result, acted=True)
         if result.ready.state.get("already") or self._held_before():
             return await self._already_there(result, acted=False)
+        if is_input(step):
+            heard = await hearing.wait(context, result)
+            target = result.ready.target.model_copy(update={"heard": heard})
+            result = replace(result, ready=replace(result.ready, target=target))
         learning = context.work.learning or result.lookup.healed
         if learning and needs_proof(step):
             self._before = await self.context.snapshot()
