@@ -108,6 +108,7 @@ class Acting:
             skip_if_holds=self._may_be_done(),
             signs_in=context.signs_in,
             is_consequential=at.is_consequential,
+            keeps_entries=not at.is_new and entry is not None and entry.keeps_entries,
             timeout_ms=at.step.timeout_ms,
             is_pictured=context.run.pictures is not Pictures.FAILURES,
             guard=at.tools.policing.of(context.run.policy).guard(context.run.used),

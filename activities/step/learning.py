@@ -87,6 +87,7 @@ class Lesson:
             probe=None if old is None else old.probe,
             good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
             sends=sends if report.acted or old is None else old.sends,
+            keeps_entries=report.keeps_entries if self.is_new or old is None else old.keeps_entries,
             granted=self._grants(report, granted),
             run_id=context.run.run_id,
             origin=self.named_by or ("heal" if healed else "declared"),

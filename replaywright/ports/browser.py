@@ -58,6 +58,8 @@ class Work:
     """Steps from here to the next page enter a secret: a page that is refused and asks for a password is theirs."""
     is_consequential: bool = True
     """A press may send something or lead to another page: before it, what was entered must have reached the page."""
+    keeps_entries: bool = False
+    """When the press was recorded, the page showed all that was entered before: it must now."""
     timeout_ms: int = 10_000
     is_pictured: bool = False
     """The report is to say where the element was, in frames, too."""
@@ -111,6 +113,8 @@ class Report:
     """Time of the input, in seconds since 1970; 0 where none was given."""
     left_at: float = 0.0
     """Time at which its pages were left as nobody confirmed the step, in Unix seconds; 0 where they were not."""
+    keeps_entries: bool = False
+    """The page showed before the press what was entered; only of a press that was learned."""
     is_fresh: bool = False
     """`after` is of a document that was loaded after the input."""
     downloads: tuple[Download, ...] = ()

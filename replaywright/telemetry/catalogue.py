@@ -134,8 +134,8 @@ RETRY = Label(
     "kind",
     "Why the step was tried another time; `activity`: Temporal repeated it.",
     (
-        *("retry", "reopened", "recheck", "override", "model", "resume", "commit", "redis", "person", "earlier"),
-        *("redo", "activity"),
+        *("retry", "reopened", "entered", "recheck", "override", "model", "resume", "commit", "redis", "person"),
+        *("earlier", "redo", "activity"),
     ),
 )
 VERDICT = Label(

@@ -132,7 +132,7 @@ async def test_select_by_label_and_by_value(session: ChromiumSession, site: Site
 
     assert holds(by_label)
     assert holds(by_value)
-    assert (by_label.evaluations, by_value.evaluations) == (2, 1)  # the first input watches the timers, too
+    assert (by_label.evaluations, by_value.evaluations) == (2, 1)  # the first input has the timers watched, too
 
 
 async def test_an_option_that_does_not_exist_is_named_as_such(session: ChromiumSession, site: Site) -> None:
@@ -770,7 +770,7 @@ async def test_shadow_roots_are_part_of_the_page(session: ChromiumSession, site:
 # ---------------------------------------------------------------------------------- cost and endurance
 
 
-async def test_a_replayed_step_costs_one_evaluation_and_a_press_after_an_input_one_more(
+async def test_a_replayed_step_costs_one_evaluation_and_a_press_after_an_input_two_more(
     session: ChromiumSession, site: Site
 ) -> None:
     count = await recorded(session, site, "browser_basic.html", button("Count"))
@@ -795,7 +795,7 @@ async def test_a_replayed_step_costs_one_evaluation_and_a_press_after_an_input_o
     )
 
     assert [holds(report) for report in (click, fill, leave)] == [True, True, True]
-    assert [report.evaluations for report in (click, fill, leave)] == [1, 1, 2]
+    assert [report.evaluations for report in (click, fill, leave)] == [2, 1, 3]
 
 
 async def test_a_secret_is_not_read_back(session: ChromiumSession, site: Site) -> None:

@@ -8,12 +8,12 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.proof.late import LATE
-from replaywright.domain.run.commands import CommandOnStep, Proposal, Recheck
+from replaywright.domain.run.commands import CommandOnStep, Proposal, Reapply, Recheck
 from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode, Usage
-from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.outcomes import ENTRY_LOST, Status, StepOutcome
 from replaywright.domain.step.overrides import Due
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.budgets import RunLimits
@@ -93,6 +93,26 @@ async def test_repairs_come_in_order_from_the_cheapest_to_a_person(client: Clien
     assert kinds(script) == ["first", "override banner", "override", "recheck", "retry"]
     assert (len(script.proposed), len(script.revised), len(script.settled)) == (1, 1, 1)
     assert failed(failure.value).reason == "abandoned"
+
+
+async def test_what_the_page_has_changed_is_entered_again_before_the_press(client: Client) -> None:
+    name = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+    news = {"action": "check", "instruction": "the news box"}
+    more = {"action": "click", "instruction": "more", "effect": "read"}
+
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.sequence == 4 and not any(isinstance(one, Reapply) for one in script.performed):
+            return StepOutcome(status=Status.REFUSED, reason=ENTRY_LOST, effect=Effect.COMMIT)
+        return done(request)
+
+    script = Script(perform=perform)
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, name, more, news, SEND))).result()
+
+    assert result.succeeded
+    assert [one.context.sequence for one in script.performed if isinstance(one, Reapply)] == [3]
+    assert kinds(script, 4) == ["first", "entered"]
 
 
 async def test_an_expectation_that_comes_true_late_saves_the_step(client: Client) -> None:

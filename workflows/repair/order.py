@@ -7,7 +7,17 @@ from temporalio import workflow
 
 from workflows.parts import Parts
 from workflows.repair.base import Next, Repair, Scope
-from workflows.repair.page import AskModel, LeaveOutNeedless, Override, Reapply, Recheck, Reopen, Retry, TryCandidate
+from workflows.repair.page import (
+    AskModel,
+    EnterAgain,
+    LeaveOutNeedless,
+    Override,
+    Reapply,
+    Recheck,
+    Reopen,
+    Retry,
+    TryCandidate,
+)
 from workflows.repair.people import KEPT, ApproveWeakStep, AskCode, AskPerson, DoneBefore, GrantPress
 from workflows.repair.plan import Quarantine, Replan, SkipItem
 from workflows.run.finishing import left_by, line_of
@@ -29,6 +39,7 @@ REPAIRS: Final[tuple[type[Repair], ...]] = (
     Recheck,
     LeaveOutNeedless,
     Reopen,
+    EnterAgain,
     Retry,
     TryCandidate,
     AskModel,

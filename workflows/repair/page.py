@@ -11,9 +11,9 @@ from workflows.step.rulings import came_to_nothing, is_out_of_sight, may_repeat,
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.late import may_come_late
-    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.step.outcomes import ENTRY_LOST, Status, StepOutcome
     from replaywright.domain.step.overrides import Due
-    from replaywright.domain.task.steps import Expand, Hover
+    from replaywright.domain.task.steps import Check, Expand, Fill, Hover, SelectOption, Step, Type, Uncheck
     from replaywright.errors import ModelMisconfigured
 
 
@@ -122,12 +122,29 @@ class Reopen(Repair):
         return Next.RETRY
 
     def _openers(self, attempt: Attempt) -> list[Attempt]:
-        first, plan, state = attempt.sequence, self.context.plan, self.context.state
-        while first > state.last_commit + 1 and isinstance(plan[first - 1], Expand | Hover):
-            if first - 1 in state.left_out:
-                break
-            first -= 1
-        return [self.parts.attempts.at(position) for position in range(first, attempt.sequence)]
+        return _just_before(self, attempt, (Expand, Hover))
+
+
+class EnterAgain(Repair):
+    """Enters again what the page has changed since: it had loaded its own data meanwhile."""
+
+    kind = "entered"
+    when = "the page has changed what the steps just before had entered, and had not when the press was recorded"
+    scope = Scope.STEP
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        return outcome.reason == ENTRY_LOST and bool(self._entering(attempt))
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        for entering in self._entering(attempt):
+            self.context.board.doing = f"{attempt.title}: entering again: {entering.title}"
+            if (await self.parts.recovery.read(entering.reapply)).status is not Status.DONE:
+                return outcome
+        attempt.retry(self.kind, outcome)
+        return Next.RETRY
+
+    def _entering(self, attempt: Attempt) -> list[Attempt]:
+        return _just_before(self, attempt, (Fill, Type, SelectOption, Check, Uncheck))
 
 
 class Retry(Repair):
@@ -210,6 +227,16 @@ class AskModel(Repair):
         attempt.retry(self.kind, outcome, proposal=proposal)
         self.context.count(overruled=bool(proposal.overruled))
         return Next.RETRY
+
+
+def _just_before(repair: Repair, attempt: Attempt, kinds: tuple[type[Step], ...]) -> list[Attempt]:
+    """Return the steps of these kinds directly before the attempt's, after the last commit."""
+    first, plan, state = attempt.sequence, repair.context.plan, repair.context.state
+    while first > state.last_commit + 1 and isinstance(plan[first - 1], kinds):
+        if first - 1 in state.left_out:
+            break
+        first -= 1
+    return [repair.parts.attempts.at(position) for position in range(first, attempt.sequence)]
 
 
 def _unnamed(outcome: StepOutcome, overruled: str) -> StepOutcome:

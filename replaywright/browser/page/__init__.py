@@ -20,6 +20,7 @@ PARTS = (
     "records",
     "snapshot",
     "fields",
+    "entries",
     "geometry",
     "marks",
     "scroll",

@@ -487,10 +487,14 @@ class Attempt {
     const shown = this.control ?? this.element;
     const state = shown && isConnected(shown) ? stateOf(shown, reading) : null;
     if (state && this.stateBefore && JSON.stringify(state) !== this.stateBefore) this.changed = true;
+    const valueOk = this.valueOk(reading);
+    if (state && (valueOk || (this.spec.need === "check" && state.checked === this.spec.wanted))) {
+      rememberEntry(shown, nameOf(this.element, reading), reading);
+    }
     const seen = {
       probes: answer(this.spec.probes, reading),
       state,
-      valueOk: this.valueOk(reading),
+      valueOk,
       changed: this.changed,
     };
     const key = JSON.stringify([seen, location.href, titleOf(document)]);

@@ -55,6 +55,7 @@ const api = {
     attempt?.stop();
     attempt = null;
   },
+  takeEntries,
   /** Answers at once; an attempt in progress is not affected. */
   probe: (probes) => answer(probes, new Reading(), { nearest: false }),
   snapshot: takeSnapshot,

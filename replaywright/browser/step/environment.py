@@ -45,6 +45,8 @@ class StepEnvironment:
     """Random, so that attempts of a killed worker are not taken for ours."""
     typed: list[str] = field(default_factory=list)
     """Secrets that were typed; fields that show them are not read back. In memory only."""
+    was_entered: bool = False
+    """Something was entered since the last press."""
     rested: str = ""
     """Document in which all scripts have run."""
     _may_be_touched: asyncio.Event = field(default_factory=asyncio.Event)

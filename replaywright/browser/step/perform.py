@@ -102,6 +102,7 @@ class StepRun:
         context.attempt.on_ready = self._on_ready
         if is_input(context.step) and not self.is_press:
             context.environment.debounces.watch(context.tab)
+            context.environment.was_entered = True
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
             async with limit:
@@ -397,6 +398,7 @@ class StepRun:
             after=after,
             evidence=context.evidence(),
             given_at=context.given_at,
+            keeps_entries=context.keeps_entries,
             is_fresh=context.is_fresh,
             downloads=context.environment.downloads.report(context.recorder),
             url=tab.url,

@@ -9,6 +9,7 @@ from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.devtools.channel import WORLD, Frame, Tab
 from replaywright.browser.devtools.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.devtools.waiting import Deadline
+from replaywright.browser.input import entries
 from replaywright.browser.reading import snapshots
 from replaywright.browser.step.attempt import PageAttempt
 from replaywright.browser.step.environment import StepEnvironment
@@ -17,7 +18,7 @@ from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Target
 from replaywright.domain.proof.proof import needs_proof
-from replaywright.domain.step.outcomes import Evidence
+from replaywright.domain.step.outcomes import ENTRY_LOST, Evidence
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from replaywright.ports.browser import BeforeDispatch, Work
@@ -58,6 +59,8 @@ class StepContext:
         self._acted_in = ""
         """Document that was shown at `armed_at`."""
         self._preload: asyncio.Future[Mapping[str, Any]] | None = None
+        self.keeps_entries = False
+        """True if the page showed before a press what was entered."""
         self._open_before = tuple(self.tabs.open_tabs)
         self._dialogs_before: tuple[str, ...] = ()
 
@@ -110,9 +113,27 @@ class StepContext:
             debounces = self.environment.debounces
             if self.work.is_consequential:
                 await debounces.over(self.tabs, self.tab)
+            await self._take_entries()
             debounces.watch(self.tab)
         if self.before_dispatch is not None:
             await self.before_dispatch(target, self.before)
+
+    async def _take_entries(self) -> None:
+        """Note whether the page has kept what was entered; raise where it had when the press was recorded."""
+        environment, required = self.environment, self.work.keeps_entries
+        if not environment.was_entered:
+            return
+        environment.was_entered = False
+        if not (required or self.work.learning):
+            entries.forget(self.tab)
+            return
+        found = await entries.taken(self.tab, required=required)
+        self.keeps_entries = found.fields > 0 and not found.lost
+        if required and found.lost:
+            environment.was_entered = True
+            named = " and ".join(repr(shorten(name, LINE_LIMIT)) for name in found.lost)
+            message = f"the page has changed what was entered in {named}: it shows something else now"
+            raise ActionFailed(ENTRY_LOST, message, dispatched=False)
 
     # ------------------------------------------------------------------------------------------- evidence
 

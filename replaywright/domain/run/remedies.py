@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from replaywright.domain.proof.signed_out import SIGNED_OUT
-from replaywright.domain.step.outcomes import BLOCKED
+from replaywright.domain.step.outcomes import BLOCKED, ENTRY_LOST
 
 REMEDIES: Final[Mapping[str, str]] = {
     "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
@@ -14,6 +14,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "not_found": "no element answers to the description: is the page the expected one? --mode learn finds it anew",
     "disagrees": "the page changed: --mode auto or learn lets the model find the element",
     "low_score": "the page changed: --mode auto or learn lets the model find the element",
+    ENTRY_LOST: "the page loads its data over what is entered: let a `wait_for` step see that it is there before",
     "no_element": "the model sees no such element on the page: check the instruction",
     "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
     "store_unavailable": "Redis was away for too long: bring it back and run again",

@@ -85,6 +85,8 @@ class ActionCacheEntry(Target):
     """Digest, in the artifact store, of the snapshot after this step in a good run; empty without one."""
     sends: tuple[Sending, ...] = ()
     """Requests of the step with their delays and senders; a replay waits for the same."""
+    keeps_entries: bool = False
+    """True if the page showed before the press all that had been entered: a replay does not press where it does not."""
     granted: tuple[Grant, ...] = ()
     """Requests of the verified step with their approvals; another element may send the same and nothing else."""
     is_proven: bool = False

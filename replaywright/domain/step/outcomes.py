@@ -171,6 +171,8 @@ ITEM_LEFT = "item_left"
 """Reason of the further steps of such an item: they were not performed."""
 SKIPPED_AHEAD = "skipped_ahead"
 """Reason, and warning, of a step that a person had left out before it began."""
+ENTRY_LOST = "entry_lost"
+"""Reason of a press that was not given, as the page has changed what was entered before."""
 OUT_OF_REACH = frozenset({"covered", "invisible", "gone", "intercepted", "not_editable"})
 """Reasons of refused steps whose element took no input, and may not be the one."""
 LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT, SKIPPED_AHEAD})
