@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.async_api import Browser, async_playwright
 
 from replaywright.browser.devtools.cdp import BrowserConnection, connected
+from replaywright.keeper.chromium.chromium import DISABLED_FEATURES
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import free_port
@@ -16,12 +17,14 @@ _PORT = "--remote-debugging-port="
 
 @asynccontextmanager
 async def launched(path: Path | None = None) -> AsyncIterator[Browser]:
-    """The Chromium at this path, else the one that is configured."""
+    """The Chromium at this path, else the one that is configured. What a keeper's does without costs half of a tab."""
     settings = load_settings()
+    arguments = [f"{_PORT}{free_port()}", f"--disable-features={','.join(DISABLED_FEATURES)}"]
+    if path is not None or not settings.chromium_sandbox:
+        arguments.append("--no-sandbox")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=path or find_chromium(settings.chromium).path,
-            args=[f"{_PORT}{free_port()}", *([] if settings.chromium_sandbox and path is None else ["--no-sandbox"])],
+            executable_path=path or find_chromium(settings.chromium).path, args=arguments
         )
         try:
             yield browser

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from replaywright.keeper.chromium.chromium import DISABLED_FEATURES, QUIET
 from replaywright.keeper.chromium.profile import delete_profile
 
 
@@ -18,14 +19,8 @@ class Chromium:
 
     async def __aenter__(self) -> str:
         arguments = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={self.profile}"]
-        arguments += [
-            "--no-first-run",
-            "--disable-gpu",
-            "--site-per-process",
-            "--disable-popup-blocking",
-            *self._more,
-            "about:blank",
-        ]
+        arguments += [f"--disable-features={','.join(DISABLED_FEATURES)}", "--disable-gpu", "--site-per-process"]
+        arguments += [*QUIET, *self._more, "about:blank"]
         self.process = await asyncio.create_subprocess_exec(
             str(self.path), *arguments, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
         )

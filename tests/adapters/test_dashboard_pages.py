@@ -3,17 +3,15 @@
 import asyncio
 import contextlib
 import dataclasses
-import os
 import socket
 from collections.abc import AsyncIterator
 from importlib import resources
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 import uvicorn
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, expect
 
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
@@ -37,16 +35,6 @@ PAGES = {
     "cache": "cache?sort=hits",
     "nothing": "nothing",
 }
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=str(chromium_path), chromium_sandbox=os.geteuid() != 0
-        )
-        yield browser
-        await browser.close()
 
 
 @contextlib.asynccontextmanager

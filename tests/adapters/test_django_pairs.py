@@ -1,10 +1,9 @@
 """The pairs that locating is measured against: each selector is of exactly one control that a person sees."""
 
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
-from playwright.async_api import async_playwright
+from playwright.async_api import Browser
 
 from bench.django_admin import Version, django_admin
 from bench.django_pairs import LOG_IN_PAGE, PAIRS, Pair
@@ -17,14 +16,13 @@ ONE_VISIBLE = """selector => {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["old", pytest.param("new", marks=pytest.mark.long)])
-async def test_every_control_of_a_pair_is_on_its_page_once_and_visible(version: Version, chromium_path: Path) -> None:
+async def test_every_control_of_a_pair_is_on_its_page_once_and_visible(version: Version, browser: Browser) -> None:
     pages: dict[str, list[Pair]] = defaultdict(list)
     for pair in PAIRS:
         pages[pair.path].append(pair)
     wrong: list[Pair] = []
 
-    async with async_playwright() as driver, django_admin(version) as site:
-        browser = await driver.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+    async with django_admin(version) as site:
         page = await browser.new_page()
         for path, pairs in pages.items():
             await page.goto(site.url + path)
@@ -36,7 +34,7 @@ async def test_every_control_of_a_pair_is_on_its_page_once_and_visible(version: 
                 await page.fill("[name=password]", site.password)
                 await page.press("[name=password]", "Enter")
                 await page.wait_for_url(site.url + "/admin/")
-        await browser.close()
+        await page.context.close()
 
     assert wrong == []
     assert len(PAIRS) >= 40

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import async_playwright
 
+from bench.chromium import launched
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.gate import Gate
 from replaywright.keeper.gate.guard import NetworkGuard
@@ -80,15 +80,13 @@ ASKING = {
 async def test_a_page_in_another_browser_of_this_user_opens_nothing_and_holds_nothing(
     script: str, chromium_path: Path
 ) -> None:
-    async with rig() as it, async_playwright() as playwright:
+    async with rig() as it, launched(chromium_path) as browser:
         it.gate.arm("op", 1, 60_000)
-        browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
         page = await browser.new_page()
         address = f"http://127.0.0.1:{it.port}/http://127.0.0.1:{it.site.port}/"
         await page.goto(f"http://127.0.0.1:{it.site.port}/")
         before = [bytes(got) for got in it.site.got]
         await page.evaluate(f"async address => {{ await {script} }}", address)
-        await browser.close()
 
         assert before
         assert all(got in before or b"GET /favicon.ico" in got for got in it.site.got)

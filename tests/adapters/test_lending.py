@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -11,8 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Page, Playwright, async_playwright
+from playwright.async_api import Page, Playwright
 
+from bench.chromium import launched
 from replaywright.errors import Fenced
 from replaywright.keeper.host.client import KeeperClient, launch_keeper
 from tests.adapters.other_user import ask_as_another_user, needs_other_user
@@ -45,13 +45,10 @@ async def kept(sessions: Path, playwright: Playwright, site: Site) -> AsyncItera
 @contextlib.asynccontextmanager
 async def person(address: str) -> AsyncIterator[Page]:
     """A person's own Chromium, with the address opened in it."""
-    async with async_playwright() as running:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = await running.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+    async with launched(Path(CHROMIUM)) as browser:
         page = await browser.new_page(viewport={"width": 1400, "height": 900})
         await page.goto(address)
         yield page
-        await browser.close()
 
 
 async def ask(address: str, headers: dict[str, str] | None = None) -> tuple[int, str]:

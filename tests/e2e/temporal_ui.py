@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urljoin
 
-from playwright.async_api import BrowserContext, Error, Page, async_playwright
+from playwright.async_api import BrowserContext, Error, Page
+
+from bench.chromium import launched
 
 PATIENCE_MS = 40_000
 """How long a page may take on a busy machine."""
@@ -62,9 +63,7 @@ async def text_of(page: Page) -> str:
 @contextlib.asynccontextmanager
 async def temporal_ui(url: str, chromium: Path) -> AsyncIterator[TemporalUi]:
     """The UI at this address."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=str(chromium), chromium_sandbox=os.geteuid() != 0)
+    async with launched(chromium) as browser:
         context = await browser.new_context(viewport={"width": 1180, "height": 800})
         await (await context.new_page()).goto(url)
         yield TemporalUi(context, url)
-        await browser.close()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
+from bench.chromium import launched
 from replaywright.domain.secrets.signing import written_key
 from replaywright.sealing.codec import ENCODING
 from replaywright.settings import Settings, load_settings
@@ -49,12 +50,8 @@ def sealing(temporal: TemporalServer) -> Settings:
 
 @pytest.fixture(scope="module")
 async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=str(chromium_path), chromium_sandbox=os.geteuid() != 0
-        )
+    async with launched(chromium_path) as browser:
         yield browser
-        await browser.close()
 
 
 async def codec_server(settings: Settings, port: int, log: Path) -> Child:

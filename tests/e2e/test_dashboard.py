@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
+from bench.chromium import launched
 from demo.stage import Stage
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
@@ -53,12 +54,8 @@ async def lab() -> AsyncIterator[Lab]:
 
 @pytest.fixture
 async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=str(chromium_path), chromium_sandbox=os.geteuid() != 0
-        )
+    async with launched(chromium_path) as browser:
         yield browser
-        await browser.close()
 
 
 @contextlib.asynccontextmanager

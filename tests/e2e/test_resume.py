@@ -1,14 +1,11 @@
 """Going on after a run that failed, on the real stack and in a real browser: nothing that was done is done again."""
 
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from demo.stage import Stage
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.resume import Planned, Wish, planned
@@ -18,8 +15,8 @@ from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
-from replaywright.settings import Settings
 from tests.e2e.lab import Lab
+from tests.e2e.plain_site import Answer, Asked, led_to, serving
 
 pytestmark = pytest.mark.slow
 
@@ -43,44 +40,21 @@ class Bakery:
 def bakery() -> Iterator[Bakery]:
     shop = Bakery()
 
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, body: str, **headers: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body.encode())))
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "POST":
+            shop.sent.append(asked.path)
+            return led_to("/thanks")
+        pages = {"/thanks": f"<title>Bakery</title><h1>Thank you for {shop.sent[-1:]}</h1>", "/opinion": OPINION}
+        return Answer(pages.get(asked.path, ORDER))
 
-        def do_GET(self) -> None:
-            pages = {"/thanks": f"<title>Bakery</title><h1>Thank you for {shop.sent[-1:]}</h1>", "/opinion": OPINION}
-            self.answer(200, pages.get(self.path, ORDER))
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            shop.sent.append(self.path)
-            self.answer(303, "", Location="/thanks")
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        shop.url = f"http://127.0.0.1:{server.server_port}"
+    with serving(answer) as shop.url:
         yield shop
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
-async def lab(lab_settings: Settings) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned: the task declares its elements."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(lab_settings, tell=lambda _text: None) as stage:
-            yield Lab(stage)
+async def lab(bare_lab: Lab) -> Lab:
+    """Nothing is learned: the task declares its elements."""
+    return bare_lab
 
 
 def fill(name: str, value: str) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """A site whose flow got another page: the rest of the plan is revised, and the run ends as the task says."""
 
-import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -15,6 +13,7 @@ from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab
+from tests.e2e.plain_site import Answer, Asked, led_to, serving
 
 pytestmark = pytest.mark.slow
 
@@ -40,39 +39,18 @@ class Bakery:
 def bakery() -> Iterator[Bakery]:
     shop = Bakery()
 
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, body: str, **headers: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body.encode())))
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "POST":
+            shop.orders.append(parse_qs(asked.body)["name"][0])
+            return led_to("/thanks")
+        if asked.path == "/thanks":
+            return Answer(f"<title>Bakery</title><h1>Thank you, {shop.orders[-1]}</h1>")
+        if asked.path == "/late":
+            return Answer(LATE)
+        return Answer(NEWS if shop.has_news and asked.path == "/" else FORM)
 
-        def do_GET(self) -> None:
-            if self.path == "/thanks":
-                self.answer(200, f"<title>Bakery</title><h1>Thank you, {shop.orders[-1]}</h1>")
-            elif self.path == "/late":
-                self.answer(200, LATE)
-            else:
-                self.answer(200, NEWS if shop.has_news and self.path == "/" else FORM)
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            shop.orders.append(parse_qs(body)["name"][0])
-            self.answer(303, "", Location="/thanks")
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        shop.url = f"http://127.0.0.1:{server.server_port}"
+    with serving(answer) as shop.url:
         yield shop
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
