@@ -29,6 +29,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "show": ("runs.show",),
         "report": ("evidence.report",),
         "dashboard": ("local.dashboard",),
+        "mcp": ("local.mcp",),
     },
     "Answer and steer runs": {
         "inbox": ("people.inbox",),

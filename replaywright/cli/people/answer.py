@@ -170,7 +170,7 @@ def _show(run_id: str, progress: Progress) -> None:
 
 
 async def _decide(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
-    verdict = _chosen(question, wish.answer)
+    verdict = chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
     await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
     output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
@@ -187,7 +187,7 @@ async def _skip(here: Backend, run_id: str, progress: Progress, wish: _Wish) -> 
 
 async def _change(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
     """Retry the failed step with the user's changes."""
-    _chosen(question, "retry")
+    chosen(question, "retry")
     number = question.sequence + 1
     if question.kind is not QuestionKind.FAILED:
         raise InputInvalid(f"{run_id}: step {number} may have taken effect: only a step that failed can be changed")
@@ -202,8 +202,12 @@ async def _change(here: Backend, run_id: str, question: Question, wish: _Wish) -
     output.print_line(f"step {number} is performed as you have changed it", style="green")
 
 
-def _chosen(question: Question, wanted: str) -> Verdict:
-    """Return the named answer, if the question accepts it."""
+def chosen(question: Question, wanted: str) -> Verdict:
+    """Return the named answer.
+
+    Raises:
+        InputInvalid: the question does not accept it; says which answers it takes.
+    """
     found: Verdict | None = next((one for one in get_args(Verdict) if one == wanted), None)
     if found is None or found not in question.answers:
         asked = "\n".join(lines_of(question))
@@ -212,17 +216,27 @@ def _chosen(question: Question, wanted: str) -> Verdict:
 
 
 def _text(question: Question, verdict: Verdict, given: AnswerOptions) -> str:
-    if verdict != "answer":
-        if given.value or given.value_file:
-            raise InputInvalid(f"a value belongs to the answer `answer`, not to {verdict}")
-        return ""
-    is_code = question.wants == "code"
-    if given.value and is_code:
+    is_code, is_given = question.wants == "code", bool(given.value or given.value_file)
+    if verdict == "answer" and given.value and is_code:
         raise InputInvalid(
             "--value: a code on the command line is seen by the shell's history and by other users; leave it out to be "
             "asked for it, or give it with --value-file"
         )
-    text = given.value or (_read(given.value_file) if given.value_file else _prompted(question, is_code=is_code))
+    if verdict == "answer" and not is_given:
+        return checked_value(verdict, _prompted(question, is_code=is_code))
+    return checked_value(verdict, given.value or (_read(given.value_file) if given.value_file else ""))
+
+
+def checked_value(verdict: Verdict, text: str) -> str:
+    """Return the value that goes with an answer.
+
+    Raises:
+        InputInvalid: it is missing, too long, or belongs to no such answer.
+    """
+    if verdict != "answer":
+        if text:
+            raise InputInvalid(f"a value belongs to the answer `answer`, not to {verdict}")
+        return ""
     if not text.strip():
         raise InputInvalid("the value is empty: nothing was sent")
     if len(text) > VALUE_LIMIT:
