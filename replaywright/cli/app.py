@@ -32,7 +32,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "mcp": ("local.mcp",),
     },
     "Answer and steer runs": {
-        "inbox": ("people.inbox",),
         "answer": ("people.answer",),
         "pause": ("people.pause",),
         "takeover": ("people.takeover",),

@@ -1,5 +1,6 @@
-"""`replaywright answer`: show what a run waits for, and answer it."""
+"""`replaywright answer`: list what waits, show what a run waits for, and answer it."""
 
+import asyncio
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
@@ -8,9 +9,11 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import app
-from replaywright.cli.options import Once, Run, Why
+from replaywright.cli.completion import runs
+from replaywright.cli.options import Once, Why
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.changed_step import ChangeOptions, changed
+from replaywright.cli.people.inbox import ListOptions, list_waiting
 from replaywright.cli.people.updates import (
     by_user,
     decide,
@@ -83,9 +86,16 @@ class StepOptions:
 
 
 @app.command()
-async def answer(
+def answer(
     *,
-    run: Run,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="Id of the run, a unique beginning or end of it, or `latest`; without it, all that waits is listed.",
+            autocompletion=runs,
+        ),
+    ] = "",
     answer: Annotated[
         str, typer.Argument(metavar="ANSWER", help="An answer that the run takes; without it, the question is shown.")
     ] = "",
@@ -94,8 +104,12 @@ async def answer(
     which: StepOptions,
     why: Why = "",
     once: Once = "",
+    listing: ListOptions,
 ) -> None:
-    """Answer the question of a run; without ANSWER, show the question and its possible answers.
+    """Answer the question of a run; without ANSWER, show the question; without RUN, list the runs that wait.
+
+    The list has the question, the start, the deadline and the command to answer. Text of the site is marked as a quote:
+    a page may say anything to influence a decision.
 
     A step in doubt takes done, not_done, retry or abandon. Look at the site first: a mail that was sent and is declared
     not_done is sent again. A failed step takes retry, done, skip or abandon; an approval takes approve or refuse; a
@@ -105,17 +119,24 @@ async def answer(
     is never given on the command line, where the shell and other users see it: it is prompted for, or read with
     `--value-file`, and leaves this command sealed, so that neither Temporal nor Redis has it.
 
+    Example: `replaywright answer --pictures /tmp/waiting`
+
     Example: `replaywright answer latest done --step 10 --why "it is in the Sent folder"`
 
     Example: `replaywright answer latest retry --set instruction="the button Place order"`
     """
+    if not run:
+        list_waiting(listing)
+        return
+    if listing.is_wanted:
+        raise InputInvalid("--pictures, --open, --watch and --json belong to the list of what waits: leave RUN out")
     if given.value and given.value_file:
         raise InputInvalid("say --value or --value-file, not both")
     change.check()
     wanted = answer.replace("-", "_") or ("answer" if given.value or given.value_file else "")
     if change.is_wanted and wanted != "retry":
         raise InputInvalid("--edit, --file and --set belong to the answer `retry`")
-    await _answer(run, _Wish(wanted, given, change, which, why, once))
+    asyncio.run(_answer(run, _Wish(wanted, given, change, which, why, once)))
 
 
 @dataclass(frozen=True)
