@@ -52,8 +52,8 @@ async def followed(here: Backend, run_id: str, wait_s: float, report: Report) ->
 
 @contextlib.asynccontextmanager
 async def _reporting(report: Report) -> AsyncIterator[Callable[[Progress | None, str], None]]:
-    """Report what the callable is given, without waiting for whoever listens."""
-    changed = asyncio.Event()
+    """Report what the callable is given, without waiting for whoever listens; the last of it when the block ends."""
+    changed, is_over = asyncio.Event(), False
     now: tuple[int, int, str] = (0, 0, "")
 
     def show(progress: Progress | None, note: str) -> None:
@@ -64,20 +64,23 @@ async def _reporting(report: Report) -> AsyncIterator[Callable[[Progress | None,
             changed.set()
 
     async def send() -> None:
-        last = 0.0
-        while True:
-            step, steps, note = now
+        last, ends = 0.0, False
+        while not ends:
+            changed.clear()
+            ends, (step, steps, note) = is_over, now
             last = max(float(step), last + _BEAT)
             words = f"{step} of {steps} steps done" if steps else "deciding what to do"
             await report(last, float(steps) if steps >= last else None, f"{words}; {note}" if note else words)
-            changed.clear()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), _BEAT_S)
+            if not ends:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_BEAT_S):
+                        await changed.wait()
 
     sending = asyncio.create_task(send())
     try:
         yield show
+        is_over = True
+        changed.set()
+        await sending
     finally:
         sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await sending
