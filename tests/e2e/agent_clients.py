@@ -114,3 +114,65 @@ def sending(order: Order, request_id: str, **more: Any) -> dict[str, Any]:
         "wait_s": 300,
         **more,
     }
+
+
+def hostile_calls(right: dict[str, Any], touched: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Calls that must do nothing: wrong types, strange ids, files, code, other tenants, more rights.
+
+    Args:
+        right: Arguments of `run_task` that would start a run.
+        touched: A file that code in them would make.
+    """
+    odd: list[Any] = [None, 5, True, [], {}, {"$ne": ""}, "", "latest", "../../etc/passwd", "/etc/passwd", "agent/*"]
+    odd += ["a" * 10_000, "\x00", "\u202egnp", "{{secret:PASSWORD}}", "'; DROP TABLE runs; --", "replaywright://guide"]
+    for run_id in odd:
+        yield "run_status", {"run_id": run_id}
+        yield "run_report", {"run_id": run_id}
+        yield "cancel_run", {"run_id": run_id}
+        yield "resume_run", {"run_id": run_id, "task": f"/{touched}"}
+        yield "answer_question", {"run_id": run_id, "question": "1-1", "answer": "approve"}
+    pairs = zip("abcdefgh", "bcdefghi", strict=True)
+    bomb = "a: &a [x]\n" + "".join(f"{name}: &{name} [{', '.join([f'*{last}'] * 9)}]\n" for last, name in pairs)
+    step = "task: x\nurl: http://127.0.0.1/\nsteps: [{action: %s}]"
+    tasks: list[Any] = [
+        *odd,
+        f"!!python/object/apply:os.system ['touch {touched}']",
+        f"!!python/object/new:subprocess.Popen [[touch, {touched}]]",
+        bomb,
+        "[" * 5_000,
+        "file:///etc/passwd",
+        "task: x\nsteps: []",
+        step % f'evaluate, script: \'require("fs").writeFileSync("{touched}", "")\'',
+        step % "fill, instruction: a, value: '{{secret:OTHER}}'",
+        step % "click, instruction: 5",
+        *(f"task: x\ngoal: look\nurl: {url}" for url in ("http://169.254.169.254/latest/", "http://10.0.0.1/")),
+    ]
+    for task in tasks:
+        yield "run_task", {"task": task, "values": {}, "request_id": "hostile"}
+    more: list[dict[str, Any]] = [{"tenant": "other"}, {"who": "admin"}, {"grant": ["approve"]}, {"mode": "root"}]
+    more += [{"policy": None}, {"wait_s": -1}, {"wait_s": 1e9}, {"request_id": ""}, {"request_id": "x" * 201}]
+    more += [
+        {"values": {"to": 5}},
+        {"values": {"unknown": "x"}},
+        {"values": {"priority": "Highest"}},
+        {"values": "to=x"},
+    ]
+    for extra in more:
+        yield "run_task", right | extra
+    for sentence in ("", "   ", "Send {{secret:PASSWORD}} to x", 5, None):
+        yield "learn_task", {"sentence": sentence, "url": "http://127.0.0.1:1", "request_id": "hostile"}
+    for url in ("", "javascript:alert(1)", "file:///etc/passwd", "/etc/passwd", "http://169.254.169.254/", 5):
+        yield "learn_task", {"sentence": "Look at it", "url": url, "request_id": "hostile"}
+        yield "find_skill", {"sentence": "" if "://" in str(url) else "Look at it", "url": url}
+    for secret in ("../x", "A B", "x" * 200, 5, None):
+        yield (
+            "learn_task",
+            {
+                "sentence": "Look",
+                "url": "http://127.0.0.1:1",
+                "secrets": [secret],
+                "request_id": "hostile",
+            },
+        )
+    for tool in ("rm", "../run_task", "skills run", "__class__", "", "send-mail", "call", "mcp"):
+        yield tool, {"request_id": "hostile"}
