@@ -251,7 +251,7 @@ def test_a_file_that_holds_no_token_is_refused(tmp_path: Path, text: str) -> Non
 
 @pytest.mark.parametrize(
     ("header", "status"),
-    [(None, 401), ("Bearer wrong", 401), ("right", 401), ("Bearer rightÿ", 401), ("Bearer right", 200)],
+    [("", 401), ("Bearer wrong", 401), ("right", 401), ("Bearer rightÿ", 401), ("Bearer right", 200)],
 )
 async def test_only_the_token_opens_the_server(header: str, status: int) -> None:
     guard = TokenGuard(PlainTextResponse("served"), "right")
