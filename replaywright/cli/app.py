@@ -23,13 +23,13 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "batch": ("batch.batch",),
         "schedule": ("schedule.schedule",),
         "check": ("check.check",),
+        "mcp": ("local.mcp",),
     },
     "Look at runs": {
         "runs": ("runs.listing",),
         "show": ("runs.show",),
         "report": ("evidence.report",),
         "dashboard": ("local.dashboard",),
-        "mcp": ("local.mcp",),
     },
     "Answer and steer runs": {
         "answer": ("people.answer",),

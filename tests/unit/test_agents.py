@@ -81,6 +81,10 @@ def test_codes_and_captchas_cannot_be_granted(kind: QuestionKind) -> None:
     assert "--grant" not in str(refusal.value)
 
 
+def test_a_code_is_for_a_person_whatever_asks_for_it() -> None:
+    assert permitted(question(QuestionKind.ANSWER, "answer", "abandon", wants="code"), frozenset(Grant)) == ("abandon",)
+
+
 def test_a_refusal_names_the_grant_that_would_allow_it() -> None:
     with pytest.raises(InputInvalid, match=r"--grant weak-step\)"):
         require_permitted(question(QuestionKind.WEAK_STEP, "approve"), "approve", frozenset())
