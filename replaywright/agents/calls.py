@@ -9,6 +9,7 @@ from replaywright.domain.common.elsewhere import TASK_LIMIT
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.mistakes import mistakes_of
 from replaywright.domain.task.questions import VALUE_LIMIT
+from replaywright.yaml_files import checked
 
 WAIT_S = 45.0
 """Default time that a call waits for its run: clients give up after 60 seconds, as a rule."""
@@ -166,10 +167,10 @@ def parsed(model: type[_Call], tool: str, arguments: dict[str, JsonValue] | None
     """Return the arguments of a call.
 
     Raises:
-        Mistakes: all that is wrong with them.
+        InputInvalid: all that is wrong with them.
     """
     try:
-        return model.model_validate(arguments or {})
+        return model.model_validate(checked(arguments or {}, tool))
     except ValidationError as exc:
         raise mistakes_of(exc, model, tool, whole="the arguments") from exc
 

@@ -103,7 +103,9 @@ async def test_a_server_that_is_killed_in_the_middle_of_a_call_loses_nothing(lab
     lab.assert_one_right_mail(order)
 
 
-@pytest.mark.parametrize("point", ["located", "permitted", "recorded"])
+@pytest.mark.parametrize(
+    "point", ["permitted", *(pytest.param(one, marks=pytest.mark.long) for one in ("located", "recorded"))]
+)
 async def test_a_worker_that_is_killed_in_the_middle_of_a_call_loses_nothing(
     lab: Lab, request_id: str, point: str
 ) -> None:
