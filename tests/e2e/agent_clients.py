@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -176,3 +177,11 @@ def hostile_calls(right: dict[str, Any], touched: Path) -> Iterator[tuple[str, d
         )
     for tool in ("rm", "../run_task", "skills run", "__class__", "", "send-mail", "call", "mcp"):
         yield tool, {"request_id": "hostile"}
+
+
+async def said_by(*command: str) -> str:
+    """What a program prints; it has to succeed."""
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, error = await process.communicate()
+    assert process.returncode == 0, error.decode()
+    return out.decode()

@@ -24,7 +24,17 @@ from demo.main_job import TASK_FILE
 from replaywright.agents.permissions import Grant
 from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.stack import Child, start_child
-from tests.e2e.agent_clients import Agent, command_of, gone, hostile_calls, in_process, over_stdio, sending, servers
+from tests.e2e.agent_clients import (
+    Agent,
+    command_of,
+    gone,
+    hostile_calls,
+    in_process,
+    over_stdio,
+    said_by,
+    sending,
+    servers,
+)
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, serving
 from tests.exports.node_packages import node_packages
@@ -161,9 +171,9 @@ async def test_what_a_person_has_to_approve_is_not_approved_by_the_agent_unless_
         approval = {"run_id": asked["runId"], "question": question["id"], "answer": "approve", "why": "I think so"}
         refused = await agent.result("answer_question", approval)
         unknown = await agent.result("answer_question", approval | {"answer": "yes"})
-        stale = await agent.result("answer_question", approval | {"question": "1-9"})
-    before = lab.mails(order)
     async with in_process(lab.place, Grant.APPROVE) as granted:
+        stale = await granted.result("answer_question", approval | {"question": "1-9"})
+        before = lab.mails(order)
         await granted.call("answer_question", **approval)
         told = await granted.call("run_status", run_id=asked["runId"], wait_s=300)
 
@@ -172,6 +182,7 @@ async def test_what_a_person_has_to_approve_is_not_approved_by_the_agent_unless_
     assert "is it right?" in asked["fromPages"]
     assert asked["runId"] in [item["runId"] for item in listed["waiting"]]
     assert [refused.is_error, unknown.is_error, stale.is_error] == [True] * 3
+    assert "does not ask '1-9' any more" in str(stale.structured_content)
     assert "for a person to say" in str(refused.structured_content)
     assert "takes approve, refuse" in str(unknown.structured_content)
     assert before == []
@@ -390,11 +401,3 @@ async def test_the_inspector_lists_tools_and_calls_them(lab: Lab, request_id: st
     assert called["structuredContent"]["status"] == "done"
     assert "request_id" in read["contents"][0]["text"]
     lab.assert_one_right_mail(order)
-
-
-async def said_by(*command: str) -> str:
-    """What a program prints; it has to succeed."""
-    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, error = await process.communicate()
-    assert process.returncode == 0, error.decode()
-    return out.decode()
