@@ -270,7 +270,7 @@ async def waiting_run(here: Ground) -> str:
     if status:
         raise RuntimeError(f"the run that is to wait was not started: {output}")
     deadline = time.monotonic() + 60
-    while "waiting" not in (await here.command("inbox"))[1]:
+    while "waiting" not in (await here.command("answer"))[1]:
         if time.monotonic() > deadline:
             raise RuntimeError(f"the run does not wait: {(await here.command('runs'))[1]}")
         await asyncio.sleep(0.5)

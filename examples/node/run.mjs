@@ -61,7 +61,7 @@ function start(client, { task, values, id }) {
     workflowTaskTimeout: '5s',
     args: [input],
     memo: {
-      ...{ task: task.task, tenant, lineage: id }, // by these `replaywright runs`, `show` and `inbox` know it
+      ...{ task: task.task, tenant, lineage: id }, // by these `replaywright runs`, `show` and `answer` know it
       mac: mac({ id, input, kind: 'BrowserTask' }), // without it the run is refused, or gets no secret
     },
   });

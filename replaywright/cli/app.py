@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "batch": ("batch.batch",),
         "schedule": ("schedule.schedule",),
         "check": ("check.check",),
+        "mcp": ("local.mcp",),
     },
     "Look at runs": {
         "runs": ("runs.listing",),
@@ -31,7 +32,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "dashboard": ("local.dashboard",),
     },
     "Answer and steer runs": {
-        "inbox": ("people.inbox",),
         "answer": ("people.answer",),
         "pause": ("people.pause",),
         "takeover": ("people.takeover",),

@@ -63,7 +63,6 @@ REACHING: dict[str, list[str]] = {
     "admin trace export": [RUN],
     "cancel": [RUN],
     "resume": [RUN, "--dry-run"],
-    "inbox": [],
     "answer": [RUN, "yes"],
     "pause": [RUN],
     "takeover": [RUN],
@@ -107,10 +106,10 @@ ELSEWHERE = {
     "admin keys list", "admin keys new", "admin keys sign-existing", "admin overrides add", "admin overrides check",
     "admin policy check", "admin policy show", "admin schema", "admin secrets bind", "admin secrets check",
     "admin secrets list", "admin secrets unbind", "admin trace replay", "admin trace verify", "admin versions list",
-    "admin versions promote", "dashboard", "demo", "doctor", "import", "run", "skills import", "up",
+    "admin versions promote", "dashboard", "demo", "doctor", "import", "mcp", "run", "skills import", "up",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.
-What the dashboard reads has tests of its own."""
+What the dashboard and the server for agents read has tests of its own."""
 
 
 def commands(group: Any, path: str = "") -> Iterator[str]:
@@ -207,6 +206,7 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     for name, arguments in REACHING.items():
         with_file = [{"FILE": str(skills), "ROWS": str(rows)}.get(argument, argument) for argument in arguments]
         found[name] = await invoked(name, with_file, "beta", environment)
+    found["the list of what waits"] = await invoked("answer", [], "beta", environment)
 
     assert all(MARK in result.output for result in own.values()), own
     named = {name for name, arguments in REACHING.items() if any(MARK in one for one in arguments)}

@@ -172,7 +172,7 @@ class Life:
             assert command.wait(LIMIT_S) == 0, said_by(command)
         until("two runs wait for the site", lambda: site.stored == 1 and site.waiting == 1)
         until("three runs and a spare have browsers", lambda: self.ready_sessions() == BROWSERS)
-        until("a person is asked", lambda: "is this right?" in said_by(self.cli("inbox", "--json")))
+        until("a person is asked", lambda: "is this right?" in said_by(self.cli("answer", "--json")))
 
     def ready_sessions(self) -> int:
         return sum(record.state is SessionState.READY for record in list_live(self.home / "sessions"))

@@ -1,5 +1,6 @@
 """The guards that are left out, one at a time. Texts keep their indentation, so that each stands exactly once."""
 
+from tests.mutants.agents import AGENTS
 from tests.mutants.browsers import BROWSERS
 from tests.mutants.mutant import Mutant
 from tests.mutants.pages import PAGES
@@ -1560,5 +1561,6 @@ MUTANTS = (
     *BROWSERS,
     *PAGES,
     *STACKS,
+    *AGENTS,
     *RECALL,
 )

@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from replaywright.cli.local import dashboard
+from replaywright.cli.local.listening import listening
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.errors import InputInvalid
@@ -16,7 +17,7 @@ from tests.unit.dashboard import entry
 
 
 def test_it_listens_on_loopback_only() -> None:
-    with dashboard._listening(0) as listener:
+    with listening(0) as listener:
         address, port = listener.getsockname()
 
     assert address == "127.0.0.1"
@@ -31,7 +32,7 @@ def test_a_port_that_is_taken_is_named_with_what_helps() -> None:
 
         with (
             pytest.raises(InputInvalid, match=rf"--port {port}: .*; without --port a free one is taken"),
-            dashboard._listening(port),
+            listening(port),
         ):
             pass
 

@@ -60,7 +60,7 @@ def test_an_answer_that_the_question_does_not_take_is_refused_with_those_that_it
     wanted: str,
 ) -> None:
     with pytest.raises(InputInvalid, match="takes approve, refuse"):
-        answer._chosen(APPROVAL, wanted)
+        answer.chosen(APPROVAL, wanted)
 
 
 def test_a_code_on_the_command_line_is_refused_and_never_repeated() -> None:

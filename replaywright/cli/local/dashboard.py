@@ -17,13 +17,12 @@ import uvicorn
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.local.dashboard_source import RunningSource
+from replaywright.cli.local.listening import HOST, listening
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
-from replaywright.errors import InputInvalid
 from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import Settings, load_settings
 
-_HOST = "127.0.0.1"
 _LEAVING_S = 2
 """Grace period for a response under way on Ctrl-C."""
 
@@ -42,18 +41,18 @@ def dashboard(
     Example: `replaywright dashboard --open`
     """
     settings = load_settings()
-    with _listening(port) as listener, entered(settings.home):
+    with listening(port) as listener, entered(settings.home):
         asyncio.run(_serve(settings, listener, opened=opened))
 
 
 async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -> None:
     port = listener.getsockname()[1]
-    names = [f"{name}:{port}" for name in (_HOST, "localhost")]
+    names = [f"{name}:{port}" for name in (HOST, "localhost")]
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     async with _source(settings) as source:
         pages = Dashboard(source, tenant=settings.tenant).app()
         guard = AccessGuard(pages, hosts=names, origins=[f"http://{name}" for name in names])
-        address = f"http://{_HOST}:{port}{guard.entrance}"
+        address = f"http://{HOST}:{port}{guard.entrance}"
         server = uvicorn.Server(
             uvicorn.Config(
                 guard,
@@ -67,23 +66,6 @@ async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -
         output.print_line("whoever has this address sees the runs; Ctrl-C ends it", style="dim")
         with _opened(address) if opened else contextlib.nullcontext():
             await server.serve([listener])
-
-
-@contextlib.contextmanager
-def _listening(port: int) -> Iterator[socket.socket]:
-    """Open a socket on loopback.
-
-    Raises:
-        InputInvalid: the port is taken, or may not be used.
-    """
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((_HOST, port))
-        except OSError as exc:
-            why = exc.strerror or str(exc)
-            raise InputInvalid(f"--port {port}: {why}; without --port a free one is taken") from exc
-        yield listener
 
 
 @contextlib.asynccontextmanager

@@ -3,25 +3,25 @@
 import asyncio
 import base64
 import binascii
-import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
+from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
 from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.inbox import question_of, waiting_in
-from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, standing_of, trace_or_why
-from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
+from replaywright.cli.runs.finding import QUICK, ending_of_run, exact_run, is_ours, is_wanted, standing_of, trace_or_why
+from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.listing import row_at, row_of
 from replaywright.cli.runs.searchable import Filter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.cli.servers.artifacts import artifact_store_of
-from replaywright.cli.servers.connect import Backend, backend_exists, open_backend, temporal_errors
+from replaywright.cli.servers.connect import Backend, temporal_errors
+from replaywright.cli.servers.running import RunningBackend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
 from replaywright.dashboard.views import (
@@ -41,10 +41,9 @@ from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
 from replaywright.domain.task.questions import WAITS, Question
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunFacts, StepView
-from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed
+from replaywright.errors import ArtifactMissing, InputInvalid
 from replaywright.reports import load, policy, rendered
 from replaywright.settings import Settings
-from replaywright.stack import read_running
 
 PAGE: Final = 25
 """Runs of one page of the list; where many are not the tenant's, a page may have up to twice as many."""
@@ -57,29 +56,21 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 
 
 class RunningSource:
-    """Reader of the configured servers, or of the stack that runs on this machine.
-
-    What is not there when a page is asked for is looked for again with the next one: the dashboard may be started
-    before the stack, and outlives it.
-    """
+    """Reader of the servers that run when a page is asked for."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._place: Backend | None = None
-        self._of: str = ""
-        """Address of the connected Temporal."""
-        self._exits = contextlib.AsyncExitStack()
-        self._connecting = asyncio.Lock()
+        self._running = RunningBackend(settings, owner="the dashboard")
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._exits.aclose()
+        await self._running.close()
 
     # --- runs -----------------------------------------------------------------------------------------------------
 
     async def runs(self, wanted: RunFilter) -> RunPage:
         """Return a page of the runs that match the filter."""
-        here = await self._here()
+        here = await self._running.here()
         condition, token = _condition(wanted), _token_of(wanted.page)
         found: list[WorkflowExecution] = []
         scanned = 0
@@ -100,8 +91,8 @@ class RunningSource:
 
     async def run(self, run_id: str) -> RunDetail:
         """Build the page of a run."""
-        here = await self._here()
-        execution = await _described(here, run_id)
+        here = await self._running.here()
+        execution = await exact_run(here, run_id)
         (status, progress), (lines, missing) = await asyncio.gather(
             standing_of(here, execution), trace_or_why(here, execution)
         )
@@ -127,16 +118,16 @@ class RunningSource:
 
     async def report(self, run_id: str) -> ReportPage:
         """Return the report of a run."""
-        here = await self._here()
-        view = await view_of(here, await _described(here, run_id))
+        here = await self._running.here()
+        view = await view_of(here, await exact_run(here, run_id))
         store = artifact_store_of(here.settings)
         loaded = await load(view, store, budget_mb=_REPORT_MB)
         return ReportPage(await asyncio.to_thread(rendered, view, loaded), policy())
 
     async def picture(self, run_id: str) -> bytes:
         """Return the screenshot of the moment when the run began to wait."""
-        here = await self._here()
-        execution = await _described(here, run_id)
+        here = await self._running.here()
+        execution = await exact_run(here, run_id)
         question = await _question(execution)
         if question is None and execution.status is WorkflowExecutionStatus.RUNNING:
             progress = await progress_of(handle_of(here.client, run_id), QUICK)
@@ -150,7 +141,7 @@ class RunningSource:
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""
-        waiting = await waiting_in(await self._here())
+        waiting = await waiting_in(await self._running.here())
         return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
 
     # --- skills and cache -----------------------------------------------------------------------------------------
@@ -187,37 +178,6 @@ class RunningSource:
         numbers = {kind: int(number) for kind, number in refused.items() if number.isdecimal()}
         return CacheView(cache_statistics(entries, held), keys[0] if keys else "", numbers, last)
 
-    # --- where the runs are ---------------------------------------------------------------------------------------
-
-    async def _here(self) -> Backend:
-        """Return the connection to the current servers.
-
-        Raises:
-            StackFailed: nowhere, or nobody answers there.
-        """
-        async with self._connecting:
-            now = self._address()
-            if self._place is None or now != self._of:
-                await self._exits.aclose()
-                self._place = None
-                self._place = await self._exits.enter_async_context(
-                    open_backend(self._settings, tell=lambda _text: None)
-                )
-                self._of = now
-            return self._place
-
-    def _address(self) -> str:
-        """Return the address of the current Temporal."""
-        if self._settings.temporal_address is not None:
-            return self._settings.temporal_address
-        running = read_running(self._settings.home)
-        if running is None or not backend_exists(self._settings):
-            raise StackFailed(
-                "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, or "
-                "set REPLAYWRIGHT_TEMPORAL_ADDRESS and start the dashboard again"
-            )
-        return running.temporal_address
-
 
 def _condition(wanted: RunFilter) -> Filter:
     """Convert the filter to that of the commands."""
@@ -230,19 +190,6 @@ def _token_of(page: str) -> bytes | None:
         return base64.b64decode(page, b"-_", validate=True) if page else None
     except (ValueError, binascii.Error) as exc:
         raise InputInvalid("page: that is no page of the list; begin with the first one") from exc
-
-
-async def _described(here: Backend, run_id: str) -> WorkflowExecutionDescription:
-    """Describe the run with exactly this id.
-
-    Raises:
-        InputInvalid: there is none, or it is another tenant's.
-    """
-    with temporal_errors(here.settings, run_id):
-        execution = await here.client.get_workflow_handle(run_id).describe()
-    if execution.workflow_type != WORKFLOW or not await is_ours(here, execution):
-        raise InputInvalid(f"there is no run {run_id!r}; `replaywright runs` lists them")
-    return execution
 
 
 async def _row(here: Backend, execution: WorkflowExecution, limit: asyncio.Semaphore) -> RunRow:

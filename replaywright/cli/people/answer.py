@@ -1,5 +1,6 @@
-"""`replaywright answer`: show what a run waits for, and answer it."""
+"""`replaywright answer`: list what waits, show what a run waits for, and answer it."""
 
+import asyncio
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
@@ -8,9 +9,11 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import app
-from replaywright.cli.options import Once, Run, Why
+from replaywright.cli.completion import runs
+from replaywright.cli.options import Once, Why
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.changed_step import ChangeOptions, changed
+from replaywright.cli.people.inbox import ListOptions, list_waiting
 from replaywright.cli.people.updates import (
     by_user,
     decide,
@@ -83,9 +86,16 @@ class StepOptions:
 
 
 @app.command()
-async def answer(
+def answer(
     *,
-    run: Run,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="Id of the run, a unique beginning or end of it, or `latest`; without it, all that waits is listed.",
+            autocompletion=runs,
+        ),
+    ] = "",
     answer: Annotated[
         str, typer.Argument(metavar="ANSWER", help="An answer that the run takes; without it, the question is shown.")
     ] = "",
@@ -94,8 +104,12 @@ async def answer(
     which: StepOptions,
     why: Why = "",
     once: Once = "",
+    listing: ListOptions,
 ) -> None:
-    """Answer the question of a run; without ANSWER, show the question and its possible answers.
+    """Answer the question of a run; without ANSWER, show the question; without RUN, list the runs that wait.
+
+    The list has the question, the start, the deadline and the command to answer. Text of the site is marked as a quote:
+    a page may say anything to influence a decision.
 
     A step in doubt takes done, not_done, retry or abandon. Look at the site first: a mail that was sent and is declared
     not_done is sent again. A failed step takes retry, done, skip or abandon; an approval takes approve or refuse; a
@@ -105,17 +119,24 @@ async def answer(
     is never given on the command line, where the shell and other users see it: it is prompted for, or read with
     `--value-file`, and leaves this command sealed, so that neither Temporal nor Redis has it.
 
+    Example: `replaywright answer --pictures /tmp/waiting`
+
     Example: `replaywright answer latest done --step 10 --why "it is in the Sent folder"`
 
     Example: `replaywright answer latest retry --set instruction="the button Place order"`
     """
+    if not run:
+        list_waiting(listing)
+        return
+    if listing.is_wanted:
+        raise InputInvalid("--pictures, --open, --watch and --json belong to the list of what waits: leave RUN out")
     if given.value and given.value_file:
         raise InputInvalid("say --value or --value-file, not both")
     change.check()
     wanted = answer.replace("-", "_") or ("answer" if given.value or given.value_file else "")
     if change.is_wanted and wanted != "retry":
         raise InputInvalid("--edit, --file and --set belong to the answer `retry`")
-    await _answer(run, _Wish(wanted, given, change, which, why, once))
+    asyncio.run(_answer(run, _Wish(wanted, given, change, which, why, once)))
 
 
 @dataclass(frozen=True)
@@ -170,7 +191,7 @@ def _show(run_id: str, progress: Progress) -> None:
 
 
 async def _decide(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
-    verdict = _chosen(question, wish.answer)
+    verdict = chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
     await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
     output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
@@ -187,7 +208,7 @@ async def _skip(here: Backend, run_id: str, progress: Progress, wish: _Wish) -> 
 
 async def _change(here: Backend, run_id: str, question: Question, wish: _Wish) -> None:
     """Retry the failed step with the user's changes."""
-    _chosen(question, "retry")
+    chosen(question, "retry")
     number = question.sequence + 1
     if question.kind is not QuestionKind.FAILED:
         raise InputInvalid(f"{run_id}: step {number} may have taken effect: only a step that failed can be changed")
@@ -202,8 +223,12 @@ async def _change(here: Backend, run_id: str, question: Question, wish: _Wish) -
     output.print_line(f"step {number} is performed as you have changed it", style="green")
 
 
-def _chosen(question: Question, wanted: str) -> Verdict:
-    """Return the named answer, if the question accepts it."""
+def chosen(question: Question, wanted: str) -> Verdict:
+    """Return the named answer.
+
+    Raises:
+        InputInvalid: the question does not accept it; says which answers it takes.
+    """
     found: Verdict | None = next((one for one in get_args(Verdict) if one == wanted), None)
     if found is None or found not in question.answers:
         asked = "\n".join(lines_of(question))
@@ -212,17 +237,27 @@ def _chosen(question: Question, wanted: str) -> Verdict:
 
 
 def _text(question: Question, verdict: Verdict, given: AnswerOptions) -> str:
-    if verdict != "answer":
-        if given.value or given.value_file:
-            raise InputInvalid(f"a value belongs to the answer `answer`, not to {verdict}")
-        return ""
-    is_code = question.wants == "code"
-    if given.value and is_code:
+    is_code, is_given = question.wants == "code", bool(given.value or given.value_file)
+    if verdict == "answer" and given.value and is_code:
         raise InputInvalid(
             "--value: a code on the command line is seen by the shell's history and by other users; leave it out to be "
             "asked for it, or give it with --value-file"
         )
-    text = given.value or (_read(given.value_file) if given.value_file else _prompted(question, is_code=is_code))
+    if verdict == "answer" and not is_given:
+        return checked_value(verdict, _prompted(question, is_code=is_code))
+    return checked_value(verdict, given.value or (_read(given.value_file) if given.value_file else ""))
+
+
+def checked_value(verdict: Verdict, text: str) -> str:
+    """Return the value that goes with an answer.
+
+    Raises:
+        InputInvalid: it is missing, too long, or belongs to no such answer.
+    """
+    if verdict != "answer":
+        if text:
+            raise InputInvalid(f"a value belongs to the answer `answer`, not to {verdict}")
+        return ""
     if not text.strip():
         raise InputInvalid("the value is empty: nothing was sent")
     if len(text) > VALUE_LIMIT:

@@ -38,21 +38,31 @@ async def cancel(
     """
     async with open_existing_backend() as here:
         run_id = (await find_run(here, run)).id
-        if message := await ended_message(here, run_id, "cancel"):
-            output.print_line(message)
-            return
-        handle = handle_of(here.client, run_id)
-        with temporal_errors(here.settings, run_id):
-            if fail:
-                await updated(here, run_id, "abort", by_user(why), type(None))
-            else:
-                await handle.cancel(reason=why)
-        ending = await _ended_soon(here, run_id)
+        message, is_over = await end_run(here, run_id, fail=fail, why=why)
+    output.print_line(message, style="green" if is_over else "yellow")
+
+
+async def end_run(here: Backend, run_id: str, *, fail: bool = False, why: str) -> tuple[str, bool]:
+    """End a run; return what became of it, and False if it ends later. Of a closed run, describe the end.
+
+    Raises:
+        InputInvalid: there is no such run.
+        StackFailed: Temporal cannot be reached.
+    """
+    if message := await ended_message(here, run_id, "cancel"):
+        return message, True
+    with temporal_errors(here.settings, run_id):
+        if fail:
+            await updated(here, run_id, "abort", by_user(why), type(None))
+        else:
+            await handle_of(here.client, run_id).cancel(reason=why)
+    ending = await _ended_soon(here, run_id)
     if ending is None:
-        output.print_line(f"{run_id}: asked to end; it ends as soon as a worker is there", style="yellow")
-    else:
-        message = "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))
-        output.print_line(f"{run_id}: {message}", style="green")
+        return f"{run_id}: asked to end; it ends as soon as a worker is there", False
+    return (
+        f"{run_id}: {'; '.join(filter(None, (ending.status.replace('_', ' '), commits_said(ending.result.commits))))}",
+        True,
+    )
 
 
 async def _ended_soon(here: Backend, run_id: str) -> Ending | None:

@@ -1,4 +1,4 @@
-"""`replaywright inbox`: every run that waits for a person, with what it asks, since when, why, and with a picture."""
+"""Runs that wait for a person, with what each asks, since when, why, and with a picture."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from temporalio.client import WorkflowExecution
 
 from replaywright.cli import output
-from replaywright.cli.app import app
 from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
@@ -56,30 +55,36 @@ class InboxItem:
         return {"runId": self.run_id, "task": self.task, "question": question | shown}
 
 
-@app.command()
-def inbox(
-    *,
+@dataclass(frozen=True)
+class ListOptions:
+    """Options for the list of what waits."""
+
     pictures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a screenshot of each page into this folder, as PNG.")
-    ] = None,
-    opened: Annotated[bool, typer.Option("--open", help="Open the pictures.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Keep running, and print each new question.")] = False,
-    json: Json = False,
-) -> None:
-    """List the runs that wait for a person, with the question, the start, the deadline and the command to answer.
+        Path | None,
+        typer.Option(metavar="DIR", help="Without RUN: write a screenshot of each page into this folder, as PNG."),
+    ] = None
+    opened: Annotated[bool, typer.Option("--open", help="Without RUN: open the pictures.")] = False
+    watch: Annotated[bool, typer.Option("--watch", help="Without RUN: keep running, and print each new question.")] = (
+        False
+    )
+    json: Json = False
 
-    Text of the site is marked as a quote: a page may say anything to influence a decision.
+    @property
+    def is_wanted(self) -> bool:
+        """Say whether any of them was given."""
+        return self.pictures is not None or self.opened or self.watch or self.json
 
-    Example: `replaywright inbox --pictures /tmp/inbox`
-    """
-    folder = pictures
-    if opened and folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="replaywright-inbox-"))
+
+def list_waiting(options: ListOptions) -> None:
+    """Print the runs that wait for a person; with `watch`, until Ctrl-C."""
+    folder = options.pictures
+    if options.opened and folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="replaywright-waiting-"))
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_inbox(folder, opened=opened, watch=watch, json=json))
+        asyncio.run(_list(folder, opened=options.opened, watch=options.watch, json=options.json))
 
 
-async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
+async def _list(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
     known: set[tuple[str, str]] = set()
     async with open_existing_backend() as here:
         while True:

@@ -148,7 +148,7 @@ async def question_of(here: Backend, run_id: str) -> Question:
 
 def nothing_asked(run_id: str, progress: Progress) -> InputInvalid:
     """Make the error for a run that waits for no answer."""
-    return InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")
+    return InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright answer` lists what waits")
 
 
 def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, who: str, why: str) -> PersonVerdict:

@@ -138,6 +138,19 @@ async def find_run(here: Backend, run: str) -> WorkflowExecutionDescription:
         return await here.client.get_workflow_handle(found).describe()
 
 
+async def exact_run(here: Backend, run_id: str) -> WorkflowExecutionDescription:
+    """Describe the run with exactly this id.
+
+    Raises:
+        InputInvalid: there is none, or it is another tenant's.
+    """
+    with temporal_errors(here.settings, run_id):
+        execution = await here.client.get_workflow_handle(run_id).describe()
+    if execution.workflow_type != WORKFLOW or not await is_ours(here, execution):
+        raise InputInvalid(f"there is no run {run_id!r}; `replaywright runs` lists them")
+    return execution
+
+
 def unique_id(text: str, ids: Iterable[str], kind: str = "runs") -> str:
     """Return the only id that begins or ends with `text`, or the first for `latest`; empty if there is none.
 

@@ -35,6 +35,9 @@ TASK_TIMEOUT = timedelta(seconds=5)
 """A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
 the hundred steps that a history holds at most takes 0.3 s of it."""
 
+REQUEST = "request"
+"""Name of `Order.request` in the memo."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -65,6 +68,8 @@ class Order:
     """True: while another run learns the same goal, wait for its skill."""
     pictures: Pictures | None = None
     """Steps whose pictures are kept. None: those that are learned, healed or fail."""
+    request: str = ""
+    """Digest of the caller's request, for the memo: a repeated request finds its run, and another one does not."""
 
 
 def order_of(
@@ -169,7 +174,7 @@ async def prepared(here: Backend, order: Order) -> Prepared:
         input=given,
         summary=taskfile.summary_of(order.task),
         details=taskfile.plan_of(order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill),
-        memo=memo | ({"lineage": lineage} if lineage else {}),
+        memo=memo | {name: value for name, value in (("lineage", lineage), (REQUEST, order.request)) if value},
         attributes=attributes,
     )
 

@@ -1,5 +1,6 @@
 """`replaywright skills recall`: which skill a sentence would be, and why not the others."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from cache.recalls import RedisRecalls
 from replaywright.cli import output
 from replaywright.cli.options import Json
-from replaywright.cli.servers.store import open_or_start_store
+from replaywright.cli.servers.store import OpenStore, open_or_start_store
 from replaywright.cli.skills.skills import skills_app
 from replaywright.domain.recall.recall import Recalled, RecallRequest
 from replaywright.domain.skill.skills import SkillContext
@@ -31,19 +32,9 @@ async def recall(
 
     Example: `replaywright skills recall "Delete the file a.txt" --url https://files.example.com --explain`
     """
-    if not sentence.strip():
-        raise InputInvalid("SENTENCE is empty: say what is to be done, in quotes")
-    if "://" not in url:
-        raise InputInvalid(f"--url {url!r} is no address: give it with its scheme, such as https://files.example.com")
-    # Ranking takes numpy, which the other commands need not wait for.
-    from activities.skill.recall import RecallActivities  # noqa: PLC0415
-
+    require_recallable(sentence, url)
     async with open_or_start_store(load_settings()) as store:
-        recalling = RecallActivities(store.knowledge.skills, RedisRecalls(store.client))
-        secrets, context = tuple(secret or ()), SkillContext(device="")
-        found = await recalling.explain(
-            RecallRequest(tenant=store.tenant, goal=sentence, url=url, secrets=secrets, context=context)
-        )
+        found = await recalled(store, sentence, url, secret or ())
     if json:
         skill = found.skill
         output.print_json(
@@ -65,6 +56,30 @@ async def recall(
             output.print_line(f"  {name} = {value}")
     if explain:
         _explain(found)
+
+
+def require_recallable(sentence: str, url: str) -> None:
+    """Check sentence and address before anything is opened.
+
+    Raises:
+        InputInvalid: the sentence is empty, or the address has no scheme.
+    """
+    if not sentence.strip():
+        raise InputInvalid("SENTENCE is empty: say what is to be done, in quotes")
+    if "://" not in url:
+        raise InputInvalid(f"--url {url!r} is no address: give it with its scheme, such as https://files.example.com")
+
+
+async def recalled(store: OpenStore, sentence: str, url: str, secrets: Sequence[str]) -> Recalled:
+    """Find the skill and values that a sentence would be replayed with; no model is asked."""
+    # Ranking takes numpy, which the other commands need not wait for.
+    from activities.skill.recall import RecallActivities  # noqa: PLC0415
+
+    recalling = RecallActivities(store.knowledge.skills, RedisRecalls(store.client))
+    context = SkillContext(device="")
+    return await recalling.explain(
+        RecallRequest(tenant=store.tenant, goal=sentence, url=url, secrets=tuple(secrets), context=context)
+    )
 
 
 def _explain(found: Recalled) -> None:

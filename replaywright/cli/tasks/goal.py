@@ -34,11 +34,22 @@ def task_or_goal(given: str, *, url: str | None, secrets: Sequence[str]) -> Task
         raise InputInvalid(
             f"there is no file {given[:80]!r}; to have a sentence done, say with --url where the task starts"
         )
+    return task_of_sentence(given, url=url, secrets=secrets)
+
+
+def task_of_sentence(sentence: str, *, url: str, secrets: Sequence[str]) -> Task:
+    """Make the task of a sentence.
+
+    Raises:
+        InputInvalid: it has braces, or does not begin on a page.
+    """
     if not origin_of(url):
         raise InputInvalid(f"--url {url!r}: expected the address of a page, such as http://127.0.0.1:8025")
-    if any(brackets in given for brackets in ("{{", "}}")):
-        raise InputInvalid(f"{given[:80]!r} has {{{{ or }}}}, which belong to task files: write the values themselves")
-    return parse_task({"task": "goal", "goal": given.strip(), "url": url, "secrets": list(secrets)}, "the sentence")
+    if any(brackets in sentence for brackets in ("{{", "}}")):
+        raise InputInvalid(
+            f"{sentence[:80]!r} has {{{{ or }}}}, which belong to task files: write the values themselves"
+        )
+    return parse_task({"task": "goal", "goal": sentence.strip(), "url": url, "secrets": list(secrets)}, "the sentence")
 
 
 def is_file(given: str) -> bool:

@@ -59,6 +59,16 @@ def read_data(path: str) -> tuple[Any, Source]:
     return _parse_json(text, source) if _is_json(path, text) else parse_yaml(text, source), source
 
 
+def task_of_text(text: str, name: str) -> Task:
+    """Parse the text of a task file, YAML or JSON.
+
+    Raises:
+        InputInvalid: one line with `name`, line or field, and what was expected.
+    """
+    source = Source(name, partial(line_of, text))
+    return parse_task(_parse_json(text, source) if _is_json("-", text) else parse_yaml(text, source), source)
+
+
 def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
     """Read values from a file (`--params`) and from `name=value` pairs (`--param`), which win; repeat one for a list.
 

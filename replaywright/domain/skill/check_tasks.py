@@ -1,6 +1,6 @@
 """Tasks for checks: on another address of their site, or only up to the first consequence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from replaywright.domain.common.templates import parameters_in
@@ -8,7 +8,7 @@ from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.skill.recorded import RecordedElement, meaning
 from replaywright.domain.step.fingerprints import numbered
 from replaywright.domain.task.actions import Effect, effect_of, stronger
-from replaywright.domain.task.steps import Goto, action_of
+from replaywright.domain.task.steps import Goto, Step, action_of
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
@@ -64,15 +64,21 @@ def observed_effects(elements: Iterable[RecordedElement]) -> dict[str, Effect]:
     return found
 
 
-def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int | None:
-    """Return the index of the first step with lasting consequences; None without one.
+def effects_of(task: Task, observed: Mapping[str, Effect]) -> Iterator[tuple[str, Step, Effect]]:
+    """Yield each step with its place and its effect, those of lists included.
 
-    A step without declared or observed effect counts: a click is a commit until observations say otherwise.
+    Without a declared or observed effect the action decides: a click is a commit until observations say otherwise.
     """
-    index = -1
     for place, step, occurrence in numbered(task.steps, task.url):
+        yield place, step, effect_of(action_of(step), step.effect, observed.get(meaning(step, occurrence)))
+
+
+def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int | None:
+    """Return the index of the first step with lasting consequences; None without one."""
+    index = -1
+    for place, _, effect in effects_of(task, observed):
         index += "." not in place
-        if not effect_of(action_of(step), step.effect, observed.get(meaning(step, occurrence))).repeatable:
+        if not effect.repeatable:
             return index
     return None
 
