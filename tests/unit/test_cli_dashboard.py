@@ -16,9 +16,10 @@ from replaywright.errors import InputInvalid
 from tests.unit.dashboard import entry
 
 
-def test_it_listens_on_loopback_only() -> None:
+def test_it_listens_on_loopback_only_and_from_the_beginning() -> None:
     with listening(0) as listener:
         address, port = listener.getsockname()
+        socket.create_connection((address, port)).close()
 
     assert address == "127.0.0.1"
     assert port > 0

@@ -20,6 +20,7 @@ def listening(port: int) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
+            listener.listen()  # whoever is told the address now is not refused
         except OSError as exc:
             why = exc.strerror or str(exc)
             raise InputInvalid(f"--port {port}: {why}; without --port a free one is taken") from exc
