@@ -15,7 +15,7 @@ WAIT_S = 45.0
 """Default time that a call waits for its run: clients give up after 60 seconds, as a rule."""
 _WAIT_LIMIT_S = 3_600.0
 
-_Call = TypeVar("_Call", bound="Call")
+_Call = TypeVar("_Call", bound="ToolCall")
 RunId: TypeAlias = Annotated[str, Field(min_length=1, max_length=255, description="`runId` of an earlier result.")]
 WaitS: TypeAlias = Annotated[
     float,
@@ -38,11 +38,11 @@ Values: TypeAlias = Annotated[
 Why: TypeAlias = Annotated[str, Field(max_length=1_000, description="The reason; it is kept.")]
 
 
-class Call(Authored):
+class ToolCall(Authored):
     """Arguments of a tool."""
 
 
-class StartingCall(Call):
+class StartingCall(ToolCall):
     """Arguments of a tool that starts a run."""
 
     request_id: str = Field(
@@ -89,7 +89,7 @@ class LearnTask(StartingCall):
     fresh: bool = Field(False, description="True: learn it, whatever skill there is.")
 
 
-class FindSkill(Call):
+class FindSkill(ToolCall):
     """Find the skill that a sentence means, with the values that it names. Nothing is run, no model is asked."""
 
     sentence: str = Field(min_length=1, max_length=VALUE_LIMIT, description="The task, in any language.")
@@ -97,7 +97,7 @@ class FindSkill(Call):
     secrets: Secrets = ()
 
 
-class RunStatus(Call):
+class RunStatus(ToolCall):
     """Tell how a run stands, or wait for its end: takes up a call that was cut off, by either id."""
 
     run_id: str = Field("", max_length=255, description="`runId` of an earlier result.")
@@ -105,17 +105,17 @@ class RunStatus(Call):
     wait_s: WaitS = 0.0
 
 
-class RunReport(Call):
+class RunReport(ToolCall):
     """Tell what each step of a run did and how its element was found, with addresses of the pictures."""
 
     run_id: RunId
 
 
-class ListWaiting(Call):
+class ListWaiting(ToolCall):
     """List the runs that wait for an answer, with the question and the answers that may be given here."""
 
 
-class AnswerQuestion(Call):
+class AnswerQuestion(ToolCall):
     """Answer the question of a run. What only a person may decide is refused: ask one, and tell them the run's id."""
 
     run_id: RunId
@@ -125,14 +125,14 @@ class AnswerQuestion(Call):
     why: Why = ""
 
 
-class CancelRun(Call):
+class CancelRun(ToolCall):
     """End a run. What was done on the site stays; the result names what was sent and what is in doubt."""
 
     run_id: RunId
     why: Why = ""
 
 
-class ResumeRun(Call):
+class ResumeRun(ToolCall):
     """Go on after a run that failed, was cancelled or timed out. Steps that were done are not done again.
 
     Repeated for the same run, it takes up the run that it started the first time.
@@ -149,7 +149,7 @@ class ResumeRun(Call):
 Change: TypeAlias = Literal["reads", "acts", "ends"]
 """`reads`: changes nothing. `acts`: may change something on the site. `ends`: takes something away."""
 
-TOOLS: dict[str, tuple[type[Call], Change]] = {
+TOOLS: dict[str, tuple[type[ToolCall], Change]] = {
     "find_skill": (FindSkill, "reads"),
     "run_task": (RunTask, "acts"),
     "learn_task": (LearnTask, "acts"),
@@ -175,7 +175,7 @@ def parsed(model: type[_Call], tool: str, arguments: dict[str, JsonValue] | None
         raise mistakes_of(exc, model, tool, whole="the arguments") from exc
 
 
-def schema_of_call(model: type[Call]) -> dict[str, Any]:
+def schema_of_call(model: type[ToolCall]) -> dict[str, Any]:
     """Return the schema of a tool's arguments, without what a reader of the tool is told elsewhere."""
     schema: dict[str, Any] = _untitled(model.model_json_schema())
     schema.pop("description", None)

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from replaywright.agents import calls
 from replaywright.agents.following import Report, followed
-from replaywright.agents.permissions import Grant, require_permitted
+from replaywright.agents.permissions import AgentGrant, require_permitted
 from replaywright.agents.requests import begun, run_id_of
 from replaywright.agents.results import Result, as_data, question_facts, question_lines, report_of, standing
 from replaywright.cli.evidence.run_facts import view_of
@@ -38,7 +38,7 @@ class Handling:
     """Handlers of all tools for one tenant."""
 
     running: RunningBackend
-    grants: frozenset[Grant] = frozenset()
+    grants: frozenset[AgentGrant] = frozenset()
     """Questions of which the agent may decide."""
 
     async def call(self, tool: str, arguments: _Arguments, report: Report) -> Result:
@@ -52,7 +52,7 @@ class Handling:
             return await self._call(here, tool, calls.parsed(calls.TOOLS[tool][0], tool, arguments), report)
         return await self._started(here, tool, calls.parsed(calls.RunSkill, tool, arguments), report)
 
-    async def _call(self, here: Backend, tool: str, call: calls.Call, report: Report) -> Result:
+    async def _call(self, here: Backend, tool: str, call: calls.ToolCall, report: Report) -> Result:
         match call:
             case calls.StartingCall():
                 return await self._started(here, tool, call, report)

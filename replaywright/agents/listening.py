@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from replaywright.agents.permissions import Grant
+from replaywright.agents.permissions import AgentGrant
 from replaywright.agents.server import serving
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
@@ -72,7 +72,11 @@ def token_in(path: Path) -> str:
 
 
 async def serve_http(
-    settings: Settings, grants: frozenset[Grant], listener: socket.socket, token: str, announce: Callable[[str], None]
+    settings: Settings,
+    grants: frozenset[AgentGrant],
+    listener: socket.socket,
+    token: str,
+    announce: Callable[[str], None],
 ) -> None:
     """Serve clients on a socket of loopback until this process is told to end.
 

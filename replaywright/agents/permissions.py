@@ -12,7 +12,7 @@ _INFORMING: Final = frozenset({QuestionKind.ANSWER})
 """Questions about what is wanted, which whoever gave the task may answer."""
 
 
-class Grant(StrEnum):
+class AgentGrant(StrEnum):
     """Kinds of questions that an operator may let an agent decide. Codes and captchas are for persons only."""
 
     APPROVE = "approve"
@@ -30,7 +30,7 @@ class Grant(StrEnum):
         return QuestionKind[self.name]
 
 
-def permitted(question: Question, grants: frozenset[Grant]) -> tuple[Verdict, ...]:
+def permitted(question: Question, grants: frozenset[AgentGrant]) -> tuple[Verdict, ...]:
     """Return the answers to a question that an agent may give."""
     granted = question.kind in _INFORMING or any(grant.kind is question.kind for grant in grants)
     if granted and question.wants != "code":
@@ -38,7 +38,7 @@ def permitted(question: Question, grants: frozenset[Grant]) -> tuple[Verdict, ..
     return tuple(answer for answer in question.answers if answer in _ENDING)
 
 
-def require_permitted(question: Question, answer: Verdict, grants: frozenset[Grant]) -> None:
+def require_permitted(question: Question, answer: Verdict, grants: frozenset[AgentGrant]) -> None:
     """Check that an agent may give this answer.
 
     Raises:
@@ -46,7 +46,7 @@ def require_permitted(question: Question, answer: Verdict, grants: frozenset[Gra
     """
     if answer not in permitted(question, grants):
         kind = question.kind.value.replace("_", "-")
-        remedy = f" (or the operator starts this server with --grant {kind})" if kind in list(Grant) else ""
+        remedy = f" (or the operator starts this server with --grant {kind})" if kind in list(AgentGrant) else ""
         raise InputInvalid(
             f"{answer!r} is for a person to say, and nothing was sent: ask one to look at the page and to answer with "
             f"`replaywright answer`{remedy}"

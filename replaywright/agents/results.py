@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from replaywright.agents.permissions import Grant, permitted
+from replaywright.agents.permissions import AgentGrant, permitted
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.watching import failure_lines
@@ -32,7 +32,7 @@ _PICTURES_TOLD = 8
 
 
 @dataclass(frozen=True)
-class Link:
+class ResourceLink:
     """Address of a resource."""
 
     uri: str
@@ -46,7 +46,7 @@ class Result:
 
     facts: dict[str, JsonValue]
     """In words of ours, but for `fromPages`."""
-    links: tuple[Link, ...] = ()
+    links: tuple[ResourceLink, ...] = ()
     from_pages: Sequence[str] = field(default=())
     """Lines that may hold text of pages, tasks and models."""
 
@@ -77,17 +77,17 @@ def run_uri(run_id: str, *parts: str) -> str:
     return SCHEME + "/".join(("runs", quote(run_id, safe=""), *parts))
 
 
-def report_link(run_id: str) -> Link:
+def report_link(run_id: str) -> ResourceLink:
     """Return the address of the report."""
-    return Link(run_uri(run_id, "report"), "report, HTML for a person: it shows what pages showed", "text/html")
+    return ResourceLink(run_uri(run_id, "report"), "report, HTML for a person: it shows what pages showed", "text/html")
 
 
-def picture_link(run_id: str, digest: str, name: str) -> Link:
+def picture_link(run_id: str, digest: str, name: str) -> ResourceLink:
     """Return the address of a picture."""
-    return Link(run_uri(run_id, "pictures", digest), name, "image/png")
+    return ResourceLink(run_uri(run_id, "pictures", digest), name, "image/png")
 
 
-def standing(run_id: str, now: Ending | Progress | None, grants: frozenset[Grant]) -> Result:
+def standing(run_id: str, now: Ending | Progress | None, grants: frozenset[AgentGrant]) -> Result:
     """Tell how a run stands; see `following.followed`."""
     match now:
         case None:
@@ -104,7 +104,7 @@ def standing(run_id: str, now: Ending | Progress | None, grants: frozenset[Grant
             return _ended(run_id, now)
 
 
-def question_facts(run_id: str, question: Question, grants: frozenset[Grant]) -> dict[str, JsonValue]:
+def question_facts(run_id: str, question: Question, grants: frozenset[AgentGrant]) -> dict[str, JsonValue]:
     """Return what is ours of a question: kind, answers, times."""
     may: list[JsonValue] = [*permitted(question, grants)]
     by_person: list[JsonValue] = [answer for answer in question.answers if answer not in may]
@@ -130,7 +130,7 @@ def question_lines(question: Question) -> list[str]:
     return lines_of(question)
 
 
-def _asking(run_id: str, totals: Totals, question: Question, grants: frozenset[Grant]) -> Result:
+def _asking(run_id: str, totals: Totals, question: Question, grants: frozenset[AgentGrant]) -> Result:
     links = (picture_link(run_id, question.picture, "the page as it is asked"),) if question.picture else ()
     facts = _counts(run_id, "waiting", totals) | question_facts(run_id, question, grants)
     return Result(facts, links, question_lines(question))

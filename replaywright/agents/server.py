@@ -17,9 +17,9 @@ from pydantic import JsonValue
 from replaywright import __version__
 from replaywright.agents.calls import TOOLS, Change, schema_of_call
 from replaywright.agents.handling import Handling
-from replaywright.agents.permissions import Grant
+from replaywright.agents.permissions import AgentGrant
 from replaywright.agents.resources import GUIDE_URI, PICTURE_TEMPLATE, REPORT_TEMPLATE, content_of
-from replaywright.agents.results import Link, Result, refusal
+from replaywright.agents.results import ResourceLink, Result, refusal
 from replaywright.agents.skills import SkillTool, active_skills, description_of, schema_of, skill_tools
 from replaywright.cli.command import one_line
 from replaywright.cli.servers.running import RunningBackend
@@ -136,7 +136,7 @@ def _answer(result: Result, *, is_error: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[text, *links], structured_content=data, is_error=is_error)
 
 
-def _link(link: Link) -> types.ResourceLink:
+def _link(link: ResourceLink) -> types.ResourceLink:
     annotations = _PERSON if link.mime_type == "text/html" else None
     return types.ResourceLink(
         type="resource_link", uri=link.uri, name=link.name, mime_type=link.mime_type, annotations=annotations
@@ -144,7 +144,7 @@ def _link(link: Link) -> types.ResourceLink:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, grants: frozenset[Grant]) -> AsyncIterator[AgentServer]:
+async def serving(settings: Settings, grants: frozenset[AgentGrant]) -> AsyncIterator[AgentServer]:
     """Make the server; its connections end with the block."""
     running = RunningBackend(settings, owner="this server")
     try:
@@ -158,7 +158,7 @@ def options_of(server: Server[Any]) -> InitializationOptions:
     return server.create_initialization_options(NotificationOptions(tools_changed=True))
 
 
-async def serve_stdio(settings: Settings, grants: frozenset[Grant]) -> None:
+async def serve_stdio(settings: Settings, grants: frozenset[AgentGrant]) -> None:
     """Serve one client on standard input and output until it leaves."""
     async with serving(settings, grants) as agents, stdio_server() as (incoming, outgoing):
         server = agents.protocol()

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 
 from demo.main_job import TASK_FILE
 from replaywright.agents.handling import Handling
-from replaywright.agents.permissions import Grant
+from replaywright.agents.permissions import AgentGrant
 from replaywright.agents.server import AgentServer
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Backend
@@ -82,7 +82,7 @@ async def over_stdio(lab: Lab, *options: str) -> AsyncIterator[Agent]:
 
 
 @asynccontextmanager
-async def in_process(place: Backend, *grants: Grant, **options: Any) -> AsyncIterator[Agent]:
+async def in_process(place: Backend, *grants: AgentGrant, **options: Any) -> AsyncIterator[Agent]:
     """A client of a server in this process, for a tenant that has no queue of its own."""
     server = AgentServer(place.settings, Handling(Placed(place), frozenset(grants)))
     async with Client(server.protocol(), **options) as client:

@@ -21,7 +21,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from demo.goal_scene import MAILS, SENTENCES
 from demo.main_job import TASK_FILE
-from replaywright.agents.permissions import Grant
+from replaywright.agents.permissions import AgentGrant
 from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.stack import Child, start_child
 from tests.e2e.agent_clients import (
@@ -171,7 +171,7 @@ async def test_what_a_person_has_to_approve_is_not_approved_by_the_agent_unless_
         approval = {"run_id": asked["runId"], "question": question["id"], "answer": "approve", "why": "I think so"}
         refused = await agent.result("answer_question", approval)
         unknown = await agent.result("answer_question", approval | {"answer": "yes"})
-    async with in_process(lab.place, Grant.APPROVE) as granted:
+    async with in_process(lab.place, AgentGrant.APPROVE) as granted:
         stale = await granted.result("answer_question", approval | {"question": "1-9"})
         before = lab.mails(order)
         await granted.call("answer_question", **approval)
@@ -280,7 +280,7 @@ async def test_a_hundred_hostile_calls_start_nothing_and_read_nothing(lab: Lab, 
         return {run.id async for run in place.client.list_workflows()}
 
     before = await runs()
-    async with in_process(place, *Grant) as agent:
+    async with in_process(place, *AgentGrant) as agent:
         results = [(tool, given, await agent.result(tool, given)) for tool, given in hostile]
 
     assert len(hostile) >= 100

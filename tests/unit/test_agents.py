@@ -18,7 +18,7 @@ from replaywright.agents import resources, results
 from replaywright.agents.calls import TOOLS, FindSkill, RunSkill, RunTask, parsed, schema_of_call
 from replaywright.agents.following import _reporting
 from replaywright.agents.listening import TokenGuard, token_in
-from replaywright.agents.permissions import Grant, permitted, require_permitted
+from replaywright.agents.permissions import AgentGrant, permitted, require_permitted
 from replaywright.agents.requests import digest_of, run_id_of
 from replaywright.agents.skills import SkillTool, description_of, schema_of
 from replaywright.cli.commands import app
@@ -64,8 +64,8 @@ def test_without_a_grant_an_agent_may_end_what_is_asked_for_and_tell_what_is_wan
     assert permitted(asked, frozenset()) == expected
 
 
-@pytest.mark.parametrize("grant", Grant)
-def test_a_grant_is_for_its_own_kind_of_question(grant: Grant) -> None:
+@pytest.mark.parametrize("grant", AgentGrant)
+def test_a_grant_is_for_its_own_kind_of_question(grant: AgentGrant) -> None:
     kinds = [kind for kind in QuestionKind if "approve" in permitted(question(kind, "approve"), frozenset({grant}))]
 
     assert set(kinds) == {grant.kind, QuestionKind.ANSWER}
@@ -75,14 +75,16 @@ def test_a_grant_is_for_its_own_kind_of_question(grant: Grant) -> None:
 def test_codes_and_captchas_cannot_be_granted(kind: QuestionKind) -> None:
     asked = question(kind, "answer", "solved", "abandon", wants="code")
 
-    assert permitted(asked, frozenset(Grant)) == ("abandon",)
+    assert permitted(asked, frozenset(AgentGrant)) == ("abandon",)
     with pytest.raises(InputInvalid, match="for a person to say, and nothing was sent: ask one") as refusal:
-        require_permitted(asked, "answer", frozenset(Grant))
+        require_permitted(asked, "answer", frozenset(AgentGrant))
     assert "--grant" not in str(refusal.value)
 
 
 def test_a_code_is_for_a_person_whatever_asks_for_it() -> None:
-    assert permitted(question(QuestionKind.ANSWER, "answer", "abandon", wants="code"), frozenset(Grant)) == ("abandon",)
+    assert permitted(question(QuestionKind.ANSWER, "answer", "abandon", wants="code"), frozenset(AgentGrant)) == (
+        "abandon",
+    )
 
 
 def test_a_refusal_names_the_grant_that_would_allow_it() -> None:

@@ -67,7 +67,7 @@ class InputDispatch:
             await entering.require_allowed(context.tab, found.frame, context.work.secrets)
         if not context.dispatched:
             await context.permitted(found.ready.target)
-        if not context.dispatched or place is not None:
+        if not context.dispatched or place is not None or context.holds:
             context.go(found.frame)
         if context.work.secrets:
             await self._enter_secret(found.frame)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replaywright.agents.permissions import Grant
+from replaywright.agents.permissions import AgentGrant
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.local.listening import listening
@@ -22,7 +22,7 @@ _TOKEN_FILE = "mcp-token"  # noqa: S105  the name of the file
 def mcp(
     *,
     grant: Annotated[
-        list[Grant] | None,
+        list[AgentGrant] | None,
         typer.Option(help="Let the agent decide questions of this kind, which are a person's otherwise; repeatable."),
     ] = None,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on loopback instead of standard input.")] = False,
