@@ -132,7 +132,7 @@ async def test_select_by_label_and_by_value(session: ChromiumSession, site: Site
 
     assert holds(by_label)
     assert holds(by_value)
-    assert (by_label.evaluations, by_value.evaluations) == (2, 1)  # the first input has the timers watched, too
+    assert by_value.evaluations == 1
 
 
 async def test_an_option_that_does_not_exist_is_named_as_such(session: ChromiumSession, site: Site) -> None:
