@@ -44,12 +44,12 @@ async def wait(context: StepContext, found: FoundElement) -> Mapping[str, int] |
     while True:
         heard = await _heard(context.tab, found) if tells or recorded else None
         hears_all = recorded is not None and all((heard or {}).get(kind, 0) >= n for kind, n in recorded.items())
-        if hears_all or until.passed or document == rested:
+        if hears_all or document == rested:
             return heard
         now = time.monotonic()
         resting_since = now if context.tab.is_loading else resting_since or now
-        if now - resting_since >= (_LATER_S if recorded else _RAN_S):
-            context.environment.rested = document
+        if until.passed or now - resting_since >= (_LATER_S if recorded else _RAN_S):
+            context.environment.rested = document  # what has not come by now is not waited for again
             return heard
         await context.tabs.until(lambda: False, until.left(_AGAIN_S))
 
