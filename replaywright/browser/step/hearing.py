@@ -31,27 +31,36 @@ _INPUTS: Final = frozenset(_TYPES.split())
 """Types of events that the input of a step leads to."""
 
 
-async def wait(context: StepContext, found: FoundElement) -> Mapping[str, int] | None:
+async def heard(context: StepContext, found: FoundElement) -> Mapping[str, int] | None:
+    """Return the number of listeners of each type on the way of an input to the element; None if that is not known."""
+    tells = context.work.learning or found.lookup.healed or bool(_recorded(context))
+    return await _counted(context.tab, found) if tells else None
+
+
+async def waited(context: StepContext, found: FoundElement) -> bool:
     """Wait until the page hears the element as it did when it was recorded; else until its scripts have run.
 
     Returns:
-        Number of listeners of each type on the way of an input to the element; None where that is not known.
+        False if there was nothing to wait for; True: the page may be another one, and the element elsewhere.
     """
-    recorded = None if context.work.target is None else context.work.target.heard
-    tells = context.work.learning or found.lookup.healed
-    document, rested = context.tabs.document, context.environment.rested
+    recorded, document, looks = _recorded(context), context.tabs.document, 0
     until, resting_since = Deadline(context.deadline.left(LIMIT_S)), 0.0
-    while True:
-        heard = await _heard(context.tab, found) if tells or recorded else None
-        hears_all = recorded is not None and all((heard or {}).get(kind, 0) >= n for kind, n in recorded.items())
-        if hears_all or document == rested:
-            return heard
+    while document != context.environment.rested:
+        counts = await _counted(context.tab, found) if recorded else None
+        if recorded is not None and all((counts or {}).get(kind, 0) >= number for kind, number in recorded.items()):
+            break
         now = time.monotonic()
         resting_since = now if context.tab.is_loading else resting_since or now
         if until.passed or now - resting_since >= (_LATER_S if recorded else _RAN_S):
             context.environment.rested = document  # what has not come by now is not waited for again
-            return heard
+            break
+        looks += 1
         await context.tabs.until(lambda: False, until.left(_AGAIN_S))
+    return looks > 0
+
+
+def _recorded(context: StepContext) -> Mapping[str, int] | None:
+    return None if context.work.target is None else context.work.target.heard
 
 
 @cache
@@ -59,7 +68,7 @@ def _script() -> str:
     return (resources.files("replaywright.browser.step") / "hearing.js").read_text(encoding="utf-8")
 
 
-async def _heard(tab: Tab, found: FoundElement) -> Mapping[str, int] | None:
+async def _counted(tab: Tab, found: FoundElement) -> Mapping[str, int] | None:
     """Ask in the page's own world, whose listeners the browser tells only there."""
     point = found.ready.point
     if point is None and found.ready.place is not None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.devtools.waiting import Deadline
@@ -130,6 +130,8 @@ class StepRun:
             result = await self._steadily(lambda: self._find(spec), _extracted)
         else:
             result = await self._find(spec)
+            if self._may_be_early(result) and await hearing.waited(context, result):
+                result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, MissedElement):
             return self._missed(result)
@@ -141,8 +143,7 @@ class StepRun:
         if result.ready.state.get("already") or self._held_before():
             return await self._already_there(result, acted=False)
         if is_input(step):
-            heard = await hearing.wait(context, result)
-            target = result.ready.target.model_copy(update={"heard": heard})
+            target = result.ready.target.model_copy(update={"heard": await hearing.heard(context, result)})
             result = replace(result, ready=replace(result.ready, target=target))
         learning = context.work.learning or result.lookup.healed
         if learning and needs_proof(step):
@@ -151,6 +152,11 @@ class StepRun:
         self._acted_at = time.monotonic()
         report = await self._verified(result.lookup, result.ready.target, acted=acted)
         return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
+
+    def _may_be_early(self, found: FoundElement | MissedElement) -> TypeGuard[FoundElement]:
+        """Return whether the element is about to be given input, which its page may not hear yet."""
+        is_given = isinstance(found, FoundElement) and not found.ready.state.get("already")
+        return is_given and is_input(self.context.step) and not self.context.dispatched
 
     async def _boxed(self, found: FoundElement) -> Box | None:
         """Return the element's box in the page; in frames only for pictures, as that takes calls."""
