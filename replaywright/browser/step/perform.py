@@ -231,6 +231,7 @@ class StepRun:
         }
 
     async def _find(self, spec: dict[str, Any]) -> FoundElement | MissedElement:
+        self.context.attempt.asked.clear()  # the frame that was searched before has told of its element, not of others
         return await Finder(self.context, spec).find()
 
     async def _find_again(self, spec: dict[str, Any], first: FoundElement) -> FoundElement:

@@ -17,7 +17,7 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Target
-from replaywright.domain.proof.proof import needs_proof
+from replaywright.domain.proof.proof import is_input, needs_proof
 from replaywright.domain.step.outcomes import ENTRY_LOST, Evidence
 from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
@@ -110,11 +110,11 @@ class StepContext:
         """Wait until `target`, or the page, may be given something."""
         await self.until_read()
         if needs_proof(self.step):
-            debounces = self.environment.debounces
             if self.work.is_consequential:
-                await debounces.over(self.tabs, self.tab)
+                await self.environment.debounces.over(self.tabs, self.tab)
             await self._take_entries()
-            debounces.watch(self.tab)
+        if is_input(self.step):
+            self.environment.debounces.watch(self.tab)  # frames, too, that have come while the element was looked for
         if self.before_dispatch is not None:
             await self.before_dispatch(target, self.before)
 
