@@ -13,6 +13,7 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import skills
 from replaywright.cli.files import write
+from replaywright.cli.groups import SortedCommands
 from replaywright.cli.options import Json, SkillName, Version
 from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import elements_of, unknown_steps
@@ -35,6 +36,7 @@ skills_app = app.group(
     "skills",
     "Look at what was learned, run it by name, mend it, forget it, or take it elsewhere.",
     "replaywright skills list",
+    cls=SortedCommands,
 )
 
 
