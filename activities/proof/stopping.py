@@ -69,10 +69,10 @@ class StopActivities:
             Fenced: a newer attempt owns the record.
         """
         asked = request.action
-        if not is_known:  # a worker that was frozen does it once more, when its browser is gone and all is decided
-            now = await self._store.look_up(**asked.record, run_id="", content_key="")
-            if (now.state, now.epoch, now.late) == ("NOT_DONE", asked.run.epoch, None):
-                return Stopped(state="not_done")
+        now = await self._store.look_up(**asked.record, run_id="", content_key="")
+        if (now.state, now.epoch, now.late) == ("NOT_DONE", asked.run.epoch, None):
+            # A worker that was frozen does it once more, when all is decided.
+            return Stopped(state="not_done", is_armed=seen is not None)
         before = await self._store.fence(**asked.record, epoch=asked.run.epoch)
         left = left_at(None if seen is None else seen.permitted_at)
         if before.state == "COMMITTED" or before.outcome is not None or before.late is not None:

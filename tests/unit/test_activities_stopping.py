@@ -76,3 +76,15 @@ async def test_one_that_is_repeated_once_the_browser_is_gone_leaves_what_was_dec
 
     assert (first.state, again.state) == ("not_done", "not_done")
     assert await state(stage, asked) == "NOT_DONE"
+
+
+async def test_one_that_is_repeated_while_the_browser_lives_opens_nothing_that_was_decided() -> None:
+    stage = Stage()
+    asked = await armed(stage, left=False)
+    first = await stopped(stage, asked)
+    stage.store.calls.clear()
+
+    again = await stopped(stage, asked)
+
+    assert again == first
+    assert stage.store.calls == ["look_up"]
