@@ -70,7 +70,8 @@ class StopActivities:
         """
         asked = request.action
         now = await self._store.look_up(**asked.record, run_id="", content_key="")
-        if (now.state, now.epoch, now.late) == ("NOT_DONE", asked.run.epoch, None):
+        has_left = seen is not None and not seen.nothing_left
+        if not has_left and (now.state, now.epoch, now.late) == ("NOT_DONE", asked.run.epoch, None):
             # A worker that was frozen does it once more, when all is decided.
             return Stopped(state="not_done", is_armed=seen is not None)
         before = await self._store.fence(**asked.record, epoch=asked.run.epoch)

@@ -72,3 +72,27 @@ async def test_a_page_that_hears_nothing_any_more_is_given_its_input_all_the_sam
 
     assert [report.acted for report in reports] == [True] * len(STEPS)
     assert await session.tabs.current.page.locator("#name").input_value() == "Ada"
+
+
+async def test_a_host_that_is_pressed_itself_and_a_button_in_its_shadow_root_are_heard(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, PAGE)
+    await session.tabs.current.page.evaluate(
+        """() => {
+          const host = document.createElement("div"), inner = document.createElement("button");
+          host.attachShadow({ mode: "open" }).append(inner);
+          Object.assign(host, { role: "button", ariaLabel: "Around", onclick: () => 0 });
+          host.style.padding = "100px";
+          inner.textContent = "Inside";
+          inner.addEventListener("click", () => 0);
+          document.body.append(host);
+        }"""
+    )
+
+    around = await session.perform(replace(work("click", button("Around"), position={"x": 5, "y": 5}), learning=True))
+    inside = await session.perform(replace(work("click", button("Inside")), learning=True))
+
+    assert around.target is not None
+    assert inside.target is not None
+    assert (around.target.heard, inside.target.heard) == ({"click": 1}, {"click": 2})

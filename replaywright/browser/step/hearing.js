@@ -7,8 +7,9 @@
     }
   };
   let node = document.elementFromPoint(x, y);
-  for (let inner = node; inner; inner = inner.shadowRoot?.elementFromPoint(x, y)) {
-    if (inner === node && inner.shadowRoot === null) break;
+  for (let root = node?.shadowRoot; root; root = node.shadowRoot) {
+    const inner = root.elementFromPoint(x, y);
+    if (inner?.getRootNode() !== root) break; // the host itself is hit
     node = inner;
   }
   for (; node; node = node.parentNode ?? node.host) count(node);

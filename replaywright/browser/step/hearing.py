@@ -32,9 +32,12 @@ _INPUTS: Final = frozenset(_TYPES.split())
 
 
 async def heard(context: StepContext, found: FoundElement) -> Mapping[str, int] | None:
-    """Return the number of listeners of each type on the way of an input to the element; None if that is not known."""
-    tells = context.work.learning or found.lookup.healed or bool(_recorded(context))
-    return await _counted(context.tab, found) if tells else None
+    """Return the number of listeners of each type on the way of an input to the element; None if that is not known.
+
+    Of an element that is learned or healed they are counted, of another one they are those that were recorded.
+    """
+    is_new = context.work.learning or found.lookup.healed
+    return await _counted(context.tab, found) if is_new else _recorded(context)
 
 
 async def waited(context: StepContext, found: FoundElement) -> bool:
