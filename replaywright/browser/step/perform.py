@@ -127,16 +127,17 @@ class StepRun:
             allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
             files = await asyncio.to_thread(environment.copies.of, allowed)
         if isinstance(step, Extract | ForEach):
-            result = await self._steadily(lambda: self._find(spec), _extracted)
+            result = shown = await self._steadily(lambda: self._find(spec), _extracted)
         else:
-            result = await self._find(spec)
+            result = shown = await self._find(spec)
             if self._may_be_early(result) and await hearing.waited(context, result):
                 result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, MissedElement):
             return self._missed(result)
         context.frame = result.frame
-        self._box = await self._boxed(result)
+        if isinstance(shown, FoundElement):
+            self._box = await self._boxed(shown)
         if isinstance(step, Extract | ForEach):
             self._extracted = extraction.read(step, result.ready.extracted)
             return await self._already_there(result, acted=True)
