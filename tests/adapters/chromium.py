@@ -6,8 +6,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from replaywright.browser.devtools.cdp import CdpFailed
+from replaywright.browser.session import ChromiumSession
+from replaywright.errors import SessionLost
 from replaywright.keeper.chromium.chromium import DISABLED_FEATURES, QUIET
 from replaywright.keeper.chromium.profile import delete_profile
+
+_EMPTIED_S = 1.0
 
 
 class Chromium:
@@ -44,10 +49,33 @@ class Chromium:
         delete_profile(self.profile)
 
 
-async def leave_one_blank_tab(endpoint: str) -> None:
-    """Close all tabs that a test has left, and give the next one a tab of its own."""
-    async with httpx.AsyncClient() as http:
+async def leave_one_blank_tab(endpoint: str, session: ChromiumSession) -> None:
+    """End a test's session, and leave the next test one blank tab: this one, emptied, where that is possible.
+
+    A tab of its own for each test takes 0.3 s of processor time: a process, and a tab in Chromium's window.
+    """
+    is_empty = await _is_emptied(session)
+    await session.detach()
+    if is_empty:
+        return
+    async with httpx.AsyncClient(verify=False) as http:
         await http.put(f"{endpoint}/json/new?about:blank")
         tabs = [tab for tab in (await http.get(f"{endpoint}/json/list")).json() if tab["type"] == "page"]
         for tab in tabs[1:]:
             await http.get(f"{endpoint}/json/close/{tab['id']}")
+
+
+async def _is_emptied(session: ChromiumSession) -> bool:
+    """Bring the only tab to an empty page without a history or a storage of its own; False if it cannot be."""
+    tabs = list(session.tabs.attached)
+    if len(tabs) != 1 or tabs[0].crashed:
+        return False
+    [tab] = tabs
+    try:
+        storage = {"expression": "sessionStorage.clear(); name = ''"}
+        await tab.cdp.send("Runtime.evaluate", storage, timeout_s=_EMPTIED_S)
+        is_left = await session.leave(int(_EMPTIED_S * 1000))
+        await tab.cdp.send("Page.resetNavigationHistory", {}, timeout_s=_EMPTIED_S)
+    except (CdpFailed, SessionLost):
+        return False
+    return is_left

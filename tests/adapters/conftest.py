@@ -77,8 +77,7 @@ async def session(endpoint: str, browsers: ChromiumBrowsers) -> AsyncIterator[Ch
     """A session on a blank tab."""
     attached = await browsers.attach(endpoint)
     yield attached
-    await attached.detach()
-    await leave_one_blank_tab(endpoint)
+    await leave_one_blank_tab(endpoint, attached)
 
 
 @pytest.fixture(scope="session")

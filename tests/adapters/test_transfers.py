@@ -56,8 +56,7 @@ def directory(tmp_path: Path) -> Path:
 async def session(endpoint: str, browsers: ChromiumBrowsers, directory: Path) -> AsyncIterator[ChromiumSession]:
     attached = await browsers.attach(endpoint, str(directory))
     yield attached
-    await attached.detach()
-    await leave_one_blank_tab(endpoint)
+    await leave_one_blank_tab(endpoint, attached)
 
 
 async def opened(session: ChromiumSession, site: ChannelSite, page: str = "channel_downloads.html") -> None:

@@ -21,11 +21,10 @@ BEHAVIOURS = ("form", "late-2-5", "retries")
 LAST = ("zombie", "partition", "redis_hung", "everything", "everything_everysec")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
 ONE_OF_EACH = (
-    *("beacon-on-leaving", "service-worker-retries", "sending", "contained", "cut"),  # with a fault
-    *("twice", "own-beacons", "service-worker-forgets", "websocket", "get-link", "popup", "autosave-debounce"),
-    "cut-blind",
+    *("beacon-on-leaving", "service-worker-retries", "contained", "cut"),  # with a fault
+    *("twice", "websocket", "popup", "autosave-debounce"),
 )
-"""Behaviours of which each stands for others of its row in the table of `docs/internals/truth.md`."""
+"""Behaviours of which each stands for others in the table of `docs/internals/truth.md`."""
 
 pytestmark = pytest.mark.slow
 

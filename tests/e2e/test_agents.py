@@ -114,7 +114,7 @@ async def test_a_server_that_is_killed_in_the_middle_of_a_call_loses_nothing(lab
 
 
 @pytest.mark.parametrize(
-    "point", ["permitted", *(pytest.param(one, marks=pytest.mark.long) for one in ("located", "recorded"))]
+    "point", [pytest.param(one, marks=pytest.mark.long) for one in ("permitted", "located", "recorded")]
 )
 async def test_a_worker_that_is_killed_in_the_middle_of_a_call_loses_nothing(
     lab: Lab, request_id: str, point: str
@@ -131,6 +131,7 @@ async def test_a_worker_that_is_killed_in_the_middle_of_a_call_loses_nothing(
     lab.assert_one_right_mail(order)
 
 
+@pytest.mark.long
 async def test_a_client_that_is_killed_in_the_middle_of_a_call_learns_how_it_ended(lab: Lab, request_id: str) -> None:
     order, worker = lab.order(), lab.stage.worker
     given = {"server": command_of(lab).model_dump(mode="json"), "call": sending(order, request_id)}

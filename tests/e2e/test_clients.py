@@ -147,6 +147,7 @@ async def test_node_runs_a_task_file_and_prints_the_result(stage: Stage, program
     ]
 
 
+@pytest.mark.long
 async def test_node_answers_what_a_run_asks_and_is_told_why_one_fails(stage: Stage, pages: str, program: Path) -> None:
     run_id = f"node/{uuid.uuid4().hex}"
     values = ("name=Grace", "dish=Soup", f"base_url={pages}", "--id", run_id)

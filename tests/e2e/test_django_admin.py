@@ -88,7 +88,7 @@ def users(site: DjangoAdmin) -> int:
     return int(row["users"])
 
 
-@pytest.mark.parametrize("version", [pytest.param("old", marks=pytest.mark.long), "new"])
+@pytest.mark.parametrize("version", [pytest.param(version, marks=pytest.mark.long) for version in ("old", "new")])
 async def test_what_was_learned_in_the_old_admin_adds_the_right_user_without_the_model(
     office: Office, version: Version
 ) -> None:

@@ -179,6 +179,7 @@ async def test_a_run_that_is_cancelled_before_its_request_was_answered_is_in_dou
         assert len(site.stored) == 1
 
 
+@pytest.mark.long
 async def test_a_resume_whose_worker_is_killed_while_it_asks_the_ledger_goes_on(lab: Lab) -> None:
     await lab.served()
     with served() as site:

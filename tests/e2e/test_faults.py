@@ -104,6 +104,7 @@ async def assert_done_once(lab: Lab, order: Order, ending: Ending, *, unrecorded
 # ---------------------------------------------------------------------------------------------------- Redis
 
 
+@pytest.mark.long
 async def test_while_redis_is_frozen_nothing_is_sent_and_the_run_finishes_by_itself_afterwards(
     lab: Lab, worker: Child, redis: OwnRedis
 ) -> None:

@@ -126,8 +126,15 @@ async def test_what_an_undeclared_press_sends_late_is_heard_told_and_waited_for_
 @pytest.mark.parametrize(
     ("path", "saving"),
     [
-        pytest.param("/keys", [{**_KEYS, "effect": "commit", "evidence": "page"}], id="a shortcut, by a timer"),
-        pytest.param("/keys", [{**_KEYS, "effect": "idempotent"}], id="one that may be repeated"),
+        pytest.param(
+            "/keys",
+            [{**_KEYS, "effect": "commit", "evidence": "page"}],
+            id="a shortcut, by a timer",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "/keys", [{**_KEYS, "effect": "idempotent"}], id="one that may be repeated", marks=pytest.mark.long
+        ),
         pytest.param("/checks", [{**_KEYS, "effect": "idempotent"}], id="a shortcut, after another request"),
         pytest.param("/drafts", [], id="a field that saves itself after a pause"),
     ],

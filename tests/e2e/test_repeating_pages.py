@@ -100,6 +100,7 @@ def order_of(site: Notes, number: int, note: str) -> Order:
     return Order(task, values, new_run_id(task, values))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "keeps an outbox" else pytest.mark.long) for name in PAGES]
 )

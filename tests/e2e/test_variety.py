@@ -156,6 +156,7 @@ async def test_without_healing_a_replay_on_the_redesigned_site_fails_before_anyt
     assert lab.mails(order) == []
 
 
+@pytest.mark.long
 async def test_healing_that_is_only_proposed_finishes_the_run_and_leaves_the_old_versions_active(lab: Lab) -> None:
     here = lab.apart()
     assert_done(await here.run(here.order()))
@@ -239,6 +240,7 @@ async def first_titles(lab: Lab) -> list[str]:
     return [cell.partition('">')[2].partition("</a>")[0] for cell in page.text.split('<td class="subject">')[1:]]
 
 
+@pytest.mark.long
 async def test_a_run_of_thirty_steps_continues_as_new_in_the_same_browser(lab: Lab) -> None:
     fill = {"action": "fill", "instruction": "the subject field"}
     task = parse_task(
