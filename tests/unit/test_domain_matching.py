@@ -131,6 +131,15 @@ def test_twins_on_an_unchanged_page_are_told_apart_by_where_they_stand() -> None
         assert not decision.lookup.healed
 
 
+def test_listeners_that_were_counted_when_it_was_recorded_make_it_no_other_element() -> None:
+    recorded = TOP.model_copy(update={"heard": {"click": 2}})
+
+    decision = identified(recorded, BOTTOM, TOP)
+
+    assert decision.chosen is not None
+    assert decision.chosen.target == TOP
+
+
 @pytest.mark.parametrize("neighbours", [("Page 1 of 3", "Newest", "12:30"), ("Page 1 of 3", "Oldest", "10 a page")])
 def test_a_text_around_twins_that_changes_leaves_them_apart(neighbours: tuple[str, ...]) -> None:
     decision = identified(TOP, BOTTOM, target(NAV, xpath=TOP.xpath, neighbours=neighbours))

@@ -285,6 +285,14 @@ class Attempt {
     return { ...described, ...(this.spec.target ? this.others : othersOf(described, reading)) };
   }
 
+  /** The element as it is recorded, and the candidates that it was chosen from, as Python takes them. */
+  described(element, reading) {
+    return {
+      candidates: element && this.candidates ? this.describeChosen(reading) : [],
+      target: element ? this.describeFound(element, reading) : null,
+    };
+  }
+
   isSettled() {
     return performance.now() - this.lastChange >= this.settleMs;
   }
@@ -358,14 +366,13 @@ class Attempt {
   }
 
   /** The element can take the input, or needs none. */
-  sendReady(reading, { element = this.element, point = null, already = false } = {}) {
+  sendReady(reading, { element = this.element, point = null, already = false, found = this.described(element, reading) } = {}) {
     const state = element ? stateOf(this.control ?? element, reading) : null;
     this.stateBefore = state && JSON.stringify(state);
     const fields = {
-      candidates: element && this.candidates ? this.describeChosen(reading) : [],
+      ...found,
       total: this.total,
       index: this.index,
-      target: element ? this.describeFound(element, reading) : null,
       point,
       place: element && this.place,
       state: state && { ...state, already },

@@ -21,11 +21,14 @@ class Preparation {
     this.isSelectionHeard = false;
     /** Action of the agent itself, held back until Python calls `act`. */
     this.pending = null;
+    /** What the attempt said of the element before it gave it the focus. */
+    this.asFound = undefined;
   }
 
   /** The element is another one now. */
   forget() {
     this.lastBox = null;
+    this.asFound = undefined;
   }
 
   /** Called whenever something happened in the page, until the element is ready. */
@@ -215,6 +218,8 @@ class Preparation {
     const here = Document.prototype.hasFocus.call(document);
     if (!here) window.focus();
     if (!here || (deepActive() !== control && !(need === "focus" && flatContains(control, deepActive())))) {
+      // What opens for a field that has the focus is not what it is found by.
+      this.asFound = attempt.described(attempt.element, reading);
       focusElement(control);
       if (!isConnected(control)) return void attempt.scheduleLook();
       const active = deepActive();
@@ -227,7 +232,7 @@ class Preparation {
     // Focusing may have changed the page: read it again for the report.
     const fresh = attempt.newReading();
     attempt.arm(control, fresh);
-    attempt.sendReady(fresh, { point: { x: area.x, y: area.y } });
+    attempt.sendReady(fresh, { point: { x: area.x, y: area.y }, found: this.asFound });
   }
 
   /** Selects the control's content; false until an editor, which has its own selection, has noticed. */

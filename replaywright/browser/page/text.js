@@ -111,6 +111,9 @@ function hash64(text) {
 const NO_TEXT = new Set(["script", "style", "noscript", "template", "head", "title", "select", "datalist", "textarea",
   "input", "iframe", "object", "video", "audio", "canvas", "svg", "math", "meter", "progress"]);
 
+/** Parts that are there for a moment, or are chosen from: they say no more of what is around them than a <select> does. */
+const PASSING = new Set(["listbox", "menu", "tooltip"]);
+
 /** Characters of an element's text that are read where only its beginning is shown. */
 const TEXT_LIMIT = 1000;
 /** Depth limit of text; no page made by people is deeper. */
@@ -152,7 +155,8 @@ function rawTextOf(element, reading, limited, depth) {
   let between = [];
   while (child && !(limited && text.length > TEXT_LIMIT)) {
     if (!elementsOnly || isElement(child)) {
-      const more = rawText(child, reading, limited, depth + 1);
+      const isPassing = limited && isElement(child) && PASSING.has(attr(child, "role"));
+      const more = isPassing ? " " : rawText(child, reading, limited, depth + 1);
       if (isParted(text, [...between, child], more, reading)) text += " ";
       text += more;
       between = more ? [child] : [...between, child];

@@ -75,6 +75,18 @@ def _extracted(result: FoundElement | MissedElement) -> object:
     return None if isinstance(result, MissedElement) else result.ready.extracted
 
 
+def _as_first_seen(first: FoundElement, again: FoundElement | MissedElement) -> FoundElement | MissedElement:
+    """Return the element that was found again as it was when it had not been given the focus yet, if it is the same."""
+
+    def told(found: FoundElement) -> tuple[object, ...]:
+        target = found.ready.target
+        return found.frame, target.xpath, target.element_hash
+
+    if isinstance(again, MissedElement) or told(first) != told(again):
+        return again
+    return replace(again, ready=replace(again.ready, target=first.ready.target))
+
+
 class StepRun:
     """Performs one `Work`."""
 
@@ -131,7 +143,7 @@ class StepRun:
         else:
             result = shown = await self._find(spec)
             if self._may_be_early(result) and await hearing.waited(context, result):
-                result = await self._find(spec)
+                result = _as_first_seen(result, await self._find(spec))
         self._found_at = time.monotonic()
         if isinstance(result, MissedElement):
             return self._missed(result)

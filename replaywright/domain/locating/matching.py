@@ -40,7 +40,7 @@ KIN_PLACE = 0.50
 MOVED_PLACE = 0.60
 """The same for an element that stands in another kind of container: a namesake may be there from the beginning."""
 
-_BESIDE = {"box", "namesakes", "alike", "neighbours", "query"}
+_BESIDE = {"box", "namesakes", "alike", "neighbours", "query", "heard"}
 """Fields of a target that say what is around it, or may differ at every visit."""
 
 
