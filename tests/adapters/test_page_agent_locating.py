@@ -290,6 +290,31 @@ async def test_the_list_that_a_label_has_in_it_names_the_field_by_what_is_chosen
     assert (await agent.describe("input"))["name"] == name
 
 
+ITEMS = "<ul>{}<li class=item>{}<input>{}</li></ul>"
+OF_THE_ROW_ABOVE = "<li class=item><span>a.txt</span> <span>5 minutes ago</span></li>"
+LINES = "<div><div {}><div>1</div><div>2</div></div><div id=text contenteditable role=textbox>x</div></div>"
+
+
+@pytest.mark.parametrize(
+    ("body", "label"),
+    [
+        pytest.param(ITEMS.format(OF_THE_ROW_ABOVE, "", "<span>3 s ago</span>"), "", id="the end of the row above"),
+        pytest.param(ITEMS.format("<li class=item>Date</li>", "", ""), "Date", id="a row that is but a label"),
+        pytest.param(ITEMS.format(OF_THE_ROW_ABOVE, "Name", "<b>kg</b>"), "Name", id="a text of its own row"),
+        pytest.param(LINES.format("aria-hidden=true"), "", id="the numbers of lines, for the eye alone"),
+        pytest.param(LINES.format(""), "2", id="numbers for everybody"),
+    ],
+)
+async def test_a_text_labels_a_field_if_it_is_said_of_the_fields_own_row(
+    agent: AgentPage, body: str, label: str
+) -> None:
+    await agent.show(body)
+
+    described = Target.model_validate(await agent.describe("input, [contenteditable]"))
+
+    assert described.label == label
+
+
 @pytest.mark.parametrize(
     ("before", "label"),
     [

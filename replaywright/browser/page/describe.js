@@ -424,7 +424,7 @@ function hintOf(element, tag) {
   return WORD.test(hint) ? hint : "";
 }
 
-/** A text node with a word in it, or a field with a hint, as `{text, box}`, or null when nothing of it is drawn. */
+/** A text node with a word in it, or a field with a hint, as `{node, text, box}`, or null when nothing of it is drawn. */
 function textEntry(node, reading) {
   let entry = reading.textEntries.get(node);
   if (entry === undefined) {
@@ -433,7 +433,7 @@ function textEntry(node, reading) {
     // The title of a tab is that of all in its panel, and another one for each.
     const around = parentNodeOf(node);
     const ofTab = isElement(around) && closest(around, "[role=tab]") !== null;
-    entry = box && { ofTab, text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
+    entry = box && { node, ofTab, text: cut(collapse(text.slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
     reading.textEntries.set(node, entry);
   }
   return entry;
@@ -555,9 +555,21 @@ function labelOf(element, role, reading) {
   for (const direction of directions) {
     const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, hints: false });
     // What labels a field stands close: on its line or right above it.
-    if (found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab) return found.text;
+    const isClose = found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab;
+    if (isClose && mayLabel(found.node, element, reading)) return found.text;
   }
   return "";
+}
+
+/**
+ * Returns whether a text may label a field. The numbers of an editor's lines are for the eye alone, and what ends the
+ * row above is said of that row, where the field's own has texts, too.
+ */
+function mayLabel(text, element, reading) {
+  if (!isInAccessibilityTree(flatParent(text))) return false;
+  const row = rowElementOf(element, reading);
+  if (!row || flatContains(row, text) || !cellsOf(row, reading).length) return true;
+  return !siblingsAlike(row).some((other) => flatContains(other, text));
 }
 
 /** The Target of one element; `known` gives parts that a walk has worked out already. */
