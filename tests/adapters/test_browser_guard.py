@@ -73,8 +73,7 @@ async def session(endpoint: str, tmp_path: Path, root: Path) -> AsyncIterator[Ch
     browsers = ChromiumBrowsers(upload_roots=(root,))
     attached = await browsers.attach(endpoint, str(tmp_path / "session"))
     yield attached
-    await attached.detach()
-    await leave_one_blank_tab(endpoint)
+    await leave_one_blank_tab(endpoint, attached)
     await browsers.close()
 
 

@@ -1,5 +1,6 @@
 """Fava: the books of a household. The ledger is a text file."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,11 +47,15 @@ def _ledger(seen: Seen) -> str:
 
 def _added(seen: Seen) -> str:
     given, now = seen.values, _ledger(seen)
-    words = [word for line in now.splitlines() if line not in _LEDGER.splitlines() for word in line.split()]
+    old, words = Counter(_LEDGER.splitlines()), list[str]()
+    for line in now.splitlines():  # a line may be there twice: as it was, and once more
+        if old[line]:
+            old[line] -= 1
+        else:
+            words += line.split()
     wanted = [given["date"], "*", f'"{given["payee"]}"', f'"{given["what"]}"']
     wanted += [given["account"], given["amount"].split()[0], "EUR", "Assets:Cash"]
-    kept = all(line in now.splitlines() for line in _LEDGER.splitlines())
-    return "" if words == wanted and kept else f"the new lines are {words}"
+    return "" if words == wanted and not old.total() else f"the new lines are {words}"
 
 
 def _rewritten(seen: Seen) -> str:
