@@ -41,7 +41,8 @@ class Note(Record):
 class Imported(Record):
     """A recording as a task. Every action of the recording is a step of it or has a note."""
 
-    kind: RecordingKind
+    kind: str
+    """One of `RecordingKind`, or what else it was made of."""
     task: Task
     notes: tuple[Note, ...] = ()
 

@@ -37,6 +37,8 @@ class Typed:
     """The name that the recording itself gives to the value."""
     secret: bool = False
     """The recording itself says that it is a secret."""
+    kept: bool = False
+    """The same in every run: no parameter."""
     marks: re.Pattern[str] | None = None
     """The recording's own placeholders in the text; group 1 is a name."""
 
@@ -66,6 +68,8 @@ class Values:
             return self._filled(typed.text, typed.marks, typed.secret, element, at)
         if self._is_secret(typed, element):
             return "{{secret:" + self._secret(typed, element) + "}}"
+        if typed.kept and typed.text is not None and "{{" not in typed.text:
+            return typed.text
         name = self._known(typed, element)
         if name is None:
             name = _free((typed.called and _name(typed.called)) or self._name_for(element), self.parameters)
