@@ -24,7 +24,6 @@ from replaywright.ports.recording import Act, ActedOn, Outcome
 KIND: Final = "demonstration"
 _STEP: Final[TypeAdapter[Step]] = TypeAdapter(Step)
 _VALUED: Final = frozenset({"fill", "select", "upload"})
-_PLAIN: Final = {"check": "check", "uncheck": "uncheck", "click": "click", "double_click": "double_click"}
 _USUAL_S: Final = 10.0
 """Time that a step has anyway."""
 _LONGEST_S: Final = 300.0
@@ -65,7 +64,7 @@ def written(recorded: Sequence[Recorded], name: str, url: str, secrets: Sequence
     Raises:
         InputInvalid: there is no step, or the steps make no task.
     """
-    writer = _Writer(url, list(secrets))
+    writer = _Writer(list(secrets))
     kept = [each for each in recorded if not _only_focuses(each)]
     for position, each in enumerate(kept):
         writer.add(each, is_last=position == len(kept) - 1)
@@ -102,7 +101,7 @@ def _action_of(act: Act) -> Action:
 class _Writer:
     """Puts acts into the draft; follows in which tab a replay would act."""
 
-    def __init__(self, url: str, secrets: list[str]) -> None:
+    def __init__(self, secrets: list[str]) -> None:
         self.draft = TaskDraft(KIND)
         self._secrets = secrets
         self._named: dict[str, str] = {}
@@ -143,8 +142,9 @@ class _Writer:
     def _go_to_tab(self, where: str, act: Act) -> None:
         self._first = self._first or act.tab
         is_new = act.tab not in self._known
-        follows = (self._popup and is_new) or not self._tab
-        if (act.tab != self._tab and not follows) or (act.tab == self._tab and self._popup):
+        current = "" if self._popup and is_new else self._tab  # a replay goes on in the tab that a step has opened
+        left_popup = self._popup and not is_new
+        if left_popup or (current and act.tab != current):
             self._switch(where, act)
         self._known.add(act.tab)
         self._tab = act.opener if act.kind == "close_tab" else act.tab
@@ -169,8 +169,12 @@ class _Writer:
                 if not keys:
                     draft.left_out(where, f"press {act.keys}", "no step presses this key")
                 return bool(keys) and draft.press(where, "press", keys, element)
-            case _ if element is None:
-                return False
+            case _:
+                return element is not None and self._element_step(where, each, element)
+
+    def _element_step(self, where: str, each: Recorded, element: ImportedElement) -> bool:
+        act, draft = each.act, self.draft
+        match act.kind:
             case "fill":
                 return draft.enter(where, "fill", "fill", element, self._typed(each, act.value))
             case "select":
@@ -184,7 +188,7 @@ class _Writer:
             case kind:
                 fields = {"button": act.button} if act.button != "left" else {}
                 held = {"modifiers": act.modifiers} if act.modifiers else {}
-                return draft.act(where, kind, _PLAIN[kind], element, **fields, **held)
+                return draft.act(where, kind, kind, element, **fields, **held)
 
     def _typed(self, each: Recorded, value: str) -> Typed:
         typed = Typed(value, secret=each.act.secret, kept=not each.is_parameter)

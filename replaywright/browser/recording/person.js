@@ -251,7 +251,9 @@ const HEARD = {
 
 function onPersonEvent(event) {
   const inner = innermost(event);
-  if (!event.isTrusted || !inner || !person.on || pointed(event, inner)) return;
+  // Files are chosen by a person alone, though tools that stand in for one tell the page of it by an event of their own.
+  const isChosenFile = event.type === "change" && inner && inputTypeOf(inner) === "file";
+  if (!inner || !(event.isTrusted || isChosenFile) || !person.on || pointed(event, inner)) return;
   HEARD[event.type]?.(event, inner);
 }
 

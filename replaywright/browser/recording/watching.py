@@ -61,8 +61,8 @@ class WatchedBrowser:
         self.tabs = Tabs(browser, context, connection, scripts=(SCRIPT,))
         self.tabs.on_person = self._on_person
         self.tabs.listeners.append(self._on_event)
-        self.dialogs: list[Dialog] = []
-        """Open dialogs, for a view that shows them."""
+        self.dialogs: dict[Tab, Mapping[str, Any]] = {}
+        """Open dialogs, as the browser told of them."""
         self._context = context
         self._acts: asyncio.Queue[Act | None] = asyncio.Queue()
         self._states: dict[Tab, _TabState] = {}
@@ -78,7 +78,7 @@ class WatchedBrowser:
         Raises:
             SessionLost: no page answers.
         """
-        self._context.on("dialog", self._on_dialog)
+        self._context.on("dialog", _leave_to_person)
         await self.tabs.open()
 
     async def open(self, url: str) -> None:
@@ -141,6 +141,8 @@ class WatchedBrowser:
     def _on_person(self, frame: Frame, message: Mapping[str, Any]) -> None:
         tab = next((tab for tab in self.tabs.attached if tab.frames.get(frame.id) is frame), None)
         if tab is None:
+            return
+        if not self._on and message["act"] != "document":  # done before the page heard of the pause
             return
         if message["act"] == "document":
             self._tell(tab, frame)
@@ -211,8 +213,10 @@ class WatchedBrowser:
                 self._arrived(tab, tab.url)
             case "Page.navigatedWithinDocument" if params["frameId"] == tab.main.id:
                 self._arrived(tab, params["url"])
+            case "Page.javascriptDialogOpening":
+                self.dialogs[tab] = params
             case "Page.javascriptDialogClosed":
-                self._answered(params)
+                self._answered(self.dialogs.pop(tab, {}), params)
             case "closed" if tab.closed:
                 self._closed(tab)
             case _:
@@ -246,20 +250,14 @@ class WatchedBrowser:
         if not self.tabs.open_tabs:
             self._acts.put_nowait(None)
 
-    async def _on_dialog(self, dialog: Dialog) -> None:
-        """Leave the dialog to the person; only Playwright would dismiss it if nobody listened."""
-        self.dialogs.append(dialog)
-        self.tabs.pulse.beat()
-
-    def _answered(self, params: Mapping[str, Any]) -> None:
-        dialog = self.dialogs.pop(0) if self.dialogs else None
-        accepted, text = bool(params["result"]), params.get("userInput")
-        is_prompt = dialog is not None and dialog.type == "prompt"
+    def _answered(self, dialog: Mapping[str, Any], params: Mapping[str, Any]) -> None:
+        """Note how a dialog was answered; one that asks before a page is left is answered like any other."""
+        accepted, kind = bool(params["result"]), dialog.get("type", "")
         collected = self._collected.get(self._last.number) if self._last is not None else None
-        if collected is not None and collected.recorder is not None and dialog is not None:
-            collected.answers.append(DialogAnswer(accepted=accepted, text=text if is_prompt and accepted else None))
-            collected.recorder.dialog(dialog.type, f"{dialog.type}: {dialog.message}", accepted=accepted)
-        self.tabs.pulse.beat()
+        if collected is not None and collected.recorder is not None:
+            text = params.get("userInput") if accepted and kind == "prompt" else None
+            collected.answers.append(DialogAnswer(accepted=accepted, text=text))
+            collected.recorder.dialog(kind, f"{kind}: {dialog.get('message', '')}", accepted=accepted)
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -277,15 +275,18 @@ class WatchedBrowser:
                     return
 
 
+def _leave_to_person(_dialog: Dialog) -> None:
+    """Do nothing: Playwright dismisses the dialogs of a page for which nobody listens."""
+
+
 def _number(act: Act) -> str:
     return act.element.number if act.element is not None else ""
 
 
 def _inside(act: Act, path: tuple[FrameStep, ...]) -> Act:
     """Return the act with the frame in its elements: by name, title or address, as a query takes it."""
-    return act.model_copy(
-        update={name: _framed(getattr(act, name), path, named=name == "element") for name in ("element", "to")}
-    )
+    element, to = _framed(act.element, path, named=True), _framed(act.to, path, named=False)
+    return act.model_copy(update={"element": element, "to": to})
 
 
 def _framed(acted: ActedOn | None, path: tuple[FrameStep, ...], *, named: bool) -> ActedOn | None:
