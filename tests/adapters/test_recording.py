@@ -180,10 +180,10 @@ async def test_files_and_drags(person: Watched, tmp_path: Path) -> None:
     letter.write_text("Dear Ada")
     page = person.page
     await page.get_by_label("Letter").set_input_files(letter)
-    await page.mouse.move(320, 410)
+    await page.mouse.move(620, 210)
     await page.mouse.down()
-    await page.mouse.move(340, 460, steps=4)
-    await page.mouse.move(350, 530, steps=4)
+    await page.mouse.move(630, 260, steps=4)
+    await page.mouse.move(650, 330, steps=4)
     await page.mouse.up()
     await person.did(2)
 

@@ -170,7 +170,7 @@ function onInput(_event, inner) {
   const value = enteredIn(element, reading);
   if (toldValues.get(element) === value) return; // a field says `change` once more when it is left
   toldValues.set(element, value);
-  tell("fill", { element: described(element, reading), value, secret: isSecret(element) });
+  if (person.on) tell("fill", { element: described(element, reading), value, secret: isSecret(element) });
 }
 
 /** The field that is written in: of an editor, its outermost element. */
@@ -253,8 +253,8 @@ function onPersonEvent(event) {
   const inner = innermost(event);
   // Files are chosen by a person alone, though tools that stand in for one tell the page of it by an event of their own.
   const isChosenFile = event.type === "change" && inner && inputTypeOf(inner) === "file";
-  if (!inner || !(event.isTrusted || isChosenFile) || !person.on || pointed(event, inner)) return;
-  HEARD[event.type]?.(event, inner);
+  if (!inner || !(event.isTrusted || isChosenFile) || pointed(event, inner)) return;
+  if (person.on || event.type === "input") HEARD[event.type]?.(event, inner);
 }
 
 /** Listens again where the page has written its document anew. */
