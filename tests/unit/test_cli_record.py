@@ -1,4 +1,4 @@
-"""`replaywright import`: the task file it writes, what it tells, and what it refuses to overwrite."""
+"""`replaywright record --from`: the task file it writes, what it tells, and what it refuses to overwrite."""
 
 import json
 from pathlib import Path
@@ -14,8 +14,12 @@ RECORDINGS = Path(__file__).parents[1] / "imports" / "recordings"
 DEVTOOLS = str(RECORDINGS / "devtools_webmail.json")
 
 
+def _recording(arguments: tuple[str, ...]) -> list[str]:
+    return ["--from", *arguments]
+
+
 def invoked(*arguments: str, given: str | None = None) -> Any:
-    return CliRunner().invoke(app, ["import", *arguments], env={"COLUMNS": "300"}, input=given)
+    return CliRunner().invoke(app, ["record", *_recording(arguments)], env={"COLUMNS": "300"}, input=given)
 
 
 def test_the_file_that_is_written_is_a_task_that_run_takes(tmp_path: Path) -> None:
@@ -62,7 +66,7 @@ def test_standard_input_and_output_and_json_are_for_programs(tmp_path: Path) -> 
     told = json.loads(invoked("-", "--out", str(tmp_path / "m.yaml"), "--json", given=text).stdout)
 
     assert piped.exit_code == 0
-    assert piped.stdout.startswith("# Imported from standard input (codegen).\n")
+    assert piped.stdout.startswith("# Recorded: standard input (codegen).\n")
     assert "task: mail\n" in piped.stdout
     assert (told["kind"], told["task"], told["steps"], told["secrets"]) == ("codegen", "imported", 11, ["PASSWORD"])
     assert told["parameters"]["to"] == {"type": "email", "description": "Value of 'To'", "example": "ada@example.com"}
