@@ -70,6 +70,8 @@ class Act(Record):
     """Visible text of what was pointed at."""
     secret: bool = False
     """The page itself says that the value is a secret."""
+    signs_in: bool = False
+    """The page itself says that the value is the password of an account."""
     keys: str = ""
     button: str = "left"
     modifiers: tuple[str, ...] = ()

@@ -133,7 +133,7 @@ class Recorder:
         if act.kind == "double_click":
             while self.steps and _is_click_on(self.steps[-1].act, act):
                 before = self.steps.pop().before
-        each = Recorded(act, before, waited_s=waited_s)
+        each = Recorded(act, before, waited_s=waited_s, signs_in=last is not None and last.act.signs_in)
         self.steps.append(each)
         self._look(each)
         self._changed()

@@ -45,6 +45,8 @@ class Recorded:
     """What the person says shall be there after it."""
     waited_s: float = 0.0
     """Time since the act before it."""
+    signs_in: bool = False
+    """The step before it entered the password of an account: what it sends may be sent again."""
     is_optional: bool = False
     """Another demonstration went without it."""
     expect: tuple[Predicate, ...] | None = None
@@ -91,7 +93,8 @@ def effect_of(each: Recorded) -> Effect:
     if each.effect is not None:
         return each.effect
     usual = ACTIONS[_action_of(each.act)].effect
-    return each.outcome.evidence.observed_effect if usual is Effect.COMMIT else usual
+    seen = each.outcome.evidence.observed_effect if usual is Effect.COMMIT else usual
+    return Effect.IDEMPOTENT if seen is Effect.COMMIT and each.signs_in else seen
 
 
 def _action_of(act: Act) -> Action:

@@ -15,8 +15,10 @@ from tests.adapters.watched import Watched, watched
 @pytest.fixture
 async def person(endpoint: str, browsers: ChromiumBrowsers, site: Site) -> AsyncIterator[Watched]:
     await leave_one_blank_tab(endpoint)
-    async with watched(browsers, endpoint, site.url("recording.html")) as recording:
+    demonstration = await browsers.watch(endpoint)
+    async with watched(demonstration, endpoint, site.url("recording.html")) as recording:
         yield recording
+    await demonstration.close()
 
 
 async def test_fields_lists_and_checks_are_recorded_with_their_final_values(person: Watched) -> None:
@@ -203,8 +205,7 @@ async def test_the_person_undoes_keeps_values_and_points_at_what_must_be_there(p
     recorder.toggle_parameter()
     recorder.point()
     await page.get_by_role("heading", name="Order").click()
-    while not recorder.steps[0].points:
-        await page.wait_for_timeout(20)
+    await person.pointed()
     recorder.set_effect(Effect.COMMIT)
 
     task = person.task().task

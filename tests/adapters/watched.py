@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import Dialog, Page, async_playwright
 
-from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.imports import Imported
 from replaywright.ports.recording import Demonstration
 from replaywright.recording.recorder import Recorder
@@ -16,8 +16,9 @@ from replaywright.recording.recorder import Recorder
 class Watched:
     """A recording that is under way."""
 
-    def __init__(self, demonstration: Demonstration, recorder: Recorder, page: Page) -> None:
+    def __init__(self, demonstration: Demonstration, recorder: Recorder, page: Page, changed: asyncio.Event) -> None:
         self.demonstration, self.recorder, self.page = demonstration, recorder, page
+        self._changed = changed
 
     @staticmethod
     def leave(_dialog: Dialog) -> None:
@@ -28,9 +29,17 @@ class Watched:
         try:
             async with asyncio.timeout(20):
                 while len(self.recorder.steps) < steps or not self.recorder.settled.is_set():
-                    await asyncio.sleep(0.02)
+                    self._changed.clear()
+                    await self._changed.wait()
         except TimeoutError:
             raise AssertionError(f"{steps} steps are not there: {self.recorder.lines}") from None
+
+    async def pointed(self) -> None:
+        """Return when the last step has something that must be there after it."""
+        async with asyncio.timeout(20):
+            while not self.recorder.steps[-1].points:
+                self._changed.clear()
+                await self._changed.wait()
 
     def task(self) -> Imported:
         """The task so far."""
@@ -47,22 +56,24 @@ class Watched:
 
 @asynccontextmanager
 async def watched(
-    browsers: ChromiumBrowsers, endpoint: str, url: str, secrets: Sequence[str] = ()
+    demonstration: Demonstration, endpoint: str, url: str, secrets: Sequence[str] = ()
 ) -> AsyncIterator[Watched]:
-    """Record what is done on this page."""
-    demonstration = await browsers.watch(endpoint)
-    recorder = Recorder(demonstration, url, secrets, changed=lambda: None)
+    """Record what is done on this page, in the browser at `endpoint`."""
+    changed = asyncio.Event()
+    recorder = Recorder(demonstration, url, secrets, changed=changed.set)
     running = asyncio.create_task(recorder.run())
+    resting = asyncio.create_task(recorder.settled.wait())
     try:
         async with asyncio.timeout(30):
-            await asyncio.wait({running, asyncio.create_task(recorder.settled.wait())}, return_when="FIRST_COMPLETED")
+            await asyncio.wait({running, resting}, return_when=asyncio.FIRST_COMPLETED)
         async with async_playwright() as playwright:
-            person = await playwright.chromium.connect_over_cdp(endpoint)
+            with driver_url(endpoint) as address:
+                person = await playwright.chromium.connect_over_cdp(address)
             page = next(page for page in person.contexts[0].pages if page.url.startswith(url))
-            watching = Watched(demonstration, recorder, page)
+            watching = Watched(demonstration, recorder, page, changed)
             page.on("dialog", watching.leave)
             yield watching
     finally:
+        resting.cancel()
         recorder.end()
         await running
-        await demonstration.close()

@@ -170,7 +170,8 @@ function onInput(_event, inner) {
   const value = enteredIn(element, reading);
   if (toldValues.get(element) === value) return; // a field says `change` once more when it is left
   toldValues.set(element, value);
-  if (person.on) tell("fill", { element: described(element, reading), value, secret: isSecret(element) });
+  const signsIn = /\bcurrent-password\b/i.test(attr(element, "autocomplete"));
+  if (person.on) tell("fill", { element: described(element, reading), value, secret: isSecret(element), signsIn });
 }
 
 /** The field that is written in: of an editor, its outermost element. */
