@@ -23,7 +23,7 @@ from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.imports.elements import LONGEST, ImportedElement
-from replaywright.imports.imported import Imported, Note
+from replaywright.imports.imported import Imported, Note, RecordingKind
 from replaywright.imports.values import Typed, Values
 
 MOST_STEPS: Final = 2_000
@@ -50,8 +50,7 @@ class _DraftStep:
 class TaskDraft:
     """Steps, notes and values of one recording; `finish` makes the task."""
 
-    kind: str
-    """One of `RecordingKind`, or what else it was made of."""
+    kind: RecordingKind | Literal["demonstration"]
     values: Values = field(default_factory=Values)
     notes: list[Note] = field(default_factory=list)
     entries: list[_DraftStep] = field(default_factory=list)

@@ -41,8 +41,8 @@ class Note(Record):
 class Imported(Record):
     """A recording as a task. Every action of the recording is a step of it or has a note."""
 
-    kind: str
-    """One of `RecordingKind`, or what else it was made of."""
+    kind: RecordingKind | Literal["demonstration"]
+    """`demonstration`: a person showed it."""
     task: Task
     notes: tuple[Note, ...] = ()
 

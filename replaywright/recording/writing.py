@@ -21,7 +21,6 @@ from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
 from replaywright.ports.recording import Act, ActedOn, Outcome
 
-KIND: Final = "demonstration"
 _STEP: Final[TypeAdapter[Step]] = TypeAdapter(Step)
 _VALUED: Final = frozenset({"fill", "select", "upload"})
 _USUAL_S: Final = 10.0
@@ -105,7 +104,7 @@ class _Writer:
     """Puts acts into the draft; follows in which tab a replay would act."""
 
     def __init__(self, secrets: list[str]) -> None:
-        self.draft = TaskDraft(KIND)
+        self.draft = TaskDraft("demonstration")
         self._secrets = secrets
         self._named: dict[str, str] = {}
         """Names of secrets by their values."""

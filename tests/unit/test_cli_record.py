@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
@@ -85,3 +86,34 @@ def test_what_is_no_recording_is_bad_input_with_the_files_name(tmp_path: Path) -
         assert result.stderr.startswith(f"{arguments[0]}: ")
     assert not out.exists()
     assert invoked(DEVTOOLS, "--out", str(tmp_path / "no" / "folder.yaml")).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "name either the page to begin on or"),
+        (("http://127.0.0.1:1/", "--from", DEVTOOLS), "name either the page to begin on or"),
+        (("ftp://127.0.0.1/",), "is no page: expected http"),
+        (("http://ada:horse@shop.example/",), "holds a user and a password"),
+        (("http://shop.example/", "--secret", "1st"), "expected a name of letters"),
+        (("http://shop.example/", "--kind", "codegen"), "it needs --from"),
+        (("http://shop.example/", "--name", "No name"), "is no task's name"),
+        (("--from", DEVTOOLS, "--secret", "PASSWORD"), "leave it out with --from"),
+        (("http://shop.example/", "--skill", "--force"), "leave out --out and --force"),
+    ],
+)
+def test_bad_input_is_told_before_a_browser_starts(arguments: tuple[str, ...], told: str) -> None:
+    result = CliRunner().invoke(app, ["record", *arguments], env={"COLUMNS": "300"})
+
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1), result.output
+    assert told in result.stderr
+
+
+def test_a_file_that_is_there_is_refused_before_the_task_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "mail.yaml"
+    file.write_text("mine")
+
+    result = CliRunner().invoke(app, ["record", "http://shop.example/", "--out", str(file)])
+
+    assert (result.exit_code, file.read_text()) == (2, "mine")
+    assert "--force" in result.stderr
