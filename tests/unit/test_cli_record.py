@@ -91,14 +91,15 @@ def test_what_is_no_recording_is_bad_input_with_the_files_name(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "name either the page to begin on or"),
-        (("http://127.0.0.1:1/", "--from", DEVTOOLS), "name either the page to begin on or"),
+        ((), "name the page to begin on or"),
+        (("http://127.0.0.1:1/", "--from", DEVTOOLS), "leave out URL, --secret and --again"),
+        (("--again", "nowhere"), "nowhere.yaml: "),
         (("ftp://127.0.0.1/",), "is no page: expected http"),
         (("http://ada:horse@shop.example/",), "holds a user and a password"),
         (("http://shop.example/", "--secret", "1st"), "expected a name of letters"),
         (("http://shop.example/", "--kind", "codegen"), "it needs --from"),
         (("http://shop.example/", "--name", "No name"), "is no task's name"),
-        (("--from", DEVTOOLS, "--secret", "PASSWORD"), "leave it out with --from"),
+        (("--from", DEVTOOLS, "--secret", "PASSWORD"), "leave out URL, --secret and --again"),
         (("http://shop.example/", "--skill", "--force"), "leave out --out and --force"),
     ],
 )

@@ -15,6 +15,7 @@ from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.ports.recording import Act, ActedOn, DialogAnswer, Outcome
 from replaywright.recording.recorder import Recorder
+from replaywright.recording.trial import before_consequences, values_shown
 from replaywright.recording.writing import Recorded, written
 
 URL = "https://shop.example/"
@@ -254,3 +255,16 @@ async def test_letters_of_the_terminal_change_the_last_step() -> None:
     panel.obey(recorder, "u\n")
     panel.show(recorder)
     assert said[-1] == "undone; 1 steps are left"
+
+
+def test_the_trial_ends_before_the_first_step_with_consequences() -> None:
+    order = Recorded(click("Order"), outcome=Outcome(evidence=POSTED))
+
+    trial = before_consequences(task_of(fill("Name", "Ada"), order, click("Home")))
+
+    assert trial is not None
+    assert [step.action for step in trial.steps] == ["fill"]
+    assert not trial.verify
+    assert before_consequences(task_of(order)) is None
+    assert values_shown(task_of(fill("Name", "Ada"))) == {"name": "Ada"}
+    assert values_shown(task_of(fill("Name", "A" * 2_000))) is None

@@ -14,7 +14,12 @@ def fill(name: str, field: str = "") -> dict[str, Any]:
 
 
 def click(name: str, **fields: Any) -> dict[str, Any]:
-    return {"action": "click", "instruction": f"the {name} button", "target": {"role": "button", "name": name}, **fields}
+    return {
+        "action": "click",
+        "instruction": f"the {name} button",
+        "target": {"role": "button", "name": name},
+        **fields,
+    }
 
 
 def task(*steps: dict[str, Any], url: str = "https://shop.example/", **values: str) -> Task:
@@ -23,7 +28,9 @@ def task(*steps: dict[str, Any], url: str = "https://shop.example/", **values: s
 
 
 def steps(one: Task, other: Task) -> list[dict[str, Any]]:
-    return [{key: step[key] for key in step if key != "instruction"} for step in data_of(compared(one, other).task)["steps"]]
+    return [
+        {key: step[key] for key in step if key != "instruction"} for step in data_of(compared(one, other).task)["steps"]
+    ]
 
 
 def test_values_that_are_the_same_in_both_are_no_parameters() -> None:
@@ -40,7 +47,11 @@ def test_elements_that_differ_in_a_word_have_it_as_a_parameter() -> None:
     joined = compared(task(click("ok")), task(click("cancel"))).task
 
     assert data_of(joined)["steps"] == [
-        {"action": "click", "instruction": 'the "{{button}}" button', "target": {"role": "button", "name": "{{button}}"}}
+        {
+            "action": "click",
+            "instruction": 'the "{{button}}" button',
+            "target": {"role": "button", "name": "{{button}}"},
+        }
     ]
     assert joined.parameters["button"].example == "ok"
 
@@ -48,7 +59,9 @@ def test_elements_that_differ_in_a_word_have_it_as_a_parameter() -> None:
 def test_only_the_part_of_a_selector_or_address_that_differs_is_a_parameter() -> None:
     def shown(color: str, seed: int) -> Task:
         css = {"css": f'#area [data-color="{color}"]'}
-        return task({"action": "click", "instruction": "it", "target": css}, url=f"https://shop.example/?seed={seed}&run=1")
+        return task(
+            {"action": "click", "instruction": "it", "target": css}, url=f"https://shop.example/?seed={seed}&run=1"
+        )
 
     joined = compared(shown("red", 1), shown("blue", 27)).task
 
@@ -99,7 +112,9 @@ def test_the_stronger_effect_and_the_longer_time_count() -> None:
 def test_secrets_stay_secrets() -> None:
     def shown() -> Task:
         step = fill("word") | {"value": "{{secret:WORD}}"}
-        return parse_task({"task": "shop", "url": "https://shop.example/", "secrets": ["WORD"], "steps": [step]}, "test")
+        return parse_task(
+            {"task": "shop", "url": "https://shop.example/", "secrets": ["WORD"], "steps": [step]}, "test"
+        )
 
     joined = compared(shown(), shown()).task
 

@@ -4,6 +4,8 @@ import contextlib
 import re
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -11,14 +13,26 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import app
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks
 from replaywright.cli.files import require_new
 from replaywright.cli.record.browser import browsing, has_screen
 from replaywright.cli.record.keeping import OutputOptions, keep, read_file
 from replaywright.cli.record.panel import HELP, TerminalPanel, heard
+from replaywright.cli.runs.options import FollowOptions
+from replaywright.cli.runs.run import carry_out
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.servers.connect import Backend
+from replaywright.cli.tasks import taskfile
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.common.templates import ITEM_NAME
+from replaywright.domain.run.scope import Mode
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, check_name, task_name
+from replaywright.recording.comparing import compared
 from replaywright.recording.recorder import Recorder
+from replaywright.recording.trial import before_consequences, values_shown
 from replaywright.settings import Settings, load_settings
 from replaywright.yaml_files import read_text
 
@@ -43,37 +57,84 @@ async def record(
             help="With --from: `devtools`, `hyperagent`, `browser-use` or `codegen`. (default: seen)",
         ),
     ] = None,
+    again: Annotated[
+        str | None,
+        typer.Option(
+            "--again",
+            metavar="TASK",
+            help="A task that was shown before, by name or file: show it with other values. What differs are the "
+            "parameters, what agrees is the check.",
+            autocompletion=tasks,
+        ),
+    ] = None,
     kept: OutputOptions,
 ) -> None:
     """Record a task: show it once in a browser that opens, or take another tool's recording. No model is asked.
 
     What you type becomes a parameter, what a click visibly caused is expected, passwords become secrets and are kept
-    nowhere. The terminal shows each step and takes commands of one letter. `--from` reads recordings of Chrome
-    DevTools Recorder, HyperAgent, browser-use and Playwright codegen (Python).
+    nowhere. The terminal shows each step and takes commands of one letter. The task is tried at once, up to its first
+    step with consequences. `--from` reads recordings of Chrome DevTools Recorder, HyperAgent, browser-use and
+    Playwright codegen (Python).
 
     Example: `replaywright record http://127.0.0.1:8025 --name send-mail --secret PASSWORD`
+
+    Example: `replaywright record --again send-mail`
 
     Example: `replaywright record --from recording.json --name send-mail --out send-mail.yaml`
     """
     kept.check()
-    if (url is None) == (recording is None):
-        raise InputInvalid("name either the page to begin on or, with --from, a recording of another tool")
     if recording is not None:
-        if secret:
-            raise InputInvalid("--secret names what is typed while it is recorded: leave it out with --from")
+        if url or secret or again:
+            raise InputInvalid("--from reads what was recorded: leave out URL, --secret and --again")
         imported, source = read_file(recording, kind, kept.name)
         await keep(imported, source, kept)
         return
-    assert url is not None
     if kind is not None:
         raise InputInvalid("--kind is the kind of a recording: it needs --from")
-    check_input(url, secret or [])
-    name = check_name(kept.name or name_for(url))
+    first = read_task(file_called(again)) if again is not None else None
+    begin = url or (first.url if first is not None else "")
+    check_input(begin, secret or [])
+    name = check_name(kept.name or (first.task if first is not None else name_for(begin)))
+    if again is not None and not (kept.out or kept.skill):
+        kept = replace(kept, out=file_called(again), force=True)
     require_new(kept.file_of(name), force=kept.force)  # what was shown is not to be lost for a file's name
-    imported = await demonstrated(load_settings(), url, name, secret or [])
-    written = await keep(imported, url, kept)
+    settings = load_settings()
+    imported = await demonstrated(settings, begin, name, secret or list(first.secrets if first is not None else ()))
+    if first is not None:
+        imported = compared(first.model_copy(update={"task": name}), imported.task)
+    written = await keep(imported, begin, kept)
     if written not in ("", "-") and not kept.json:
         output.print_file(read_text(written, written))
+    raise typer.Exit(await tried(imported.task, settings))
+
+
+async def tried(task: Task, settings: Settings) -> Exit:
+    """Run the task with the values that were shown, up to its first step with consequences; return the exit status."""
+    trial, values = before_consequences(task), values_shown(task)
+    if trial is None or values is None:
+        why = "its first step has consequences" if trial is None else "a value is too long to be kept"
+        output.print_progress(f"not tried: {why}")
+        return Exit.DONE
+    try:
+        taskfile.require_secrets(trial, values, settings.home)
+    except InputInvalid as exc:
+        output.print_progress(f"not tried: {exc}")
+        return Exit.DONE
+    rest = len(task.steps) - len(trial.steps)
+    kept_back = f"; the other {rest} begin with consequences and are not done" if rest else ""
+    steps = output.count(len(trial.steps), "step")
+    output.print_progress(f"trying {steps} with the values that were shown{kept_back}")
+    order = Order(trial, values, taskfile.new_run_id(trial, values), mode=Mode.REPLAY)
+
+    async def begin(_here: Backend) -> Order:
+        return order
+
+    return await carry_out(begin, settings, FollowOptions())
+
+
+def file_called(name: str) -> str:
+    """Return the file of a task that is named by its file, or by its name."""
+    return name if Path(name).suffix or Path(name).exists() else f"{name}.yaml"
 
 
 def check_input(url: str, secrets: list[str]) -> None:
@@ -82,6 +143,8 @@ def check_input(url: str, secrets: list[str]) -> None:
     Raises:
         InputInvalid: says what is wrong.
     """
+    if not url:
+        raise InputInvalid("name the page to begin on or, with --from, a recording of another tool")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputInvalid(f"{url!r} is no page: expected http://… or https://…")
