@@ -5,7 +5,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from pydantic import Field
 
-from replaywright.domain.common.base import Record
+from replaywright.domain.common.base import Authored, Record
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.step.outcomes import Evidence
@@ -130,3 +130,129 @@ class Demonstration(Protocol):
 
     async def close(self) -> None:
         """Let go of the browser."""
+
+
+class OpenTab(Record):
+    """A tab as a view lists it."""
+
+    id: str
+    title: str
+    is_current: bool
+
+
+class OpenDialog(Record):
+    """A dialog that waits for an answer."""
+
+    kind: str
+    message: str
+    suggested: str = ""
+
+
+class Shown(Record):
+    """What a view of the browser shows beside its picture."""
+
+    url: str = ""
+    width: int = 0
+    height: int = 0
+    """Size of the page's viewport in CSS pixels."""
+    tabs: tuple[OpenTab, ...] = ()
+    dialog: OpenDialog | None = None
+    choices: tuple[str, ...] = ()
+    """Options of a list that was opened; a picture does not show them."""
+    wants_file: bool = False
+    """The page asks for a file."""
+
+
+class Pointer(Authored):
+    """A movement or button of the mouse, in CSS pixels of the viewport."""
+
+    do: Literal["pointer"]
+    kind: Literal["mouseMoved", "mousePressed", "mouseReleased", "mouseWheel"]
+    x: float = Field(allow_inf_nan=False)
+    y: float = Field(allow_inf_nan=False)
+    button: Literal["none", "left", "middle", "right"] = "none"
+    buttons: int = Field(0, ge=0, le=31)
+    clicks: int = Field(0, ge=0, le=3)
+    modifiers: int = Field(0, ge=0, le=15)
+    """Bits: 1 Alt, 2 Control, 4 Meta, 8 Shift."""
+    dx: float = Field(0, allow_inf_nan=False)
+    dy: float = Field(0, allow_inf_nan=False)
+
+
+class Keys(Authored):
+    """A key with its modifiers, such as `Control+a`."""
+
+    do: Literal["keys"]
+    keys: str = Field(min_length=1, max_length=60)
+
+
+class Insert(Authored):
+    """A text that no key types."""
+
+    do: Literal["insert"]
+    text: str = Field(max_length=100_000, repr=False)
+
+
+class GoTo(Authored):
+    """An address that was typed into the view."""
+
+    do: Literal["goto"]
+    url: str = Field(pattern=r"^https?://")
+
+
+class GoBackOnce(Authored):
+    """Back in the tab's history."""
+
+    do: Literal["back"]
+
+
+class TakeTab(Authored):
+    """Another tab to work in, or to close."""
+
+    do: Literal["tab"]
+    id: str
+    close: bool = False
+
+
+class AnswerDialog(Authored):
+    """The answer to the open dialog."""
+
+    do: Literal["answer"]
+    accept: bool
+    text: str = Field("", repr=False)
+
+
+class Choose(Authored):
+    """The option of the open list, by its position; None closes the list."""
+
+    do: Literal["choose"]
+    index: int | None = Field(None, ge=0)
+
+
+ViewInput: TypeAlias = Pointer | Keys | Insert | GoTo | GoBackOnce | TakeTab | AnswerDialog | Choose
+"""What a person does in a view of the browser."""
+
+
+class Screen(Protocol):
+    """A browser that is seen and used from elsewhere."""
+
+    @property
+    def shown(self) -> Shown:
+        """What there is beside the picture."""
+
+    @property
+    def picture(self) -> tuple[int, bytes]:
+        """The latest picture of the page, a JPEG, with its number; 0 and nothing before the first one."""
+
+    async def changed(self, picture: int, limit_s: float) -> None:
+        """Return once there is another picture, or after `limit_s`."""
+
+    async def give(self, entered: ViewInput) -> None:
+        """Do in the browser what was done in the view.
+
+        Raises:
+            ActionFailed: it cannot be done.
+        """
+
+    async def give_files(self, paths: Sequence[str]) -> None:
+        """Give files of this machine to the field that asks for them."""

@@ -15,7 +15,7 @@ const documentNumber = Math.random().toString(36).slice(2);
 const elementNumbers = new WeakMap();
 let elementsNumbered = 0;
 
-const person = { on: true, pointing: false, pressed: null, key: null, dragged: null, isDrag: false };
+const person = { on: true, pointing: false, listsHidden: false, pressed: null, key: null, dragged: null, isDrag: false };
 
 const tell = (act, more) => post({ attempt: PERSON, type: "person", act, ...more });
 
@@ -237,8 +237,18 @@ function pointed(event, inner) {
   return true;
 }
 
+/** A list whose options nobody would see stays closed: its options are told, and it is changed by keys. */
+function onMouseDown(event, inner) {
+  const select = closest(inner, "select");
+  if (!person.listsHidden || !select || select.multiple || select.size > 1 || event.button) return;
+  event.preventDefault();
+  focusElement(select);
+  tell("list", { values: [...optionsOf(select)].filter((option) => !optionDisabledOf(option)).map(optionLabelOf) });
+}
+
 const HEARD = {
   pointerdown: onPressed,
+  mousedown: onMouseDown,
   pointerup: onReleased,
   click: onClick,
   auxclick: onClick,
@@ -255,7 +265,7 @@ function onPersonEvent(event) {
   // Files are chosen by a person alone, though tools that stand in for one tell the page of it by an event of their own.
   const isChosenFile = event.type === "change" && inner && inputTypeOf(inner) === "file";
   if (!inner || !(event.isTrusted || isChosenFile) || pointed(event, inner)) return;
-  if (person.on || event.type === "input") HEARD[event.type]?.(event, inner);
+  if (person.on || /^(?:input|mousedown)$/.test(event.type)) HEARD[event.type]?.(event, inner);
 }
 
 /** Listens again where the page has written its document anew. */
@@ -265,9 +275,9 @@ function hearPerson() {
 
 hearPerson();
 Object.defineProperty(globalThis, "replaywrightPerson", {
-  value: (on, pointing) => {
+  value: (on, pointing, listsHidden) => {
     hearPerson();
-    Object.assign(person, { on, pointing });
+    Object.assign(person, { on, pointing, listsHidden });
   },
 });
 tell("document", {});

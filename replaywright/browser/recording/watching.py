@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -63,6 +63,9 @@ class WatchedBrowser:
         self.tabs.listeners.append(self._on_event)
         self.dialogs: dict[Tab, Mapping[str, Any]] = {}
         """Open dialogs, as the browser told of them."""
+        self.on_list: Callable[[Frame, Sequence[str]], None] | None = None
+        """Receives the options of a list that is opened while lists are hidden."""
+        self._lists_hidden = False
         self._context = context
         self._acts: asyncio.Queue[Act | None] = asyncio.Queue()
         self._states: dict[Tab, _TabState] = {}
@@ -127,8 +130,13 @@ class WatchedBrowser:
                 self._tell(tab, frame)
 
     def _tell(self, tab: Tab, frame: Frame) -> None:
-        on, pointing = (str(value).lower() for value in (self._on, self._pointing))
-        tab.notify(frame, f"replaywrightPerson({on}, {pointing})")
+        state = (self._on, self._pointing, self._lists_hidden)
+        tab.notify(frame, f"replaywrightPerson({', '.join(str(value).lower() for value in state)})")
+
+    def hide_lists(self) -> None:
+        """Keep lists of options closed, and tell their options instead: no picture of the page shows them."""
+        self._lists_hidden = True
+        self.listen(on=self._on, pointing=self._pointing)
 
     async def close(self) -> None:
         """See `Demonstration.close`."""
@@ -142,12 +150,16 @@ class WatchedBrowser:
         tab = next((tab for tab in self.tabs.attached if tab.frames.get(frame.id) is frame), None)
         if tab is None:
             return
-        if not self._on and message["act"] != "document":  # done before the page heard of the pause
+        if not self._on and message["act"] not in {"document", "list"}:  # done before the page heard of the pause
             return
         if message["act"] == "document":
             self._tell(tab, frame)
             if frame is not tab.main:
                 self._begin(self._learn_path(tab, frame))
+            return
+        if message["act"] == "list":
+            if self.on_list is not None:
+                self.on_list(frame, message["values"])
             return
         told = {key: value for key, value in message.items() if key not in {"act", "type", "attempt", "title"}}
         opener = self.tabs.opener_of(tab)
