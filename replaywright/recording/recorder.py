@@ -73,6 +73,11 @@ class Recorder:
         """The steps so far, one line each, with what is to be known of each."""
         return [line_of(number, each) for number, each in enumerate(self.steps, start=1)]
 
+    @property
+    def has_ended(self) -> bool:
+        """True once the person has finished, or the browser is closed."""
+        return self._ended.is_set()
+
     # ------------------------------------------------------------------------------------------------ commands
 
     def undo(self) -> None:
@@ -110,6 +115,7 @@ class Recorder:
     def end(self) -> None:
         """End the recording."""
         self._ended.set()
+        self._changed()
 
     # -------------------------------------------------------------------------------------------------- acts
 

@@ -3,23 +3,13 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from replaywright.domain.task.actions import Effect
+from replaywright.recording.commands import COMMANDS
 from replaywright.recording.recorder import Recorder
 
-COMMANDS: Final[Mapping[str, tuple[str, Callable[[Recorder], None]]]] = {
-    "u": ("undo", Recorder.undo),
-    "p": ("parameter or not", Recorder.toggle_parameter),
-    "k": ("check: click on what must be there", Recorder.point),
-    "c": ("has consequences", lambda recorder: recorder.set_effect(Effect.COMMIT)),
-    "r": ("may be repeated", lambda recorder: recorder.set_effect(Effect.IDEMPOTENT)),
-    "s": ("stop for a while, or go on", Recorder.pause),
-    "q": ("finish", Recorder.end),
-}
-"""Letter → its meaning and what it does; each is about the last step."""
-HELP: Final = "; ".join(f"{letter} {meaning}" for letter, (meaning, _) in COMMANDS.items())
+HELP: Final = "; ".join(f"{letter} {command.meaning}" for letter, command in COMMANDS.items())
 
 
 class TerminalPanel:
@@ -48,7 +38,7 @@ class TerminalPanel:
         """Do what a line of input says; an unknown letter is answered with the help."""
         letter = text.strip().lower()
         if letter in COMMANDS:
-            COMMANDS[letter][1](recorder)
+            COMMANDS[letter].do(recorder)
         elif letter:
             self._say(f"{letter[:20]!r} is no command: {HELP}")
 

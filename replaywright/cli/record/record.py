@@ -1,5 +1,6 @@
 """`replaywright record`: a person shows a task in a browser, or another tool has recorded it; a task file comes out."""
 
+import asyncio
 import contextlib
 import re
 import signal
@@ -18,6 +19,7 @@ from replaywright.cli.completion import tasks
 from replaywright.cli.files import require_new
 from replaywright.cli.record.browser import browsing, has_screen
 from replaywright.cli.record.keeping import OutputOptions, keep, read_file
+from replaywright.cli.record.live import live_view
 from replaywright.cli.record.panel import HELP, TerminalPanel, heard
 from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.run import carry_out
@@ -67,13 +69,16 @@ async def record(
             autocompletion=tasks,
         ),
     ] = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
+    ] = 0,
     kept: OutputOptions,
 ) -> None:
     """Record a task: show it once in a browser that opens, or take another tool's recording. No model is asked.
 
     What you type becomes a parameter, what a click visibly caused is expected, passwords become secrets and are kept
     nowhere. The terminal shows each step and takes commands of one letter. The task is tried at once, up to its first
-    step with consequences. `--from` reads recordings of Chrome DevTools Recorder, HyperAgent, browser-use and
+    step with consequences. Without a screen, the terminal gives an address that shows the browser. `--from` reads recordings of Chrome DevTools Recorder, HyperAgent, browser-use and
     Playwright codegen (Python).
 
     Example: `replaywright record http://127.0.0.1:8025 --name send-mail --secret PASSWORD`
@@ -99,7 +104,8 @@ async def record(
         kept = replace(kept, out=file_called(again), force=True)
     require_new(kept.file_of(name), force=kept.force)  # what was shown is not to be lost for a file's name
     settings = load_settings()
-    imported = await demonstrated(settings, begin, name, secret or list(first.secrets if first is not None else ()))
+    secrets = secret or list(first.secrets if first is not None else ())
+    imported = await demonstrated(settings, begin, name, secrets, port)
     if first is not None:
         imported = compared(first.model_copy(update={"task": name}), imported.task)
     written = await keep(imported, begin, kept)
@@ -160,28 +166,35 @@ def name_for(url: str) -> str:
     return task_name(urlsplit(url).hostname or "recorded")
 
 
-async def demonstrated(settings: Settings, url: str, name: str, secrets: list[str]) -> Imported:
-    """Record until the person ends it, or closes the browser.
+async def demonstrated(settings: Settings, url: str, name: str, secrets: list[str], port: int = 0) -> Imported:
+    """Record until the person ends it, or closes the browser; where there is no screen, in the live view.
 
     Raises:
         InputInvalid: nothing was recorded.
     """
-    if not has_screen():
-        raise InputInvalid("there is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set")
     panel = TerminalPanel(output.print_progress)
-    async with browsing(settings, url, headless=False) as (watched, _):
+    on_screen = has_screen()
+    async with browsing(settings, url, headless=not on_screen) as (watched, _), contextlib.AsyncExitStack() as exits:
         recorder = Recorder(watched, url, secrets, changed=lambda: panel.show(recorder))
-        output.print_progress(f"recording: work in the browser. Here: {HELP}")
-        with heard(lambda line: panel.obey(recorder, line)), _ended_by_interrupt(recorder):
-            await recorder.run()
+        if on_screen:
+            output.print_progress("recording: work in the window that has opened")
+        else:
+            address = await exits.enter_async_context(live_view(watched, recorder, port))
+            output.print_progress("there is no screen here: open this address, and work in the page that it shows")
+            output.print_progress(f"live view: {address}")
+        output.print_progress(f"here: {HELP}")
+        exits.enter_context(heard(lambda line: panel.obey(recorder, line)))
+        exits.enter_context(_ended_by_interrupt(recorder))
+        await recorder.run()
     return recorder.task(name)
 
 
 @contextlib.contextmanager
 def _ended_by_interrupt(recorder: Recorder) -> Iterator[None]:
     """Let Ctrl-C finish the recording: what was shown is not lost."""
-    before = signal.signal(signal.SIGINT, lambda *_: recorder.end())
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, recorder.end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        loop.remove_signal_handler(signal.SIGINT)
