@@ -33,7 +33,8 @@ async def live_view(watched: WatchedBrowser, recorder: Recorder, port: int = 0) 
     """
     with listening(port) as listener, temporary_folder("replaywright-record-") as folder:
         names = [f"{name}:{listener.getsockname()[1]}" for name in (HOST, "localhost")]
-        guard = LiveView(ChromiumScreen(watched), recorder, folder).guarded(names)
+        view = LiveView(ChromiumScreen(watched), recorder, folder)
+        guard = view.guarded(names)
         config = uvicorn.Config(
             guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_LEAVING_S
         )
@@ -42,5 +43,6 @@ async def live_view(watched: WatchedBrowser, recorder: Recorder, port: int = 0) 
         try:
             yield f"http://{names[0]}{guard.entrance}"
         finally:
+            view.close()
             server.should_exit = True
             await serving

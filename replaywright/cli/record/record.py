@@ -78,8 +78,9 @@ async def record(
 
     What you type becomes a parameter, what a click visibly caused is expected, passwords become secrets and are kept
     nowhere. The terminal shows each step and takes commands of one letter. The task is tried at once, up to its first
-    step with consequences. Without a screen, the terminal gives an address that shows the browser. `--from` reads recordings of Chrome DevTools Recorder, HyperAgent, browser-use and
-    Playwright codegen (Python).
+    step with consequences. Without a screen, the terminal gives an address that shows the browser.
+
+    `--from` reads recordings of Chrome DevTools Recorder, HyperAgent, browser-use and Playwright codegen (Python).
 
     Example: `replaywright record http://127.0.0.1:8025 --name send-mail --secret PASSWORD`
 

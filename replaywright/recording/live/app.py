@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Collection
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -41,6 +42,11 @@ class LiveView:
     def __init__(self, screen: Screen, recorder: Recorder, folder: Path) -> None:
         """Take `folder` for files that are uploaded in the view."""
         self._screen, self._recorder, self._folder = screen, recorder, folder
+        self._is_closing = False
+
+    def close(self) -> None:
+        """Let nobody wait for news any more."""
+        self._is_closing = True
 
     def app(self) -> Starlette:
         """Make the application."""
@@ -83,20 +89,26 @@ class LiveView:
 
     async def _state(self, request: Request) -> Response:
         """Return the state once it is another than the one of the digest `seen`."""
-        until, seen = time.monotonic() + _WAIT_S, request.query_params.get("seen", "")
-        while (digest := str(hash(now := self._now()))) == seen and time.monotonic() < until:
-            await self._screen.changed(self._screen.picture[0], _LOOK_EVERY_S)
-        return JSONResponse({"seen": digest, **json.loads(now)})
+        seen = request.query_params.get("seen", "")
+        await self._until(lambda: _digest(self._now()) != seen)
+        now = self._now()
+        return JSONResponse({"seen": _digest(now), **json.loads(now)})
 
     async def _picture(self, request: Request) -> Response:
         """Return the first picture after number `seen`; nothing if there is none for a while."""
         text = request.query_params.get("seen", "")
         seen = int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
-        await self._screen.changed(seen, _WAIT_S)
+        await self._until(lambda: self._screen.picture[0] != seen)
         number, picture = self._screen.picture
         if number == seen or not picture:
             return Response(status_code=204)
         return Response(picture, media_type="image/jpeg", headers={"X-Picture": str(number)})
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        """Wait until there is news, for a while, or until the view is closed."""
+        until = time.monotonic() + _WAIT_S
+        while not (holds() or self._is_closing or time.monotonic() > until):
+            await self._screen.changed(self._screen.picture[0], _LOOK_EVERY_S)
 
     # -------------------------------------------------------------------------------------------------- input
 
@@ -141,6 +153,10 @@ class LiveView:
         except ActionFailed as exc:
             return PlainTextResponse(str(exc), 409)
         return Response(status_code=204)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 async def _body(request: Request, limit: int, kind: str = "application/json") -> bytes | None:
