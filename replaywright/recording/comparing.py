@@ -134,8 +134,8 @@ class _Comparison:
             inner = template if isinstance(template, dict) else {}
             return {each: self._merged(one[each], other[each], inner.get(each), each, called) for each in one}
         if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            inner = template if isinstance(template, list) else [""] * len(one)
-            return [self._merged(*each, key, called) for each in zip(one, other, inner, strict=True)]
+            templates = template if isinstance(template, list) else [""] * len(one)
+            return [self._merged(*each, key, called) for each in zip(one, other, templates, strict=True)]
         if one != other:
             self._note("check", key, "the demonstrations differ here in more than a text; the first one was kept")
         return one if one is not None else other
@@ -145,7 +145,7 @@ class _Comparison:
             return one
         if "{{secret:" in one or "{{secret:" in other:
             return one
-        general = self._general(one, 0)
+        general = str(self._general(one, 0))
         if general == self._general(other, 1):
             return general
         before, after = _around(one, other) if key in _PARTS else ("", "")

@@ -171,6 +171,7 @@ def test_a_click_that_only_gave_the_focus_is_no_step() -> None:
 
     assert [step["action"] for step in brief(task_of(seen, click("Go")))] == ["click"]
     assert [step["action"] for step in brief(task_of(opened, click("Go")))] == ["click", "click"]
+    assert [step["action"] for step in brief(task_of(opened, fill("Name", "Ada")))] == ["fill"]
 
 
 def test_an_upload_through_a_hidden_field_is_that_of_the_button_that_opened_it() -> None:
