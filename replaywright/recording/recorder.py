@@ -9,7 +9,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.task.actions import Effect
 from replaywright.imports import Imported
 from replaywright.ports.recording import Act, Demonstration
-from replaywright.recording.writing import Recorded, effect_of, title_of, written
+from replaywright.recording.writing import Recorded, effect_of, may_focus, title_of, written
 
 LOOK_EVERY_S: Final = 1.0
 """How often a page is read on which nothing is done: what has come meanwhile is not the doing of the next act."""
@@ -139,6 +139,8 @@ class Recorder:
         if act.kind == "double_click":
             while self.steps and _is_click_on(self.steps[-1].act, act):
                 before = self.steps.pop().before
+        if last is not None and act.kind in {"fill", "select"} and may_focus(last) and _is_click_on(last.act, act):
+            before = self.steps.pop().before
         each = Recorded(act, before, waited_s=waited_s, signs_in=last is not None and last.act.signs_in)
         self.steps.append(each)
         self._look(each)

@@ -66,23 +66,22 @@ def written(recorded: Sequence[Recorded], name: str, url: str, secrets: Sequence
         InputInvalid: there is no step, or the steps make no task.
     """
     writer = _Writer(list(secrets))
-    following = [*recorded[1:], None]
-    kept = [each for each, after in zip(recorded, following, strict=True) if not _only_focuses(each, after)]
+    kept = [each for each in recorded if not _only_focuses(each)]
     for position, each in enumerate(kept):
         writer.add(each, is_last=position == len(kept) - 1)
     return writer.draft.finish(name, start_url=url, final_url=recorded[-1].act.url if recorded else url)
 
 
-def _only_focuses(each: Recorded, after: Recorded | None) -> bool:
-    """Return True for a click that gave a field the focus: it showed nothing new, or the field was filled next."""
-    act, outcome = each.act, each.outcome
-    if act.kind != "click" or act.element is None or not act.element.is_field or each.points:
-        return False
-    if effect_of(each) is not Effect.READ or outcome.dialogs:
-        return False
-    if after is not None and after.act.kind in {"fill", "select"} and after.act.element is not None:
-        return after.act.element.number == act.element.number
-    return each.before is not None and outcome.after is not None and _shown(each.before) == _shown(outcome.after)
+def _only_focuses(each: Recorded) -> bool:
+    """Return True for a click that gave a field the focus and showed nothing new."""
+    before, after = each.before, each.outcome.after
+    return may_focus(each) and before is not None and after is not None and _shown(before) == _shown(after)
+
+
+def may_focus(each: Recorded) -> bool:
+    """Return True for a click into a field of which nothing else is known to have come."""
+    is_on_field = each.act.kind == "click" and each.act.element is not None and each.act.element.is_field
+    return is_on_field and not (each.points or each.outcome.dialogs) and effect_of(each) is Effect.READ
 
 
 def _shown(page: Snapshot) -> tuple[object, ...]:

@@ -171,7 +171,6 @@ def test_a_click_that_only_gave_the_focus_is_no_step() -> None:
 
     assert [step["action"] for step in brief(task_of(seen, click("Go")))] == ["click"]
     assert [step["action"] for step in brief(task_of(opened, click("Go")))] == ["click", "click"]
-    assert [step["action"] for step in brief(task_of(opened, fill("Name", "Ada")))] == ["fill"]
 
 
 def test_an_upload_through_a_hidden_field_is_that_of_the_button_that_opened_it() -> None:
@@ -236,6 +235,14 @@ async def test_the_letters_of_a_field_make_one_step_and_two_clicks_a_double_clic
     )  # fmt: skip
 
     assert recorder.lines == ['1. fill the "Name" field = Ada', '2. double click the "Open" button']
+
+
+async def test_a_click_into_a_field_that_is_filled_next_is_no_step() -> None:
+    focus = click("Name", number=1).model_copy(update={"element": acted_on("Name")})
+
+    recorder, _ = await recorded(focus, fill("Name", "Ada", number=2))
+
+    assert recorder.lines == ['1. fill the "Name" field = Ada']
 
 
 async def test_letters_of_the_terminal_change_the_last_step() -> None:
