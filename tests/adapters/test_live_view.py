@@ -14,8 +14,7 @@ from bench.chromium import launched
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.cli.record.live import live_view
 from tests.adapters.browser_site import Site
-from tests.adapters.chromium import leave_one_blank_tab
-from tests.adapters.watched import Watched, watched
+from tests.adapters.watched import Watched, give_one_new_tab, watched
 
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
@@ -49,7 +48,7 @@ async def own_browser(chromium_path: Path) -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def viewer(endpoint: str, browsers: ChromiumBrowsers, site: Site, own_browser: Browser) -> AsyncIterator[Viewer]:
-    await leave_one_blank_tab(endpoint)
+    await give_one_new_tab(endpoint)
     demonstration = await browsers.watch(endpoint)
     async with (
         watched(demonstration, endpoint, site.url("recording.html")) as person,

@@ -8,13 +8,12 @@ import pytest
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.task.actions import Effect
 from tests.adapters.browser_site import Site
-from tests.adapters.chromium import leave_one_blank_tab
-from tests.adapters.watched import Watched, watched
+from tests.adapters.watched import Watched, give_one_new_tab, watched
 
 
 @pytest.fixture
 async def person(endpoint: str, browsers: ChromiumBrowsers, site: Site) -> AsyncIterator[Watched]:
-    await leave_one_blank_tab(endpoint)
+    await give_one_new_tab(endpoint)
     demonstration = await browsers.watch(endpoint)
     async with watched(demonstration, endpoint, site.url("recording.html")) as recording:
         yield recording
