@@ -11,10 +11,10 @@ import pytest
 from playwright.async_api import Browser, FilePayload, Page, expect
 
 from bench.chromium import launched
+from bench.demonstrating import Watched, give_one_new_tab, watched
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.cli.record.live import live_view
 from tests.adapters.browser_site import Site
-from tests.adapters.watched import Watched, give_one_new_tab, watched
 
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.demonstrating import Watched, give_one_new_tab, watched
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.task.actions import Effect
 from tests.adapters.browser_site import Site
-from tests.adapters.watched import Watched, give_one_new_tab, watched
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.demonstrating import watched
 from bench.endings import ending_of
+from bench.shown import write_mail
 from replaywright.cli.record.browser import browsing
 from replaywright.cli.record.keeping import task_file
 from replaywright.cli.runs.starting import Order
@@ -12,25 +14,7 @@ from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.tasks import bind_parameters
-from tests.adapters.watched import Watched, watched
 from tests.e2e.lab import Lab
-
-
-async def _send_a_mail(person: Watched, password: str) -> None:
-    """Do what a person does at the webmail, and wait for what it shows."""
-    page = person.page
-    await page.get_by_label("User name").fill("demo")
-    await page.get_by_label("Password").fill(password)
-    await page.get_by_role("button", name="Log in").click()
-    await person.did(3)
-    await page.get_by_role("link", name="Compose").click()
-    await person.did(4)
-    await page.get_by_label("To", exact=True).fill("ada@example.com")
-    await page.get_by_label("Subject").fill("Minutes of Monday")
-    await page.get_by_label("Message").fill("Hello Ada")
-    await person.did(7)
-    await page.get_by_role("button", name="Send").click()
-    await person.did(8)
 
 
 @pytest.mark.slow
@@ -43,7 +27,8 @@ async def test_a_mail_that_a_person_sent_once_is_sent_with_other_values_and_no_m
         browsing(stage.place.settings, url, headless=True) as (demonstration, endpoint),
         watched(demonstration, endpoint, url, ["PASSWORD"]) as person,
     ):
-        await _send_a_mail(person, stage.password)
+        shown = {"to": "ada@example.com", "subject": "Minutes of Monday", "message": "Hello Ada"}
+        await write_mail(person, stage.password, shown)
     file = tmp_path / "mail.yaml"
     file.write_text(task_file(person.recorder.task("mail"), url))
 
