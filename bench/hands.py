@@ -50,6 +50,16 @@ def write(css: str, key: str, change: Callable[[str], str] = str) -> Act:
     return act
 
 
+def choose(css: str, key: str) -> Act:
+    """Choose from a list by the letters of the option."""
+
+    async def act(page: Page, values: Values) -> None:
+        await page.locator(css).focus()
+        await page.keyboard.type(values[key])
+
+    return act
+
+
 async def _drag_box(page: Page, _values: Values) -> None:
     small, large = page.locator("#draggableSmall"), page.locator("#draggableLarge")
     start, end = await small.bounding_box(), await large.bounding_box()
@@ -94,7 +104,7 @@ HANDS: Mapping[str, Sequence[Act]] = {
     "enter-date": (write("#tt", "date", _typed_day), SUBMIT),
     "enter-time": (write("#tt", "time", _typed_time), SUBMIT),
     "focus-text": (click("#tt"),),
-    "choose-list": (write("#options", "item"), SUBMIT),
+    "choose-list": (choose("#options", "item"), SUBMIT),
     "use-spinner": (write("#spinner", "number"), SUBMIT),
     "email-inbox-delete": (_MAIL, click("#email .trash")),
     "email-inbox-important": (_MAIL, click("#email .star")),
