@@ -35,6 +35,13 @@ class Watched:
         except TimeoutError:
             raise AssertionError(f"{steps} steps are not there: {self.recorder.lines}") from None
 
+    async def ended(self) -> None:
+        """Return when the recording has ended by itself."""
+        async with asyncio.timeout(20):
+            while not self.recorder.has_ended:
+                self._changed.clear()
+                await self._changed.wait()
+
     async def pointed(self) -> None:
         """Return when the last step has something that must be there after it."""
         async with asyncio.timeout(20):

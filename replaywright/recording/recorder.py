@@ -51,7 +51,7 @@ class Recorder:
                 if not following.done():
                     following.cancel()
                 elif (act := following.result()) is None:
-                    self._ended.set()
+                    self.end()
                 else:
                     self._take(act)
         finally:

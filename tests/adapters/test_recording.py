@@ -225,3 +225,12 @@ async def test_a_pause_records_nothing(person: Watched) -> None:
     await person.did(1)
 
     assert [step["value"] for step in person.brief()] == ["{{note}}"]
+
+
+async def test_who_closes_the_browser_has_finished_and_keeps_what_was_shown(person: Watched) -> None:
+    await person.page.get_by_label("Name").fill("Ada")
+    await person.did(1)
+    await person.page.close()
+    await person.ended()
+
+    assert [step["value"] for step in person.brief()] == ["{{name}}"]

@@ -104,7 +104,10 @@ class WatchedBrowser:
 
     async def outcome(self, number: int, secrets: Sequence[str]) -> Outcome:
         """See `Demonstration.outcome`."""
-        await self._quiet(self.tabs.current)
+        try:
+            await self._quiet(self.tabs.current)
+        except SessionLost:  # the act closed the last tab
+            return self.so_far(number)
         after = await self.look(secrets)
         await self.tabs.pulse.until(lambda: False, QUIET_S)
         return self.so_far(number).model_copy(update={"after": after, "again": await self.look(secrets)})
