@@ -5,7 +5,7 @@ import contextlib
 import re
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -39,18 +39,14 @@ from replaywright.settings import Settings, load_settings
 from replaywright.yaml_files import read_text
 
 
-@app.command()
-async def record(
-    *,
-    url: Annotated[str | None, typer.Argument(metavar="URL", help="The page to begin on: http or https.")] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option("--secret", metavar="NAME", help="Name for the next secret that is entered; repeatable."),
-    ] = None,
+@dataclass(frozen=True)
+class FromOptions:
+    """Options of a recording that another tool has made."""
+
     recording: Annotated[
         str | None,
         typer.Option("--from", metavar="FILE", help="Take another tool's recording instead; `-` is standard input."),
-    ] = None,
+    ] = None
     kind: Annotated[
         str | None,
         typer.Option(
@@ -58,7 +54,17 @@ async def record(
             metavar="KIND",
             help="With --from: `devtools`, `hyperagent`, `browser-use` or `codegen`. (default: seen)",
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class ShowOptions:
+    """Options of a demonstration."""
+
+    secret: Annotated[
+        list[str] | None,
+        typer.Option("--secret", metavar="NAME", help="Name for the next secret that is entered; repeatable."),
+    ] = None
     again: Annotated[
         str | None,
         typer.Option(
@@ -68,10 +74,18 @@ async def record(
             "parameters, what agrees is the check.",
             autocompletion=tasks,
         ),
-    ] = None,
+    ] = None
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
-    ] = 0,
+    ] = 0
+
+
+@app.command()
+async def record(
+    *,
+    url: Annotated[str | None, typer.Argument(metavar="URL", help="The page to begin on: http or https.")] = None,
+    show: ShowOptions,
+    other: FromOptions,
     kept: OutputOptions,
 ) -> None:
     """Record a task: show it once in a browser that opens, or take another tool's recording. No model is asked.
@@ -89,30 +103,37 @@ async def record(
     Example: `replaywright record --from recording.json --name send-mail --out send-mail.yaml`
     """
     kept.check()
-    if recording is not None:
-        if url or secret or again:
-            raise InputInvalid("--from reads what was recorded: leave out URL, --secret and --again")
-        imported, source = read_file(recording, kind, kept.name)
-        await keep(imported, source, kept)
-        return
-    if kind is not None:
-        raise InputInvalid("--kind is the kind of a recording: it needs --from")
-    first = read_task(file_called(again)) if again is not None else None
+    if other.recording is None:
+        if other.kind is not None:
+            raise InputInvalid("--kind is the kind of a recording: it needs --from")
+        raise typer.Exit(await _show(url, show, kept))
+    if url or show.secret or show.again:
+        raise InputInvalid("--from reads what was recorded: leave out URL, --secret and --again")
+    imported, source = read_file(other.recording, other.kind, kept.name)
+    await keep(imported, source, kept)
+
+
+async def _show(url: str | None, show: ShowOptions, kept: OutputOptions) -> Exit:
+    """Record a demonstration, keep the task and try it; return the exit status."""
+    first = read_task(file_called(show.again)) if show.again is not None else None
     begin = url or (first.url if first is not None else "")
-    check_input(begin, secret or [])
+    check_input(begin, show.secret or [])
     name = check_name(kept.name or (first.task if first is not None else name_for(begin)))
-    if again is not None and not (kept.out or kept.skill):
-        kept = replace(kept, out=file_called(again), force=True)
+    if show.again is not None and not (kept.out or kept.skill):
+        kept = replace(kept, out=file_called(show.again), force=True)
     require_new(kept.file_of(name), force=kept.force)  # what was shown is not to be lost for a file's name
     settings = load_settings()
-    secrets = secret or list(first.secrets if first is not None else ())
-    imported = await demonstrated(settings, begin, name, secrets, port)
+    secrets = show.secret or list(first.secrets if first is not None else ())
+    imported = await demonstrated(settings, begin, name, secrets, show.port)
     if first is not None:
         imported = compared(first.model_copy(update={"task": name}), imported.task)
     written = await keep(imported, begin, kept)
-    if written not in ("", "-") and not kept.json:
+    if kept.json or written == "-":
+        output.print_progress("not tried: standard output is for a program")
+        return Exit.DONE
+    if written:
         output.print_file(read_text(written, written))
-    raise typer.Exit(await tried(imported.task, settings))
+    return await tried(imported.task, settings)
 
 
 async def tried(task: Task, settings: Settings) -> Exit:
