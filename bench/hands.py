@@ -105,7 +105,6 @@ HANDS: Mapping[str, Sequence[Act]] = {
     "enter-time": (write("#tt", "time", _typed_time), SUBMIT),
     "focus-text": (click("#tt"),),
     "choose-list": (choose("#options", "item"), SUBMIT),
-    "use-spinner": (write("#spinner", "number"), SUBMIT),
     "email-inbox-delete": (_MAIL, click("#email .trash")),
     "email-inbox-important": (_MAIL, click("#email .star")),
     "email-inbox-reply": (_MAIL, click("#email .email-reply"), write("#reply-text", "message"), click("#send-reply")),

@@ -42,7 +42,9 @@ function* queriesFor(element, target, reading) {
   const test = TEST_IDS.map((id) => attr(element, id)).find(Boolean);
   if (test) yield [{ test_id: test }];
   if (role && name) yield [{ role, name }];
-  if (target.label) yield [{ role, label: bareLabel(target.label) === normalise(target.label) ? target.label : target.label.replace(/[\s:*]+$/, "") }];
+  const label = target.label ? { role, label: target.label.replace(/[\s:*]+$/, "") } : null;
+  const isDeclared = label !== null && isCalled(element, target.label, reading);
+  if (isDeclared) yield [label];
   const placeholder = attr(element, "placeholder");
   if (placeholder) yield [{ role, placeholder }];
   const isAnchored = !/:nth-of-type|[ ]/.test(target.css);
@@ -51,6 +53,7 @@ function* queriesFor(element, target, reading) {
     yield [{ text: name }];
   }
   if (isAnchored) yield [{ css: target.css }];
+  if (label && !isDeclared) yield [label]; // a text that only stands beside it may be content, which changes
   const own = role && name ? { role, name } : role ? { role } : name ? { text: name } : null;
   if (own) for (const within of placesOf(element, reading)) yield [{ ...own, within }];
   if (role && !name) yield [{ role }];
