@@ -13,6 +13,8 @@ from replaywright.recording.writing import Recorded, effect_of, may_focus, title
 
 LOOK_EVERY_S: Final = 1.0
 """How often a page is read on which nothing is done: what has come meanwhile is not the doing of the next act."""
+REST_LIMIT_S: Final = 10.0
+"""How long the end waits for the last act to come to rest."""
 _CLICKS: Final = frozenset({"click", "check", "uncheck"})
 
 
@@ -56,6 +58,9 @@ class Recorder:
                     self._take(act)
         finally:
             ended.cancel()
+            with contextlib.suppress(TimeoutError):  # what the last act led to is still to be read
+                async with asyncio.timeout(REST_LIMIT_S):
+                    await self.settled.wait()
             await self._stop_looking()
             if self.steps and self.steps[-1].outcome.after is None:
                 self.steps[-1].outcome = self._demonstration.so_far(self.steps[-1].act.number)

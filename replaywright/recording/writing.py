@@ -69,7 +69,8 @@ def written(recorded: Sequence[Recorded], name: str, url: str, secrets: Sequence
     kept = [each for each in recorded if not _only_focuses(each)]
     for position, each in enumerate(kept):
         writer.add(each, is_last=position == len(kept) - 1)
-    return writer.draft.finish(name, start_url=url, final_url=recorded[-1].act.url if recorded else url)
+    last = recorded[-1].outcome.after if recorded else None
+    return writer.draft.finish(name, start_url=url, final_url=last.url if last is not None else "")
 
 
 def _only_focuses(each: Recorded) -> bool:
