@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection park
+.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection park
 
 BIN := .venv/bin
 ARGS ?=
@@ -99,6 +99,9 @@ bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit,
 
 park: setup ## learn and replay tasks in real applications that nobody here wrote, also in other versions and skins
 	$(BIN)/python -m bench.park $(ARGS)
+
+bench-shown: setup ## tasks that a person has shown twice, replayed with other values
+	$(BIN)/python -m bench.shown $(ARGS)
 
 bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards
 	$(BIN)/python -m bench.miniwob $(ARGS)

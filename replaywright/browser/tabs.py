@@ -27,7 +27,14 @@ Listener: TypeAlias = "Callable[[Tab | None, str, Mapping[str, Any]], None]"
 class Tabs:
     """The open tabs of one browser. Routes their events to listeners and to the recorder of the latest step."""
 
-    def __init__(self, browser: Browser, context: BrowserContext, connection: BrowserConnection) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        context: BrowserContext,
+        connection: BrowserConnection,
+        *,
+        scripts: tuple[str, ...] = (),
+    ) -> None:
         self.pulse = Pulse()
         self.counts = EvaluationCounter()
         self.cdp = CdpSession(connection, "", self._on_browser_event, self.counts)
@@ -45,6 +52,9 @@ class Tabs:
         """The same, kept until the next step begins: late events belong to the step before."""
         self.guard = StepGuard()
         """The policy of the latest step; it applies between steps, too."""
+        self.on_person: Callable[[Frame, Mapping[str, Any]], None] | None = None
+        """Receives what a script beside the agent tells of a person."""
+        self._scripts = scripts
         self._popups_opened = 0
         """Number of tabs that have opened since the latest step began."""
         self._browser = browser
@@ -73,7 +83,7 @@ class Tabs:
         self._current = next((tab for tab in self.attached if tab.url not in BLANK), self.attached[0])
 
     async def _attach(self, page: Page) -> None:
-        tab = Tab(page, self.cdp, self.pulse, self, self.counts)
+        tab = Tab(page, self.cdp, self.pulse, self, self.counts, self._scripts)
         try:
             async with asyncio.timeout(TAB_TIMEOUT_S):
                 await tab.open()
@@ -152,6 +162,10 @@ class Tabs:
         """Return an identifier of the current tab's document; see `BrowserSession.document`."""
         return f"{self.current.main.id}/{self.current.main.loader}"
 
+    def opener_of(self, tab: Tab) -> Tab | None:
+        """Return the tab in which a step opened `tab`; None for any other."""
+        return self._openers.get(tab)
+
     def make_current(self, tab: Tab) -> None:
         """Let the next steps act in `tab`."""
         self._current = tab
@@ -227,8 +241,10 @@ class Tabs:
             self._context.on("request", self._on_request)
 
     def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
-        """Pass a message of the page agent to the attempt it is for."""
-        if self.attempt is not None and message["attempt"] == self.attempt.token:
+        """Pass a message of the page agent to the attempt it is for, or what a person did to its listener."""
+        if self.on_person is not None and message["type"] == "person":
+            self.on_person(frame, message)
+        elif self.attempt is not None and message["attempt"] == self.attempt.token:
             self.attempt.take(frame, message)
 
     def on_event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:

@@ -39,7 +39,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "Skills and recordings": {
         "skills": ("skills.skills", "skills.skill_run", "skills.skill_changes", "skills.script", "skills.recall"),
-        "import": ("tasks.importing",),
+        "record": ("record.record",),
     },
     "Operate": {
         "admin": (

@@ -41,6 +41,23 @@ def write(option: str, path: str, text: str) -> None:
         raise InputInvalid(f"{option} {path!r}: cannot be written: {exc.strerror}") from exc
 
 
+def require_new(path: str, *, force: bool) -> None:
+    """Check that `write_new` can write this file later; nothing is checked of standard output or of no file at all.
+
+    Raises:
+        InputInvalid: it exists, or cannot be written.
+    """
+    if path in ("", "-"):
+        return
+    if Path(path).exists() and not force:
+        raise InputInvalid(_taken(path))
+    require_writable("--out", Path(path))
+
+
+def _taken(path: str) -> str:
+    return f"{path}: there is a file already; give another --out, or --force to overwrite it"
+
+
 def write_new(path: str, text: str, *, force: bool) -> None:
     """Write a file that does not exist or, with `force`, one that may; `-` is standard output.
 
@@ -54,7 +71,7 @@ def write_new(path: str, text: str, *, force: bool) -> None:
         with Path(path).open("w" if force else "x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError as exc:
-        raise InputInvalid(f"{path}: there is a file already; give another --out, or --force to overwrite it") from exc
+        raise InputInvalid(_taken(path)) from exc
     except OSError as exc:
         raise InputInvalid(f"{path}: cannot be written: {exc.strerror}") from exc
 

@@ -1,9 +1,9 @@
 """A skill as a recording for the Recorder panel of Chrome's DevTools, and for `@puppeteer/replay`.
 
-The format is the user flow of github.com/puppeteer/replay (`src/Schema.ts`); `replaywright import` reads it. It has no
-parameters, so their values are written into it, and no secrets: where one belongs stands `{{secret:NAME}}`, for whoever
-runs it to put in. It has clicks, keys, values, and conditions on elements or as an expression of the page; a step that
-it cannot do is refused, an assertion that it cannot make is left out and told.
+The format is the user flow of github.com/puppeteer/replay (`src/Schema.ts`), which `replaywright record --from` reads.
+It has no parameters, so their values are written into it, and no secrets: where one belongs stands `{{secret:NAME}}`,
+for whoever runs it to put in. It has clicks, keys, values, and conditions on elements or as an expression of the page;
+a step that it cannot do is refused, an assertion that it cannot make is left out and told.
 """
 
 import json

@@ -50,7 +50,7 @@ class _DraftStep:
 class TaskDraft:
     """Steps, notes and values of one recording; `finish` makes the task."""
 
-    kind: RecordingKind
+    kind: RecordingKind | Literal["demonstration"]
     values: Values = field(default_factory=Values)
     notes: list[Note] = field(default_factory=list)
     entries: list[_DraftStep] = field(default_factory=list)
@@ -144,6 +144,11 @@ class TaskDraft:
     def page(self, where: str, what: str, action: str, **fields: Any) -> bool:
         """Add a step on the page as a whole."""
         return self._add(where, what, {"action": action, **fields})
+
+    def say(self, **fields: Any) -> bool:
+        """Set fields of the last step; always True."""
+        self.entries[-1].data |= {name: value for name, value in fields.items() if value not in ([], None)}
+        return True
 
     def take_back(self) -> ImportedElement | None:
         """Undo the last step if it is a plain click: what it led to needs its element, not the click."""

@@ -41,7 +41,8 @@ class Note(Record):
 class Imported(Record):
     """A recording as a task. Every action of the recording is a step of it or has a note."""
 
-    kind: RecordingKind
+    kind: RecordingKind | Literal["demonstration"]
+    """`demonstration`: a person showed it."""
     task: Task
     notes: tuple[Note, ...] = ()
 

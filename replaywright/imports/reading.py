@@ -31,9 +31,7 @@ def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
         InputInvalid: the name or kind is none, the text is no recording of a kind that can be read, it is too large,
             or there is no step in it.
     """
-    if not _NAME.fullmatch(name):
-        wanted = "lower case letters, digits and dashes, at most 63, beginning with a letter or digit"
-        raise InputInvalid(f"{name!r} is no task's name: use {wanted}; {task_name(name)!r} for example")
+    check_name(name)
     wanted_kind = _kind_called(kind) if kind is not None else None
     if len(text) > RECORDING_LIMIT:
         raise InputInvalid(f"the recording has {len(text)} characters; {RECORDING_LIMIT} can be read")
@@ -46,6 +44,18 @@ def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
         return _read_json(parse_json(text), name, wanted_kind)
     except RecursionError as exc:
         raise InputInvalid("the recording is nested too deeply to be read") from exc
+
+
+def check_name(name: str) -> str:
+    """Return `name` if a task can have it.
+
+    Raises:
+        InputInvalid: it cannot; names one that can.
+    """
+    if not _NAME.fullmatch(name):
+        wanted = "lower case letters, digits and dashes, at most 63, beginning with a letter or digit"
+        raise InputInvalid(f"{name!r} is no task's name: use {wanted}; {task_name(name)!r} for example")
+    return name
 
 
 def task_name(text: str) -> str:

@@ -37,6 +37,8 @@ class Typed:
     """The name that the recording itself gives to the value."""
     secret: bool = False
     """The recording itself says that it is a secret."""
+    kept: bool = False
+    """The same in every run: no parameter."""
     marks: re.Pattern[str] | None = None
     """The recording's own placeholders in the text; group 1 is a name."""
 
@@ -66,9 +68,13 @@ class Values:
             return self._filled(typed.text, typed.marks, typed.secret, element, at)
         if self._is_secret(typed, element):
             return "{{secret:" + self._secret(typed, element) + "}}"
+        if typed.kept and typed.text is not None and "{{" not in typed.text:
+            return typed.text
         name = self._known(typed, element)
         if name is None:
-            name = _free((typed.called and _name(typed.called)) or self._name_for(element), self.parameters)
+            name = free_name(
+                (typed.called and parameter_name(typed.called)) or self._name_for(element), self.parameters
+            )
             self.parameters[name] = self._declared(typed, element, chosen)
             self.since[name] = at
             if typed.text:
@@ -89,14 +95,14 @@ class Values:
         """Return the template for the path of a file to upload."""
         known = next((name for name, value in self.recorded.items() if value == path and name.startswith("file")), None)
         if known is None:
-            known = _free("file", self.parameters)
+            known = free_name("file", self.parameters)
             self.parameters[known] = {"description": "Path of the file to upload", "default": path}
             self.recorded[known], self.since[known] = path, at
         return "{{" + known + "}}"
 
     def start(self) -> str:
         """Return the parameter for a start address that the recording does not have."""
-        name = _free("start_url", self.parameters)
+        name = free_name("start_url", self.parameters)
         self.parameters[name] = {"description": "Address of the page that the recording began on"}
         return "{{" + name + "}}"
 
@@ -132,26 +138,26 @@ class Values:
             known = next((name for name, value in self.secrets.items() if value == typed.text), None)
             if known is not None:
                 return known
-        name = (_name(typed.called) if typed.called else _name(element.field) or "password").upper()
+        name = (parameter_name(typed.called) if typed.called else parameter_name(element.field) or "password").upper()
         if typed.text is None and typed.called and name in self.secrets:
             return name
-        name = _free(name, self.secrets)
+        name = free_name(name, self.secrets)
         self.secrets[name] = typed.text or ""
         return name
 
     def _known(self, typed: Typed, element: ImportedElement) -> str | None:
         """Return the parameter that the same field was given before, with the same value."""
-        base = (typed.called and _name(typed.called)) or self._name_for(element)
+        base = (typed.called and parameter_name(typed.called)) or self._name_for(element)
         for name in self.parameters:
             if re.fullmatch(rf"{re.escape(base)}(?:_\d+)?", name) and self.recorded.get(name) == typed.text:
                 return name
         return None
 
     def _name_for(self, element: ImportedElement) -> str:
-        if name := _name(element.field):
+        if name := parameter_name(element.field):
             return name
         words = [word for word in re.findall(r"[A-Za-z_][\w-]{1,39}", element.hints) if not looks_generated(word)]
-        return next((name for word in words if (name := _name(word)) and name not in _TAGS), "value")
+        return next((name for word in words if (name := parameter_name(word)) and name not in _TAGS), "value")
 
     def _declared(self, typed: Typed, element: ImportedElement, chosen: bool) -> dict[str, Any]:
         text = typed.text or ""
@@ -214,15 +220,16 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def _name(words: str) -> str:
-    """`words` as the name of a parameter; empty if there is no Latin letter in them."""
+def parameter_name(words: str) -> str:
+    """Return `words` as the name of a parameter; empty if there is no Latin letter in them."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", words)
     plain = unicodedata.normalize("NFKD", spaced).encode("ascii", "ignore").decode()
     name = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_0123456789")
     return name[:40].rstrip("_")
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, with a number if it is taken."""
     known = set(taken)
     number = 1
     free = name

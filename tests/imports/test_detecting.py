@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replaywright.cli.tasks.importing import task_file
+from replaywright.cli.record.keeping import task_file
 from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.imports import KINDS_SAID, Imported, RecordingKind, read_recording, task_name

@@ -88,7 +88,7 @@ def test_what_cannot_be_run_is_told(command: str, said: str) -> None:
 
 def test_placeholders_assignments_and_redirections_are_no_problem() -> None:
     assert problem_with("REPLAYWRIGHT_MODEL=x .venv/bin/replaywright answer RUN done --step N > said.txt") == ""
-    assert problem_with("replaywright import FILE --kind devtools|codegen [--name NAME] [--json]") == ""
-    assert "No such option" in problem_with("replaywright import FILE [--nmae NAME]")
+    assert problem_with("replaywright record --from FILE --kind devtools|codegen [--name NAME] [--json]") == ""
+    assert "No such option" in problem_with("replaywright record --from FILE [--nmae NAME]")
     assert problem_with_mention("replaywright answer RUN --step N") == ""
     assert "No such option" in problem_with_mention("replaywright answer RUN --stpe N")

@@ -11,10 +11,11 @@ from playwright._impl._driver import get_driver_env
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser.devtools.cdp import CdpFailed, connected
+from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed, connected
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.devtools.endpoint import driver_url, shown
 from replaywright.browser.devtools.freeing import dismiss_dialogs, stop_loading
+from replaywright.browser.recording.watching import WatchedBrowser
 from replaywright.browser.session import ChromiumSession
 from replaywright.children import for_browser
 from replaywright.domain.predicate.evaluation import CustomPredicate
@@ -73,14 +74,7 @@ class ChromiumBrowsers:
             SessionLost: nothing answers there.
         """
         async with contextlib.AsyncExitStack() as undo:
-            browser, freed = await self._freed(endpoint)
-            undo.push_async_callback(_disconnect, browser)
-            try:
-                async with asyncio.timeout(self._connect_timeout_s):
-                    connection = await connected(endpoint)
-            except (OSError, TimeoutError) as exc:
-                raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
-            undo.callback(connection.close)
+            browser, connection, freed = await self._reached(endpoint, undo)
             session = ChromiumSession(
                 browser,
                 browser.contexts[0],
@@ -100,6 +94,34 @@ class ChromiumBrowsers:
                 raise SessionLost(f"the browser at {shown(endpoint)!r} shows no page that answers") from exc
             undo.pop_all()
         return session
+
+    async def watch(self, endpoint: str) -> WatchedBrowser:
+        """Return the Chromium at this DevTools endpoint as one in which a person works.
+
+        Raises:
+            SessionLost: nothing answers there.
+        """
+        async with contextlib.AsyncExitStack() as undo:
+            browser, connection, _ = await self._reached(endpoint, undo)
+            watched = WatchedBrowser(browser, browser.contexts[0], connection)
+            try:
+                await watched.attach()
+            except (PlaywrightError, CdpFailed) as exc:
+                raise SessionLost(f"the browser at {shown(endpoint)!r} shows no page that answers") from exc
+            undo.pop_all()
+        return watched
+
+    async def _reached(self, endpoint: str, undo: contextlib.AsyncExitStack) -> tuple[Browser, BrowserConnection, bool]:
+        """Return both connections to the browser, and whether dialogs were dismissed; `undo` closes them."""
+        browser, freed = await self._freed(endpoint)
+        undo.push_async_callback(_disconnect, browser)
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                connection = await connected(endpoint)
+        except (OSError, TimeoutError) as exc:
+            raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
+        undo.callback(connection.close)
+        return browser, connection, freed
 
     async def _freed(self, endpoint: str) -> tuple[Browser, bool]:
         """Return the browser, and whether dialogs were dismissed: a page may open another as soon as one is gone."""

@@ -77,6 +77,8 @@ class Tab:
     pulse: Pulse
     listener: Listener
     counts: EvaluationCounter
+    scripts: tuple[str, ...] = ()
+    """Files of `replaywright/browser` that run in the agent's scope, too."""
     cdp: CdpSession = field(init=False)
     main: Frame = field(init=False)
     frames: dict[str, Frame] = field(default_factory=dict)
@@ -167,7 +169,7 @@ class Tab:
             cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
             cdp.send(
                 "Page.addScriptToEvaluateOnNewDocument",
-                {"source": page_agent_source(), "worldName": WORLD, "runImmediately": True},
+                {"source": page_agent_source(*self.scripts), "worldName": WORLD, "runImmediately": True},
             ),
             cdp.send("Target.setAutoAttach", _FRAMES_OF_THEIR_OWN),
         )

@@ -42,10 +42,13 @@ PARTS = (
 """Source files in the order in which they need each other."""
 
 
-def page_agent_source() -> str:
-    """Return the whole agent as one script. Installing it again in the same world does nothing."""
+def page_agent_source(*more: str) -> str:
+    """Return the whole agent as one script, with `more` files of `replaywright/browser` in its scope.
+
+    Installing it again in the same world does nothing.
+    """
     installed = 'typeof globalThis.replaywright?.begin === "function"'
-    return script_of(*(f"page/{name}.js" for name in PARTS), once=installed)
+    return script_of(*(f"page/{name}.js" for name in PARTS), *more, once=installed)
 
 
 @cache

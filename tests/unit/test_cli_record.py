@@ -1,9 +1,10 @@
-"""`replaywright import`: the task file it writes, what it tells, and what it refuses to overwrite."""
+"""`replaywright record --from`: the task file it writes, what it tells, and what it refuses to overwrite."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
@@ -14,8 +15,12 @@ RECORDINGS = Path(__file__).parents[1] / "imports" / "recordings"
 DEVTOOLS = str(RECORDINGS / "devtools_webmail.json")
 
 
+def _recording(arguments: tuple[str, ...]) -> list[str]:
+    return ["--from", *arguments]
+
+
 def invoked(*arguments: str, given: str | None = None) -> Any:
-    return CliRunner().invoke(app, ["import", *arguments], env={"COLUMNS": "300"}, input=given)
+    return CliRunner().invoke(app, ["record", *_recording(arguments)], env={"COLUMNS": "300"}, input=given)
 
 
 def test_the_file_that_is_written_is_a_task_that_run_takes(tmp_path: Path) -> None:
@@ -62,7 +67,7 @@ def test_standard_input_and_output_and_json_are_for_programs(tmp_path: Path) -> 
     told = json.loads(invoked("-", "--out", str(tmp_path / "m.yaml"), "--json", given=text).stdout)
 
     assert piped.exit_code == 0
-    assert piped.stdout.startswith("# Imported from standard input (codegen).\n")
+    assert piped.stdout.startswith("# Recorded: standard input (codegen).\n")
     assert "task: mail\n" in piped.stdout
     assert (told["kind"], told["task"], told["steps"], told["secrets"]) == ("codegen", "imported", 11, ["PASSWORD"])
     assert told["parameters"]["to"] == {"type": "email", "description": "Value of 'To'", "example": "ada@example.com"}
@@ -81,3 +86,35 @@ def test_what_is_no_recording_is_bad_input_with_the_files_name(tmp_path: Path) -
         assert result.stderr.startswith(f"{arguments[0]}: ")
     assert not out.exists()
     assert invoked(DEVTOOLS, "--out", str(tmp_path / "no" / "folder.yaml")).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "name the page to begin on or"),
+        (("http://127.0.0.1:1/", "--from", DEVTOOLS), "leave out URL, --secret and --again"),
+        (("--again", "nowhere"), "nowhere.yaml: "),
+        (("ftp://127.0.0.1/",), "is no page: expected http"),
+        (("http://ada:horse@shop.example/",), "holds a user and a password"),
+        (("http://shop.example/", "--secret", "1st"), "expected a name of letters"),
+        (("http://shop.example/", "--kind", "codegen"), "it needs --from"),
+        (("http://shop.example/", "--name", "No name"), "is no task's name"),
+        (("--from", DEVTOOLS, "--secret", "PASSWORD"), "leave out URL, --secret and --again"),
+        (("http://shop.example/", "--skill", "--force"), "leave out --out and --force"),
+    ],
+)
+def test_bad_input_is_told_before_a_browser_starts(arguments: tuple[str, ...], told: str) -> None:
+    result = CliRunner().invoke(app, ["record", *arguments], env={"COLUMNS": "300"})
+
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1), result.output
+    assert told in result.stderr
+
+
+def test_a_file_that_is_there_is_refused_before_the_task_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "mail.yaml"
+    file.write_text("mine")
+
+    result = CliRunner().invoke(app, ["record", "http://shop.example/", "--out", str(file)])
+
+    assert (result.exit_code, file.read_text()) == (2, "mine")
+    assert "--force" in result.stderr

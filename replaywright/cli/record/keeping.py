@@ -1,7 +1,8 @@
-"""`replaywright import`: a recording of another tool as a task file."""
+"""Keeping a recorded task: as a file or as a candidate skill, and what is told of it."""
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,7 +10,6 @@ import typer
 import yaml
 
 from replaywright.cli import output
-from replaywright.cli.app import app
 from replaywright.cli.files import write_new
 from replaywright.cli.options import Force, Json
 from replaywright.cli.servers.store import open_or_start_store
@@ -33,59 +33,70 @@ _NOTE_LIMIT: Final = 500
 _NOT_IN_YAML: Final = re.compile("[^\\t\\x20-\\x7e\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 """Characters that YAML allows nowhere, not even in a comment."""
 
-Recording = Annotated[str, typer.Argument(metavar="FILE", help="The recording; `-` is standard input.")]
-Kind = Annotated[
-    str | None,
-    typer.Option(
-        "--kind", metavar="KIND", help="`devtools`, `hyperagent`, `browser-use` or `codegen`. (default: seen)"
-    ),
-]
-Name = Annotated[str | None, typer.Option("--name", help="Name of the task. (default: that of the file)")]
-Out = Annotated[
-    str | None,
-    typer.Option("--out", metavar="TASK", help="Output file; `-` is standard output. (default: NAME.yaml)"),
-]
-AsSkill = Annotated[
-    bool,
-    typer.Option("--skill", help="Write no file: save it as a candidate skill, which a run verifies."),
-]
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Options on where the task goes."""
+
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the task. (default: of the site, or of the file)")
+    ] = None
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="TASK", help="Output file; `-` is standard output. (default: NAME.yaml)"),
+    ] = None
+    force: Force = False
+    skill: Annotated[
+        bool, typer.Option("--skill", help="Write no file: save it as a candidate skill, which a run verifies.")
+    ] = False
+    json: Json = False
+
+    def check(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            InputInvalid: names them.
+        """
+        if self.json and self.out == "-":
+            raise InputInvalid("--json and --out - both want standard output; name a file for the task")
+        if self.skill and (self.out or self.force):
+            raise InputInvalid("--skill writes no file: leave out --out and --force")
+
+    def file_of(self, name: str) -> str:
+        """Return the file that the task called `name` goes to; empty for a skill."""
+        return "" if self.skill else self.out or f"{name}.yaml"
 
 
-@app.command("import")
-async def import_recording(  # noqa: PLR0917 - a command line
-    file: Recording,
-    kind: Kind = None,
-    name: Name = None,
-    out: Out = None,
-    force: Force = False,
-    skill: AsSkill = False,
-    json: Json = False,
-) -> None:
-    """Make a task file of a recording: Chrome DevTools Recorder, HyperAgent, browser-use, Playwright codegen (Python).
+def read_file(file: str, kind: str | None, name: str | None) -> tuple[Imported, str]:
+    """Return the task of another tool's recording, and the recording's name; `-` is standard input.
 
-    Typed texts become parameters, passwords become secrets. Parts that could not be imported are listed with a remedy.
-
-    Example: `replaywright import recording.json --name send-mail --out send-mail.yaml`
+    Raises:
+        InputInvalid: it cannot be read, or is no recording.
     """
     source = "standard input" if file == "-" else file
-    if json and out == "-":
-        raise InputInvalid("--json and --out - both want standard output; name a file for the task")
-    if skill and (out or force):
-        raise InputInvalid("--skill writes no file: leave out --out and --force")
     text = read_text(file, source, RECORDING_LIMIT)
     try:
-        imported = read_recording(text, name or task_name("imported" if file == "-" else _stem(file)), kind)
+        return read_recording(text, name or task_name("imported" if file == "-" else _stem(file)), kind), source
     except InputInvalid as exc:
         raise InputInvalid(f"{source}: {exc}") from exc
-    if skill:
-        await _keep(imported, source, json=json)
-        return
-    written = out or f"{imported.task.task}.yaml"
-    write_new(written, task_file(imported, source), force=force)
-    if json:
+
+
+async def keep(imported: Imported, source: str, options: OutputOptions) -> str:
+    """Write the task, or save it as a skill, and tell of it; return the file, empty for a skill.
+
+    Raises:
+        InputInvalid: the file is there already, or cannot be written.
+    """
+    if options.skill:
+        await _keep(imported, source, json=options.json)
+        return ""
+    written = options.file_of(imported.task.task)
+    write_new(written, task_file(imported, source), force=options.force)
+    if options.json:
         output.print_json(_report(imported, written))
     else:
         _print(imported, written)
+    return written
 
 
 async def _keep(imported: Imported, source: str, *, json: bool) -> None:
@@ -105,7 +116,7 @@ async def _keep(imported: Imported, source: str, *, json: bool) -> None:
 
 def task_file(imported: Imported, source: str) -> str:
     """Return the task as YAML for `run`, with the notes as comments above it."""
-    lines = [f"Imported from {source} ({imported.kind})."]
+    lines = [f"Recorded: {source} ({imported.kind})."]
     lines += [": ".join(row) for row in _note_rows(imported.notes)]
     comments = "".join(f"# {_NOT_IN_YAML.sub('�', output.plain(line))}\n" for line in lines)
     return comments + yaml.safe_dump(_written(imported.task), sort_keys=False, allow_unicode=True, width=110)

@@ -1,0 +1,217 @@
+"""Tasks that a person has shown twice, replayed with values that were never shown.
+
+    make bench-shown
+    make bench-shown ARGS="--tasks click-button enter-date"
+
+Each task of MiniWoB++ is shown with two seeds, by Playwright as the person at the browser that is recorded, and the
+demo's mail with two mails. The task that both demonstrations make is run with a third seed, in the mode that never asks
+a model; the page's own reward and the mails that the webmail received are the judge. Parameters are exact if their
+values are those that differ between the two seeds, no more and no fewer.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.demonstrating import Watched, watched
+from bench.endings import ending_of
+from bench.environments import EnvironmentFailed
+from bench.hands import HANDS
+from bench.miniwob import RUN_LIMIT_S, Bench, bench, why_of
+from bench.wob.pages import address
+from bench.wob.spec import Values
+from bench.wob.tasks import SPECS
+from demo.stage import PASSWORD_SECRET
+from replaywright.cli.record.browser import browsing
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
+from replaywright.domain.run.scope import Mode
+from replaywright.domain.task.tasks import Task, bind_parameters
+from replaywright.errors import InputInvalid, StackFailed
+from replaywright.recording.comparing import compared
+
+MAIL = "the demo's mail"
+_START = "start_url"
+_MAILS: Sequence[Values] = (
+    {"to": "ada@example.com", "subject": "Minutes of Monday", "message": "Hello Ada"},
+    {"to": "bob@example.com", "subject": "Lunch at noon", "message": "Come along"},
+    {"to": "grace@example.com", "subject": "Of Tuesday", "message": "Hello Grace"},
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one task."""
+
+    name: str
+    is_recorded: bool = False
+    is_replayed: bool = False
+    is_exact: bool = False
+    model_calls: int = 0
+    why: str = ""
+    steps: int = 0
+
+
+async def shown_once(lab: Bench, name: str, seed: int, values: Values, run: str) -> Task:
+    """Return the task of one demonstration.
+
+    Raises:
+        AssertionError: an act of the person was not recorded.
+        InputInvalid: the acts make no task.
+    """
+    url = address(lab.site, name, str(seed), run)
+    async with (
+        browsing(lab.stage.place.settings, url, headless=True) as (demonstration, endpoint),
+        watched(demonstration, endpoint, url) as person,
+    ):
+        for number, act in enumerate(HANDS[name], start=1):
+            await act(person.page, values)
+            await person.did(number)
+        return person.task().task.model_copy(update={"task": name})
+
+
+async def miniwob(lab: Bench, name: str) -> Result:
+    """Show a task twice and replay it with a third seed."""
+    (first, one), (second, other), (third, new) = await _different(lab, name)
+    try:
+        shown = [
+            await shown_once(lab, name, seed, values, f"{name}-{seed}")
+            for seed, values in ((first, one), (second, other))
+        ]
+        task = compared(*shown).task
+    except (AssertionError, InputInvalid) as exc:
+        return Result(name, why=str(exc))
+    run = f"{name}-{third}-new"
+    begun = {_START: f"{third}&run={run}"}
+    differing = {key: value for key, value in one.items() if other[key] != value}
+    exact, given = _given(task, differing, new, begun)
+    calls, why = await _replayed(lab, task, given)
+    reward = lab.pages.rewards.get(run)
+    why = why or ("" if reward is not None and reward > 0 else f"reward {reward}")
+    return Result(name, True, not why, exact, calls, why, len(task.steps))
+
+
+async def _different(lab: Bench, name: str) -> list[tuple[int, Values]]:
+    """Return three seeds; the second one has other values than the first one throughout.
+
+    Raises:
+        StackFailed: there are none.
+    """
+    seeds = await lab.seeds(SPECS[name], 12)
+    first, *rest = seeds
+    second = next((each for each in rest if all(each[1][key] != first[1][key] for key in first[1])), None)
+    if second is None:
+        raise StackFailed(f"{name}: no two seeds ask for other values throughout")
+    return [first, second, next(each for each in rest if each is not second)]
+
+
+def _given(task: Task, shown: Values, new: Values, begun: Values) -> tuple[bool, Values]:
+    """Return whether the parameters are those of `shown`, and their values in `new`."""
+    learned = {name: one.default or one.example for name, one in task.parameters.items() if name not in begun}
+    left, given = dict(shown), dict(begun)
+    for name, value in learned.items():
+        key = next((key for key, known in left.items() if known == value), None)
+        given[name] = new[key] if key is not None else value
+        left.pop(key or "", None)
+    return Counter(learned.values()) == Counter(shown.values()), given
+
+
+async def _replayed(lab: Bench, task: Task, given: Values) -> tuple[int, str]:
+    """Run the task; return the model calls, and why it is not done."""
+    try:
+        values = bind_parameters(task, given)
+    except InputInvalid as exc:
+        return 0, str(exc)
+    before = lab.oracle.calls
+    ending = await ending_of(
+        Order(task, values, new_run_id(task, values), mode=Mode.REPLAY), lab.stage, RUN_LIMIT_S
+    )  # fmt: skip
+    calls = ending.result.totals.usage.calls + lab.oracle.calls - before
+    return calls, "" if ending.status == "done" else why_of(ending)
+
+
+async def write_mail(person: Watched, password: str, mail: Values) -> None:
+    """Send a mail at the demo's webmail, as a person does."""
+    page = person.page
+    await page.get_by_label("User name").fill("demo")
+    await page.get_by_label("Password").fill(password)
+    await page.get_by_role("button", name="Log in").click()
+    await person.did(3)
+    await page.get_by_role("link", name="Compose").click()
+    await person.did(4)
+    await page.get_by_label("To", exact=True).fill(mail["to"])
+    await page.get_by_label("Subject").fill(mail["subject"])
+    await page.get_by_label("Message").fill(mail["message"])
+    await person.did(7)
+    await page.get_by_role("button", name="Send").click()
+    await person.did(8)
+
+
+async def mail(lab: Bench) -> Result:
+    """Show two mails and send a third one."""
+    stage, url, shown = lab.stage, f"{lab.stage.webmail}/login", []
+    for values in _MAILS[:2]:
+        async with (
+            browsing(stage.place.settings, url, headless=True) as (demonstration, endpoint),
+            watched(demonstration, endpoint, url, [PASSWORD_SECRET]) as person,
+        ):
+            await write_mail(person, stage.password, values)
+            shown.append(person.task().task)
+    task = compared(*shown).task
+    exact, given = _given(task, _MAILS[0], _MAILS[2], {})
+    calls, why = await _replayed(lab, task, given)
+    sent, wanted = stage.sent()[-1], tuple(_MAILS[2].values())
+    why = why or ("" if (sent.to, sent.subject, sent.body) == wanted else "another mail was sent")
+    return Result(MAIL, True, not why, exact, calls, why, len(task.steps))
+
+
+async def measure(names: Sequence[str], console: Console) -> dict[str, object]:
+    """Show and replay these tasks, and the demo's mail."""
+    begun = time.monotonic()
+    async with bench() as lab:
+        results = []
+        for name in names:
+            results.append(result := await miniwob(lab, name))
+            console.print(f"{name}: {result.why or 'done'}", markup=False, style="dim")
+        results.append(await mail(lab))
+    table = Table(title="shown twice, replayed with other values")
+    for column in ("task", "steps", "recorded", "replayed", "parameters exact", "model calls", "why not"):
+        table.add_column(column)
+    for one in results:
+        marks = ("yes" if held else "no" for held in (one.is_recorded, one.is_replayed, one.is_exact))
+        table.add_row(one.name, str(one.steps), *marks, str(one.model_calls), one.why)
+    console.print(table)
+    return {
+        "tasks": len(results),
+        "recorded": sum(one.is_recorded for one in results),
+        "recorded_replayed": sum(one.is_replayed for one in results),
+        "parameters_exact": sum(one.is_exact for one in results),
+        "model_calls": sum(one.model_calls for one in results),
+        "seconds": round(time.monotonic() - begun, 1),
+    }
+
+
+def main() -> int:
+    """Measure and print; 1 if the pages or the stack could not be had."""
+    parser = argparse.ArgumentParser(prog="make bench-shown", description=__doc__)
+    parser.add_argument("--tasks", nargs="+", choices=sorted(HANDS), default=list(HANDS), metavar="NAME")
+    given = parser.parse_args()
+    try:
+        figures = asyncio.run(measure(given.tasks, Console()))
+    except (EnvironmentFailed, StackFailed) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

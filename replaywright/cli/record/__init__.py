@@ -1,0 +1,1 @@
+"""`replaywright record`: a demonstration, or another tool's recording, becomes a task."""

@@ -1,0 +1,48 @@
+"""The live view of a recording, served on loopback while it lasts."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+
+import uvicorn
+
+from replaywright.browser.recording.screen import ChromiumScreen
+from replaywright.browser.recording.watching import WatchedBrowser
+from replaywright.cli.local.listening import HOST, listening
+from replaywright.recording.live.app import LiveView
+from replaywright.recording.recorder import Recorder
+from replaywright.temporary import temporary_folder
+
+_LEAVING_S = 2
+"""Grace period for a response under way at the end."""
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave Ctrl-C to the recording, which it finishes."""
+        yield
+
+
+@contextlib.asynccontextmanager
+async def live_view(watched: WatchedBrowser, recorder: Recorder, port: int = 0) -> AsyncIterator[str]:
+    """Serve the view; yields its address, which has a token.
+
+    Raises:
+        InputInvalid: the port is taken.
+    """
+    with listening(port) as listener, temporary_folder("replaywright-record-") as folder:
+        names = [f"{name}:{listener.getsockname()[1]}" for name in (HOST, "localhost")]
+        view = LiveView(ChromiumScreen(watched), recorder, folder)
+        guard = view.guarded(names)
+        config = uvicorn.Config(
+            guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_LEAVING_S
+        )
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve([listener]))
+        try:
+            yield f"http://{names[0]}{guard.entrance}"
+        finally:
+            view.close()
+            server.should_exit = True
+            await serving
