@@ -11,13 +11,15 @@ from playwright.async_api import Dialog, Page, async_playwright
 from replaywright.browser.devtools.endpoint import driver_url
 from replaywright.imports import Imported
 from replaywright.ports.recording import Demonstration
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 
 
 class Watched:
     """A recording that is under way."""
 
-    def __init__(self, demonstration: Demonstration, recorder: Recorder, page: Page, changed: asyncio.Event) -> None:
+    def __init__(
+        self, demonstration: Demonstration, recorder: DemonstrationRecorder, page: Page, changed: asyncio.Event
+    ) -> None:
         self.demonstration, self.recorder, self.page = demonstration, recorder, page
         self._changed = changed
 
@@ -68,7 +70,7 @@ async def watched(
 ) -> AsyncIterator[Watched]:
     """Record what is done on this page, in the browser at `endpoint`."""
     changed = asyncio.Event()
-    recorder = Recorder(demonstration, url, secrets, changed=changed.set)
+    recorder = DemonstrationRecorder(demonstration, url, secrets, changed=changed.set)
     running = asyncio.create_task(recorder.run())
     resting = asyncio.create_task(recorder.settled.wait())
     try:

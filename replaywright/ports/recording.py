@@ -148,7 +148,7 @@ class OpenDialog(Record):
     suggested: str = ""
 
 
-class Shown(Record):
+class ShownPage(Record):
     """What a view of the browser shows beside its picture."""
 
     url: str = ""
@@ -237,7 +237,7 @@ class Screen(Protocol):
     """A browser that is seen and used from elsewhere."""
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownPage:
         """What there is beside the picture."""
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from replaywright.domain.task.actions import Effect
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 
 
 @dataclass(frozen=True)
@@ -13,15 +13,15 @@ class Command:
     """One command; most are about the last step."""
 
     meaning: str
-    do: Callable[[Recorder], None]
+    do: Callable[[DemonstrationRecorder], None]
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    "u": Command("undo", Recorder.undo),
-    "p": Command("parameter or not", Recorder.toggle_parameter),
-    "k": Command("check: click on what must be there", Recorder.point),
+    "u": Command("undo", DemonstrationRecorder.undo),
+    "p": Command("parameter or not", DemonstrationRecorder.toggle_parameter),
+    "k": Command("check: click on what must be there", DemonstrationRecorder.point),
     "c": Command("has consequences", lambda recorder: recorder.set_effect(Effect.COMMIT)),
     "r": Command("may be repeated", lambda recorder: recorder.set_effect(Effect.IDEMPOTENT)),
-    "s": Command("stop for a while, or go on", Recorder.pause),
-    "q": Command("finish", Recorder.end),
+    "s": Command("stop for a while, or go on", DemonstrationRecorder.pause),
+    "q": Command("finish", DemonstrationRecorder.end),
 }

@@ -18,7 +18,7 @@ REST_LIMIT_S: Final = 10.0
 _CLICKS: Final = frozenset({"click", "check", "uncheck"})
 
 
-class Recorder:
+class DemonstrationRecorder:
     """Records one demonstration; `changed` is called after each change of the list of steps."""
 
     def __init__(

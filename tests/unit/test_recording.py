@@ -14,7 +14,7 @@ from replaywright.domain.task.actions import Cause, Effect
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.ports.recording import Act, ActedOn, DialogAnswer, Outcome
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 from replaywright.recording.trial import before_consequences, values_shown
 from replaywright.recording.writing import Recorded, written
 
@@ -219,10 +219,10 @@ class ShownActs:
         pass
 
 
-async def recorded(*acts: Act) -> tuple[Recorder, ShownActs]:
+async def recorded(*acts: Act) -> tuple[DemonstrationRecorder, ShownActs]:
     shown = ShownActs(*acts)
     shown.acts.put_nowait(None)
-    recorder = Recorder(shown, URL, changed=lambda: None)
+    recorder = DemonstrationRecorder(shown, URL, changed=lambda: None)
     await recorder.run()
     return recorder, shown
 

@@ -20,7 +20,7 @@ from replaywright.ports.recording import (
     OpenDialog,
     OpenTab,
     Pointer,
-    Shown,
+    ShownPage,
     TakeTab,
     ViewInput,
 )
@@ -42,14 +42,14 @@ class ChromiumScreen:
         watched.hide_lists()
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownPage:
         """See `Screen.shown`."""
         try:
             current = self._tabs.current
         except SessionLost:
-            return Shown()
+            return ShownPage()
         dialog = self._watched.dialogs.get(current)
-        return Shown(
+        return ShownPage(
             url=current.url,
             width=self._size[0],
             height=self._size[1],

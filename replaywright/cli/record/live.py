@@ -10,7 +10,7 @@ from replaywright.browser.recording.screen import ChromiumScreen
 from replaywright.browser.recording.watching import WatchedBrowser
 from replaywright.cli.local.listening import HOST, listening
 from replaywright.recording.live.app import LiveView
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 from replaywright.temporary import temporary_folder
 
 _LEAVING_S = 2
@@ -25,7 +25,7 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def live_view(watched: WatchedBrowser, recorder: Recorder, port: int = 0) -> AsyncIterator[str]:
+async def live_view(watched: WatchedBrowser, recorder: DemonstrationRecorder, port: int = 0) -> AsyncIterator[str]:
     """Serve the view; yields its address, which has a token.
 
     Raises:

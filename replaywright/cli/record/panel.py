@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from replaywright.recording.commands import COMMANDS
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 
 HELP: Final = "; ".join(f"{letter} {command.meaning}" for letter, command in COMMANDS.items())
 
@@ -20,7 +20,7 @@ class TerminalPanel:
         self._said: list[str] = []
         self._state = ""
 
-    def show(self, recorder: Recorder) -> None:
+    def show(self, recorder: DemonstrationRecorder) -> None:
         """Print what is new."""
         lines = recorder.lines if recorder.settled.is_set() else recorder.lines[:-1]
         for number, line in enumerate(lines):
@@ -34,7 +34,7 @@ class TerminalPanel:
             self._say(state or "recording")
             self._state = state
 
-    def obey(self, recorder: Recorder, text: str) -> None:
+    def obey(self, recorder: DemonstrationRecorder, text: str) -> None:
         """Do what a line of input says; an unknown letter is answered with the help."""
         letter = text.strip().lower()
         if letter in COMMANDS:

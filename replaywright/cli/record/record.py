@@ -33,7 +33,7 @@ from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, check_name, task_name
 from replaywright.recording.comparing import compared
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 from replaywright.recording.trial import before_consequences, values_shown
 from replaywright.settings import Settings, load_settings
 from replaywright.yaml_files import read_text
@@ -197,7 +197,7 @@ async def demonstrated(settings: Settings, url: str, name: str, secrets: list[st
     panel = TerminalPanel(output.print_progress)
     on_screen = has_screen()
     async with browsing(settings, url, headless=not on_screen) as (watched, _), contextlib.AsyncExitStack() as exits:
-        recorder = Recorder(watched, url, secrets, changed=lambda: panel.show(recorder))
+        recorder = DemonstrationRecorder(watched, url, secrets, changed=lambda: panel.show(recorder))
         if on_screen:
             output.print_progress("recording: work in the window that has opened")
         else:
@@ -212,7 +212,7 @@ async def demonstrated(settings: Settings, url: str, name: str, secrets: list[st
 
 
 @contextlib.contextmanager
-def _ended_by_interrupt(recorder: Recorder) -> Iterator[None]:
+def _ended_by_interrupt(recorder: DemonstrationRecorder) -> Iterator[None]:
     """Let Ctrl-C finish the recording: what was shown is not lost."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, recorder.end)

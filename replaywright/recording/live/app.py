@@ -21,7 +21,7 @@ from replaywright.domain.common.files import safe_name
 from replaywright.errors import ActionFailed
 from replaywright.ports.recording import Screen, ViewInput
 from replaywright.recording.commands import COMMANDS
-from replaywright.recording.recorder import Recorder
+from replaywright.recording.recorder import DemonstrationRecorder
 
 _WAIT_S: Final = 15.0
 """How long a request for news waits for some."""
@@ -39,7 +39,7 @@ _PAGES: Final = Guarded(
 class LiveView:
     """Shows one browser and its recorder, and passes on what is done in the view."""
 
-    def __init__(self, screen: Screen, recorder: Recorder, folder: Path) -> None:
+    def __init__(self, screen: Screen, recorder: DemonstrationRecorder, folder: Path) -> None:
         """Take `folder` for files that are uploaded in the view."""
         self._screen, self._recorder, self._folder = screen, recorder, folder
         self._is_closing = False
