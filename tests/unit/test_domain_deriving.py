@@ -22,7 +22,7 @@ from replaywright.domain.task.steps import Step
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)
 CLICK = STEPS.validate_python({"action": "click", "instruction": "the send button"})
-VALUES = {"to": "ada@example.com", "n": "7"}
+VALUES = {"to": "ada@example.com", "n": "7", "note": "# Annual report\nAll is well."}
 COMPOSE, SENT = "https://mail.example/compose", "https://mail.example/sent"
 SEND = Target(tag="button", role="button", name="Send")
 
@@ -109,6 +109,7 @@ def test_the_most_telling_element_that_appeared_is_expected(appeared: list[Eleme
         shown("status", "Hidden", visible=False),
         shown("heading", "New message"),
         Element(id="f", target=Target(role="status", name="In a frame", frame=(FrameStep(name="ad"),))),
+        shown("heading", "Annual report"),  # of the note that was entered
     ],
 )
 def test_what_may_be_otherwise_next_time_or_was_there_before_is_not_expected(appeared: Element) -> None:

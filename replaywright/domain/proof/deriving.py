@@ -16,7 +16,7 @@ from typing import Final
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import fill, generalise, secrets_in
-from replaywright.domain.common.text import normalise
+from replaywright.domain.common.text import EDGE, contains, normalise
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.snapshot_diff import diff
 from replaywright.domain.page.snapshots import Element, Snapshot
@@ -170,7 +170,7 @@ def _shows(element: Element, values: Mapping[str, str]) -> tuple[int, Predicate]
     general = generalise(text.strip(), values, values)
     if not general or len(text) > _LONGEST or re.search(r"\d", re.sub(r"\{\{.*?\}\}", "", general)):
         return None
-    if target.role in _TIMES or target.tag == "time":
+    if target.role in _TIMES or target.tag == "time" or _is_part_of_a_value(text, values):
         return None
     if target.name and target.role in _TELLING:
         query = ElementQuery(role=target.role, name=general)
@@ -178,6 +178,12 @@ def _shows(element: Element, values: Mapping[str, str]) -> tuple[int, Predicate]
     if element.actionable:
         return None
     return len(_TELLING), TextContains(text_contains=general, required=False, within_ms=SOFT_MS)
+
+
+def _is_part_of_a_value(text: str, values: Mapping[str, str]) -> bool:
+    """Return True for words out of a longer value, such as a heading of an entered text: the next value has others."""
+    words = f"{EDGE}{text.strip()}{EDGE}"
+    return any(normalise(text) != normalise(value) and contains(value, words) for value in values.values())
 
 
 def _query_for(target: Target) -> ElementQuery | None:
