@@ -257,7 +257,8 @@ def title_of(act: Act) -> str:
     """Return the act in one line, without a secret's value."""
     words = described(act.element).words if act.element is not None else ""
     value = "•••" if act.secret else shorten(act.value or ", ".join(act.values), 60)
-    said = {"press": act.keys, "goto": act.url}.get(act.kind, "")
+    pressed = f"{act.keys} in" if words else act.keys
+    said = {"press": pressed, "goto": act.url}.get(act.kind, "")
     return " ".join(filter(None, (act.kind.replace("_", " "), said, words, f"= {value}" if value else "")))
 
 

@@ -56,7 +56,7 @@ async def test_a_mail_that_a_person_sent_once_is_sent_with_other_values_and_no_m
 
 @pytest.mark.slow
 async def test_without_a_screen_a_task_is_shown_in_the_live_view_and_tried_at_once(
-    bare_lab: Lab, tmp_path: Path, chromium_path: Path
+    bare_lab: Lab, tmp_path: Path, chromium_path: Path, pictures: Path
 ) -> None:
     stage = bare_lab.stage
     given = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
@@ -74,7 +74,7 @@ async def test_without_a_screen_a_task_is_shown_in_the_live_view_and_tried_at_on
             assert told, "the command ended"
 
     async with launched(chromium_path) as browser:
-        view = await browser.new_page()
+        view = await browser.new_page(viewport={"width": 1280, "height": 720})
         await view.goto(told.partition("live view: ")[2].strip())
         await expect(view.get_by_label("Address")).to_have_value(f"{stage.webmail}/login")
         await view.get_by_label("The page: keys go to it").focus()
@@ -86,6 +86,7 @@ async def test_without_a_screen_a_task_is_shown_in_the_live_view_and_tried_at_on
         await view.keyboard.press("Enter")
         await expect(view.get_by_label("Address")).to_have_value(f"{stage.webmail}/inbox")
         await expect(view.get_by_role("listitem").filter(has_text="3. press Enter")).to_have_count(1)
+        await view.screenshot(path=pictures / "record-live-view.png")
         await view.get_by_role("button", name="undo").focus()
         await asyncio.wait_for(view.get_by_role("button", name="finish").click(), 10)
         async with asyncio.timeout(120):
