@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 ARGS ?=
 # How many processes share the tests: each has servers and a browser of its own. WORKERS=0: one after the other.
-WORKERS ?= 2
+WORKERS ?= 3
 SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # These say what is installed in .venv, and which Chromium was found.
 INSTALLED := .venv/installed.stamp
