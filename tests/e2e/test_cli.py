@@ -439,7 +439,7 @@ def imported(site: Site, recording: str, folder: Path, to: str) -> "subprocess.C
     source, task = folder / recording, folder / "task.yaml"
     recorded = (ROOT / "tests" / "imports" / "recordings" / recording).read_text("utf-8")
     source.write_text(recorded.replace("http://webmail.test", site.webmail), "utf-8")
-    made = site.cli("import", str(source), "--name", "imported", "--out", str(task), "--force")
+    made = site.cli("record", "--from", str(source), "--name", "imported", "--out", str(task), "--force")
     assert made.returncode == 0, made.stderr
     values = {"user_name": "demo", "to": to, "subject": f"Imported for {to}", "message": "Hello", "priority": "Low"}
     pairs = [word for name, value in values.items() for word in ("-p", f"{name}={value}")]

@@ -408,7 +408,9 @@ def test_a_retired_skill_is_run_only_when_its_version_is_asked_for(base: Base) -
 def test_a_recording_becomes_a_candidate_that_says_what_was_left_out(base: Base) -> None:
     def imported(*more: str) -> Any:
         file = str(Path(__file__).parents[1] / "imports" / "recordings" / "devtools_webmail.json")
-        return CliRunner().invoke(app, ["import", file, "--name", "mail", "--skill", *more], env={"COLUMNS": "300"})
+        return CliRunner().invoke(
+            app, ["record", "--from", file, "--name", "mail", "--skill", *more], env={"COLUMNS": "300"}
+        )
 
     first, again, refused = imported(), imported("--json"), imported("--out", "mail.yaml")
     record = base.record("mail")

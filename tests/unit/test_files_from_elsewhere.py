@@ -192,7 +192,7 @@ def test_no_more_than_the_limit_is_read_of_a_file_without_an_end() -> None:
 @pytest.mark.parametrize(
     ("command", "limit"),
     [
-        (("import",), "67,108,864"),
+        (("record", "--from"), "67,108,864"),
         (("skills", "import"), "8,388,608"),
         (("batch", "task.yaml", "--csv"), "67,108,864"),
         (("run", "task.yaml", "--params"), "8,388,608"),
@@ -227,7 +227,7 @@ def packed(name: str) -> bytes:
 
 @pytest.mark.parametrize("form", ["gzip", "zip"])
 @pytest.mark.parametrize(
-    "command", [("run",), ("import",), ("skills", "import"), ("batch", "task.yaml", "--csv")], ids=" ".join
+    "command", [("run",), ("record", "--from"), ("skills", "import"), ("batch", "task.yaml", "--csv")], ids=" ".join
 )
 def test_nothing_that_is_packed_is_unpacked(
     command: tuple[str, ...], form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -189,7 +189,7 @@ async def test_an_imported_recording_that_names_a_secret_and_its_own_site_does_n
     home: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "mail.yaml"
-    imported = await asyncio.to_thread(CliRunner().invoke, app, ["import", str(DEVTOOLS), "--out", str(file)])
+    imported = await asyncio.to_thread(CliRunner().invoke, app, ["record", "--from", str(DEVTOOLS), "--out", str(file)])
     assert imported.exit_code == 0
     task = read_task(str(file))
     assert task.secrets == ("PASSWORD",)
