@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 from playwright.async_api import Browser, async_playwright
 
 from replaywright.browser.devtools.cdp import BrowserConnection, connected
@@ -39,3 +40,12 @@ async def connection_to(browser: Browser) -> BrowserConnection:
     await session.detach()
     port = next(word for word in told["commandLine"].split() if word.startswith(_PORT)).removeprefix(_PORT)
     return await connected(f"http://127.0.0.1:{port}")
+
+
+async def give_one_new_tab(endpoint: str) -> None:
+    """Open a tab of its own for a test, and close all others."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        await http.put(f"{endpoint}/json/new?about:blank")
+        tabs = [tab for tab in (await http.get(f"{endpoint}/json/list")).json() if tab["type"] == "page"]
+        for tab in tabs[1:]:
+            await http.get(f"{endpoint}/json/close/{tab['id']}")

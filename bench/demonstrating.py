@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 from playwright.async_api import Dialog, Page, async_playwright
 
 from replaywright.browser.devtools.endpoint import driver_url
@@ -87,12 +86,3 @@ async def watched(
         resting.cancel()
         recorder.end()
         await running
-
-
-async def give_one_new_tab(endpoint: str) -> None:
-    """Open a tab of its own for a test, and close all others."""
-    async with httpx.AsyncClient() as http:
-        await http.put(f"{endpoint}/json/new?about:blank")
-        tabs = [tab for tab in (await http.get(f"{endpoint}/json/list")).json() if tab["type"] == "page"]
-        for tab in tabs[1:]:
-            await http.get(f"{endpoint}/json/close/{tab['id']}")

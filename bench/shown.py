@@ -131,9 +131,8 @@ async def _replayed(lab: Bench, task: Task, given: Values) -> tuple[int, str]:
     except InputInvalid as exc:
         return 0, str(exc)
     before = lab.oracle.calls
-    ending = await ending_of(
-        Order(task, values, new_run_id(task, values), mode=Mode.REPLAY), lab.stage, RUN_LIMIT_S
-    )  # fmt: skip
+    order = Order(task, values, new_run_id(task, values), mode=Mode.REPLAY)
+    ending = await ending_of(order, lab.stage, RUN_LIMIT_S)
     calls = ending.result.totals.usage.calls + lab.oracle.calls - before
     return calls, "" if ending.status == "done" else why_of(ending)
 

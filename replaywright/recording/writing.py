@@ -46,10 +46,6 @@ class Recorded:
     """Time since the act before it."""
     signs_in: bool = False
     """The step before it entered the password of an account: what it sends may be sent again."""
-    is_optional: bool = False
-    """Another demonstration went without it."""
-    expect: tuple[Predicate, ...] | None = None
-    """Its expectations, if they have been determined otherwise."""
 
     @property
     def has_value(self) -> bool:
@@ -131,12 +127,9 @@ class _Writer:
             fields["effect"] = effect.value
         if each.waited_s * 2 > _USUAL_S and _came_later(each):
             fields["timeout_ms"] = round(1000 * min(each.waited_s * 2, _LONGEST_S))
-        if each.is_optional and act.element is not None and act.element.query is not None:
-            fields["when"] = [_data_of(Exists(exists=act.element.query))]
         self.draft.say(**fields)
-        expected = self._expected(each) if each.expect is None else each.expect
         must = is_last or not effect.repeatable
-        self.draft.say(expect=[_data_of(_required(one) if must else one) for one in expected])
+        self.draft.say(expect=[_data_of(_required(one) if must else one) for one in self._expected(each)])
         for name in each.outcome.evidence.downloads:
             self.draft.expect(where, "download", Downloaded(downloaded=re.sub(r"\d+", "*", name)))
         for point in each.points:

@@ -4,8 +4,7 @@ import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
-
+from bench.chromium import give_one_new_tab
 from replaywright.browser.devtools.cdp import CdpFailed
 from replaywright.browser.session import ChromiumSession
 from replaywright.errors import SessionLost
@@ -56,13 +55,8 @@ async def leave_one_blank_tab(endpoint: str, session: ChromiumSession) -> None:
     """
     is_empty = await _is_emptied(session)
     await session.detach()
-    if is_empty:
-        return
-    async with httpx.AsyncClient(verify=False) as http:
-        await http.put(f"{endpoint}/json/new?about:blank")
-        tabs = [tab for tab in (await http.get(f"{endpoint}/json/list")).json() if tab["type"] == "page"]
-        for tab in tabs[1:]:
-            await http.get(f"{endpoint}/json/close/{tab['id']}")
+    if not is_empty:
+        await give_one_new_tab(endpoint)
 
 
 async def _is_emptied(session: ChromiumSession) -> bool:

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from playwright.async_api import Browser, FilePayload, Page, expect
 
-from bench.chromium import launched
-from bench.demonstrating import Watched, give_one_new_tab, watched
+from bench.chromium import give_one_new_tab, launched
+from bench.demonstrating import Watched, watched
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.cli.record.live import live_view
 from tests.adapters.browser_site import Site

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.demonstrating import Watched, give_one_new_tab, watched
+from bench.chromium import give_one_new_tab
+from bench.demonstrating import Watched, watched
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.task.actions import Effect
 from tests.adapters.browser_site import Site

@@ -229,7 +229,7 @@ class Preparation {
       }
     }
     if (TEXT_NEEDS.has(need) && isEditable(control) && !isRange(control) && !this.hasSelected(control)) return;
-    // Focusing may have changed the page: read it again for the report.
+    // Focusing may have changed the page: read it again for what is said of its state.
     const fresh = attempt.newReading();
     attempt.arm(control, fresh);
     attempt.sendReady(fresh, { point: { x: area.x, y: area.y }, found: this.asFound });

@@ -12,17 +12,10 @@ const PLACES = new Set(["row", "listitem", "article", "dialog", "alertdialog", "
   "main", "table", "list", "tabpanel"]);
 const DRAGGED_PX = 8;
 const documentNumber = Math.random().toString(36).slice(2);
-const elementNumbers = new WeakMap();
-let elementsNumbered = 0;
 
 const person = { on: true, pointing: false, listsHidden: false, pressed: null, key: null, dragged: null, isDrag: false };
 
 const tell = (act, more) => post({ attempt: PERSON, type: "person", act, ...more });
-
-function numberOf(element) {
-  if (!elementNumbers.has(element)) elementNumbers.set(element, `${documentNumber}.${(elementsNumbered += 1)}`);
-  return elementNumbers.get(element);
-}
 
 /** The control that a person means who hits a part of it, such as the icon in a button. */
 function actedOn(inner, reading) {
@@ -89,7 +82,7 @@ function described(element, reading = new Reading()) {
     break;
   }
   const isField = isEditable(element) || element instanceof HTMLSelectElement;
-  return { number: numberOf(element), target, query, byPlace, isField, isHidden: !isShown };
+  return { number: `${documentNumber}.${numberOf(element)}`, target, query, byPlace, isField, isHidden: !isShown };
 }
 
 // ------------------------------------------------------------------------------------------------- pointer

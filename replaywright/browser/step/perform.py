@@ -76,7 +76,7 @@ def _extracted(result: FoundElement | MissedElement) -> object:
 
 
 def _as_first_seen(first: FoundElement, again: FoundElement | MissedElement) -> FoundElement | MissedElement:
-    """Return the element that was found again as it was when it had not been given the focus yet, if it is the same."""
+    """Return what was found again; the same element as it was before it was scrolled to and given the focus."""
 
     def told(found: FoundElement) -> tuple[object, ...]:
         target = found.ready.target
@@ -84,7 +84,7 @@ def _as_first_seen(first: FoundElement, again: FoundElement | MissedElement) -> 
 
     if isinstance(again, MissedElement) or told(first) != told(again):
         return again
-    return replace(again, ready=replace(again.ready, target=first.ready.target))
+    return replace(again, ready=replace(again.ready, target=first.ready.target, place=first.ready.place))
 
 
 class StepRun:
@@ -139,17 +139,16 @@ class StepRun:
             allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
             files = await asyncio.to_thread(environment.copies.of, allowed)
         if isinstance(step, Extract | ForEach):
-            result = shown = await self._steadily(lambda: self._find(spec), _extracted)
+            result = await self._steadily(lambda: self._find(spec), _extracted)
         else:
-            result = shown = await self._find(spec)
+            result = await self._find(spec)
             if self._may_be_early(result) and await hearing.waited(context, result):
                 result = _as_first_seen(result, await self._find(spec))
         self._found_at = time.monotonic()
         if isinstance(result, MissedElement):
             return self._missed(result)
         context.frame = result.frame
-        if isinstance(shown, FoundElement):
-            self._box = await self._boxed(shown)
+        self._box = await self._boxed(result)
         if isinstance(step, Extract | ForEach):
             self._extracted = extraction.read(step, result.ready.extracted)
             return await self._already_there(result, acted=True)

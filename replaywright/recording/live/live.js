@@ -12,13 +12,14 @@ let hasEnded = false;
 
 let sending = Promise.resolve();
 
-function send(path, data) {
-  sending = sending.then(() => fetch(path, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(data),
-  })).then((answer) => answer.ok || answer.text().then(say), () => say("The recording does not answer."));
+/** Sends after what was sent before; a refusal is told. */
+function post(path, type, body) {
+  sending = sending.then(() => fetch(path, { method: "POST", headers: { "Content-Type": type }, body }))
+    .then((answer) => answer.ok || answer.text().then(say), () => say("The recording does not answer."));
   return sending;
 }
 
+const send = (path, data) => post(path, "application/json", JSON.stringify(data));
 const give = (data) => send("input", data);
 const say = (text) => { $("state").textContent = text; };
 
@@ -167,7 +168,7 @@ function asked({ dialog, choices, wants_file: wantsFile }) {
 
 function upload(file) {
   const name = file ? `?name=${encodeURIComponent(file.name)}` : "";
-  fetch(`file${name}`, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file ?? "" });
+  post(`file${name}`, "application/octet-stream", file ?? "");
 }
 
 let askedBefore = "";
