@@ -43,10 +43,10 @@ class Waiting:
     async def report(self, report: Report) -> Report:
         """Return the report once somebody confirms the step, or there is nothing more to wait for.
 
-        Where nobody has, the pages are left: some send only then. `left_at` says so.
+        Where nobody has, the pages are left: some send only then. `left_at` says so. A page that did so when it was
+        recorded has the same time before: what it does may depend on the run's values.
         """
-        if not any(sending.via == LEAVING for sending in self.recorded):
-            report = await self._heard(report, self.late_ms)
+        report = await self._heard(report, self.late_ms)
         if self.judge.is_declared and self.judge.witness(report) is None and not _is_under_way(report):
             left_at = time.time()
             await self.browser.leave(LEAVE_MS)
@@ -86,9 +86,10 @@ class Waiting:
         if refused_by(report.evidence, report.url) is not None:
             return True
         witness = self.judge.witness(report)
-        if missing(self.recorded, report.evidence, self.masked):
+        awaited = [sending for sending in self.recorded if sending.via != LEAVING]
+        if missing(awaited, report.evidence, self.masked):
             return False
-        return witness is not None and (witness is not Witness.SENT or bool(self.recorded) or bool(report.left_at))
+        return witness is not None and (witness is not Witness.SENT or bool(awaited) or bool(report.left_at))
 
     async def _with_the_keepers(self, report: Report) -> Report:
         """The report with requests that only the keeper saw: of workers, and of pages that were being left."""

@@ -547,7 +547,7 @@ RESOLVING = (
         "Waiting.report",
         "            await self.browser.leave(LEAVE_MS)\n",
         "            assert left_at\n",
-        (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once",),
+        (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request",),
     ),
     Mutant(
         "a service worker's answer believed",

@@ -53,14 +53,26 @@ async def test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certai
     assert stage.gate.current.is_closed  # the page may still be about to send
 
 
-async def test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once(stage: Stage) -> None:
-    beacon = UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)
-    stage.site.leaving = [beacon]
+async def test_what_a_page_sends_as_it_is_left_is_its_request(stage: Stage) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
     first = await stage.perform(but(asked(), late_ms=0))
     [entry] = await stage.versions(first)
 
     assert (first.status, first.told_by, first.left) == (Status.DONE, "sent", True)
     assert [sending.via for sending in entry.sends] == ["leaving"]
+
+
+async def test_a_page_that_sent_as_it_was_left_has_its_time_in_a_replay_as_it_may_send_by_itself_now(
+    stage: Stage,
+) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+    first = but(asked(), late_ms=0)
+    await stage.learn(first)
+    stage.site.late, stage.site.leaving = [POST], []
+
+    outcome = await stage.perform(of_run("r2", but(first, late_ms=1_000, proposed=None)))
+
+    assert (outcome.status, outcome.told_by, outcome.left) == (Status.DONE, "answer", False)
 
 
 async def test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was(stage: Stage) -> None:
