@@ -8,6 +8,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.plan.pictures import pictured
 from activities.session.attachments import Attachments
+from replaywright.domain.page.saying import ABOUT, texts_of
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
 from replaywright.errors import ActionFailed
@@ -18,8 +19,6 @@ _log = logging.getLogger("replaywright.people")
 
 SAID_KEPT = 4
 """Number of texts of the site that are kept, besides the page's title."""
-_LOUD = ("alertdialog", "dialog", "alert", "heading")
-"""Roles of elements that say what a page is about, the most telling first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +75,5 @@ class PersonActivities:
 
 def words_of(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the page's title and its most prominent texts."""
-    loud = sorted(
-        (element for element in snapshot.elements if element.visible and element.target.role in _LOUD),
-        key=lambda element: _LOUD.index(element.target.role),
-    )
-    words = dict.fromkeys(quoted(snapshot.title, *(element.target.name or element.target.text for element in loud)))
+    words = dict.fromkeys(quoted(snapshot.title, *texts_of(snapshot, ABOUT)))
     return tuple(words)[: SAID_KEPT + 1]

@@ -21,6 +21,7 @@ from replaywright.domain.locating.misses import missed_message
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.late import LATE
 from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, shows_itself, unanswered
+from replaywright.domain.proof.remarks import remarks_on
 from replaywright.domain.proof.witness import GRACE_MS, Witness, missing
 from replaywright.domain.run.commands import Await, Perform, Reapply, Recheck
 from replaywright.domain.run.scope import Mode
@@ -267,6 +268,7 @@ class Performance:
         recorded = None if at.entry is None else at.entry.target
         sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
         message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot)
+        message += remarks_on(report.evidence, None, None)
         missed = self._endings.outcome(Status.MISSED, report.lookup.reason, message, report)
         shown = at.command.shown if isinstance(at.command, Perform) else ""
         more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_missed(report.snapshot, shown)}
@@ -351,12 +353,19 @@ class Performance:
             await self._gate.take_back(
                 "the page sent nothing that changes anything" if refused is None else "the site refused it"
             )
+        message += await self._remarks(report)
         outcome = self._endings.outcome(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
         # A step that was taken for repeatable and sent something is not performed a second time either.
         raised = {"effect": stronger(at.effect, at.learned_effect(report))} if sent else {}
         kept = {"snapshot": await at.tools.failures.keep_snapshot(report.snapshot)}
         self._report, at.held.unmet = report, self
         return await self._endings.failed(outcome.model_copy(update={**raised, **kept, "left": bool(report.left_at)}))
+
+    async def _remarks(self, report: Report) -> str:
+        """Return what the page, and dialogs of it, say to a step that acted and failed."""
+        digest = "" if self._at.entry is None else self._at.entry.good_snapshot
+        good = await self._at.tools.failures.shown(digest) if digest else None
+        return remarks_on(report.evidence, report.snapshot, good)
 
     def _is_unwitnessed(self, report: Report) -> bool:
         judge = self._at.judge()
