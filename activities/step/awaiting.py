@@ -10,7 +10,7 @@ from activities.step.commit import Commit
 from activities.step.judging import Judge
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.proof.proof import refused_by, unanswered
-from replaywright.domain.proof.witness import LEAVING, Sending, Witness, missing
+from replaywright.domain.proof.witness import Sending, Witness, missing
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.press_grants import kind_of
@@ -32,7 +32,7 @@ class Waiting:
     """None: its gate holds nothing, as the step may be repeated."""
     judge: Judge
     recorded: tuple[Sending, ...]
-    """Requests that it sent when it was recorded."""
+    """Requests that it sent by itself when it was recorded."""
     masked: Callable[[str], str]
     """Takes values and secrets out of the addresses that are compared with that."""
     late_ms: int
@@ -86,10 +86,9 @@ class Waiting:
         if refused_by(report.evidence, report.url) is not None:
             return True
         witness = self.judge.witness(report)
-        awaited = [sending for sending in self.recorded if sending.via != LEAVING]
-        if missing(awaited, report.evidence, self.masked):
+        if missing(self.recorded, report.evidence, self.masked):
             return False
-        return witness is not None and (witness is not Witness.SENT or bool(awaited) or bool(report.left_at))
+        return witness is not None and (witness is not Witness.SENT or bool(self.recorded) or bool(report.left_at))
 
     async def _with_the_keepers(self, report: Report) -> Report:
         """The report with requests that only the keeper saw: of workers, and of pages that were being left."""

@@ -268,7 +268,7 @@ class Performance:
         recorded = None if at.entry is None else at.entry.target
         sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
         message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot)
-        message += remarks_on(report.evidence, None, None)
+        message += remarks_on(report.evidence)
         missed = self._endings.outcome(Status.MISSED, report.lookup.reason, message, report)
         shown = at.command.shown if isinstance(at.command, Perform) else ""
         more: dict[str, Any] = {"snapshot": await at.tools.failures.keep_missed(report.snapshot, shown)}
@@ -312,7 +312,7 @@ class Performance:
             at.browser,
             self._gate.commit,
             judge,
-            recorded=at.sends if judge.is_declared else at.awaited(report.url),
+            recorded=at.sends_by_itself if judge.is_declared else at.awaited(report.url),
             masked=at.masked,
             late_ms=late_ms,
             answer_ms=at.step.timeout_ms,

@@ -14,7 +14,7 @@ from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.proof import effect_seen, is_same_site
-from replaywright.domain.proof.witness import Sending, missing
+from replaywright.domain.proof.witness import LEAVING, Sending, missing
 from replaywright.domain.run.commands import Perform, Reapply, StepContext
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.weak_steps import StepRate, rate_of
@@ -126,12 +126,17 @@ class StepUnderway:
         """Requests that the step sent when it was recorded."""
         return () if self.entry is None else self.entry.sends
 
+    @property
+    def sends_by_itself(self) -> tuple[Sending, ...]:
+        """Requests of `sends` that a replay can wait for: not those that its page sends only when it is left."""
+        return tuple(each for each in self.sends if each.via != LEAVING)
+
     def awaited(self, url: str) -> tuple[Sending, ...]:
         """Return the recorded requests to the site of `url` without which the step is not over.
 
         Where a witness is asked for as well, that tells of those that are sent at once.
         """
-        own = (each for each in self.sends if is_same_site(each.kind.origin, url))
+        own = (each for each in self.sends_by_itself if is_same_site(each.kind.origin, url))
         return tuple(each for each in own if each.is_late or not self.judge().is_declared)
 
     def unsent(self, report: Report) -> tuple[Sending, ...]:

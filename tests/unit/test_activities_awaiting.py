@@ -75,6 +75,17 @@ async def test_a_page_that_sent_as_it_was_left_has_its_time_in_a_replay_as_it_ma
     assert (outcome.status, outcome.told_by, outcome.left) == (Status.DONE, "answer", False)
 
 
+async def test_what_is_sent_only_as_a_page_is_left_is_not_missed_in_a_step_that_nobody_declared(stage: Stage) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+    first = but(asked(), late_ms=0)
+    await stage.learn(first)
+    undeclared = but(first, step=SAYS_SENT.model_copy(update={"effect": Effect.IDEMPOTENT}), proposed=None)
+
+    outcome = await stage.perform(of_run("r2", undeclared))
+
+    assert (outcome.status, outcome.warnings) == (Status.DONE, ())
+
+
 async def test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was(stage: Stage) -> None:
     stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
     following = but(asked(), late_ms=0, next_step=step("click", "the help"))

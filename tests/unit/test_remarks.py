@@ -33,7 +33,7 @@ def test_a_question_that_nobody_declared_has_its_remedy_and_a_mere_alert_has_non
         dialogs=("confirm: Delete? (dismissed)", "alert: Too late (dismissed)", "confirm: More? (accepted)")
     )
 
-    assert remarks_on(asked, None, None) == (
+    assert remarks_on(asked) == (
         "; a dialog came: confirm: Delete? (dismissed): give the step dialog: accept if it is to be accepted"
         "; a dialog came: alert: Too late (dismissed)"
     )

@@ -22,7 +22,8 @@ def texts_of(page: Snapshot, roles: Sequence[str]) -> tuple[str, ...]:
 def complaints_of(page: Snapshot, good: Snapshot | None) -> tuple[str, ...]:
     """Return the alerts and messages of a page on which a step failed, and its headings, as some sites use them.
 
-    `good` is the page after the same step of a good run, whose own texts are left out. Without one, headings are, too.
+    `good` is the page after the same step of a good run; what it says is left out. Without a good run all headings are
+    left out: nothing tells which of them are usual.
     """
     if good is None:
         return texts_of(page, _WRONG)
