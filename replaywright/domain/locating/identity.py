@@ -18,6 +18,7 @@ _GENERATED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 60
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z\d])(?=[A-Z])|[_\-.\s]+")
 
 
 @dataclass(frozen=True)
@@ -48,24 +49,29 @@ def looks_generated(identifier: str) -> bool:
     return len(identifier) > _LONGEST or _GENERATED.search(identifier) is not None
 
 
+def spelt_plainly(identifier: str) -> str:
+    """Return its words in small letters: `user_count`, `user-count` and `userCount` are one identifier."""
+    return _BETWEEN_WORDS.sub(" ", identifier).lower()
+
+
 def identity_keys(target: Target) -> dict[str, str]:
-    """Return the element's identifiers with their values.
+    """Return the element's identifiers with their values, spelt plainly; addresses and what is sent as they are.
 
     A `name` identifies a field, one for files, too; buttons of a form often share one (`action`) and radio buttons
     must, so for them it takes the value too. An id counts when it has no number in it: numbered ones go by position.
     """
     attributes = target.attributes
-    found = {key: attributes[key] for key in TEST_IDS if attributes.get(key)}
+    found = {key: spelt_plainly(attributes[key]) for key in TEST_IDS if attributes.get(key)}
     name, value = attributes.get("name", ""), attributes.get("value", "")
     if name and not looks_generated(name):
         is_box = target.role in _CHOICES and not value and target.role != "radio"
         if target.role in FIELDS or attributes.get("type") == "file" or is_box:
-            found["name"] = name
+            found["name"] = spelt_plainly(name)
         elif value:
-            found["name and value"] = f"{name}={value}"
+            found["name and value"] = f"{spelt_plainly(name)}={value}"
     own = attributes.get("id", "")
     if own and not any(c.isdigit() for c in own) and not looks_generated(own):
-        found["id"] = own
+        found["id"] = spelt_plainly(own)
     if target.role == "link" and attributes.get("href"):
         found["href"] = attributes["href"]
     return found
@@ -81,7 +87,8 @@ def telling_keys(recorded: Target) -> tuple[str, ...]:
     if recorded.namesakes <= 1:
         return tuple(own)
     alone = not any(sign in recorded.css for sign in " >:")
-    return tuple(key for key, value in own.items() if alone and value in recorded.css)
+    css = spelt_plainly(recorded.css)
+    return tuple(key for key, value in own.items() if alone and (value in css or value in recorded.css))
 
 
 def identities_of(recorded: Target, seen: Sequence[Target]) -> list[Identity]:

@@ -10,7 +10,7 @@ from replaywright.domain.locating.wording import Wording, compare
 from replaywright.domain.page.targets import Target
 
 _ROLE_GROUPS = (
-    frozenset({"button", "link", "menuitem"}),
+    frozenset({"button", "link", "menuitem", "tab"}),
     frozenset({"textbox", "searchbox", "combobox", "spinbutton"}),
     frozenset({"combobox", "listbox"}),
     frozenset({"checkbox", "switch", "menuitemcheckbox"}),

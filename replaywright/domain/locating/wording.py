@@ -46,7 +46,7 @@ class Wording(IntEnum):
     ALIKE = 3
     """They mean the same, or are spelt nearly the same."""
     SAME = 4
-    """Equal but for case, accents, signs and a counter."""
+    """Equal but for case, accents, signs, a counter and words like "the"."""
 
 
 @lru_cache(maxsize=32768)
@@ -105,7 +105,7 @@ def compare(recorded: str, seen: str) -> Wording:
         then, now = normalise(recorded), normalise(seen)
         are_signs = bool(then and now) and not (left or right)
         return Wording.SAME if then == now else Wording.OPPOSED if are_signs else Wording.OTHER
-    if left == right or "".join(left) == "".join(right):
+    if _bare(left) == _bare(right) or "".join(left) == "".join(right):
         return Wording.SAME
     (means, known), (meant, also_known) = meaning_of(recorded), meaning_of(seen)
     a, b = frozenset(means), frozenset(meant)
@@ -121,6 +121,11 @@ def compare(recorded: str, seen: str) -> Wording:
         is_longer = not (a ^ b) & ACTIONS and min(len(a), len(b)) >= LEAST_LEFT * max(len(a), len(b))
         return Wording.LONGER if is_longer else Wording.OTHER
     return Wording.OPPOSED if known and also_known and not a & b else Wording.OTHER
+
+
+def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words without those that say nothing by themselves; all, if there are no others."""
+    return tuple(word for word in words if word not in FILLING) or words
 
 
 def _is_turned(left: frozenset[str], right: frozenset[str]) -> bool:
