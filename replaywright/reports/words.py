@@ -57,6 +57,7 @@ _TIERS: Final[Mapping[str, str]] = {
     "attributes": "by its attributes",
     "role_name": "by role and name",
     "hash": "by its fingerprint",
+    "focus": "by the focus",
     "similarity": "by likeness",
     "query": "as the task declares it",
 }

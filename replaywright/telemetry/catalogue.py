@@ -111,7 +111,7 @@ ACTION = Label("action", "What the step does.", tuple(action.value for action in
 TIER = Label(
     "tier",
     "By what the element was found.",
-    ("xpath", "xpath_variant", "attributes", "role_name", "hash", "similarity", "query", "none"),
+    ("xpath", "xpath_variant", "attributes", "role_name", "hash", "focus", "similarity", "query", "none"),
 )
 """`query`: a declared target. `none`: by nothing."""
 MISS = Label(

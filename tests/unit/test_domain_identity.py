@@ -68,6 +68,14 @@ def test_an_identifier_that_several_elements_have_speaks_for_none() -> None:
     assert [known.speaks_for for known in identities_of(twin, [twin, twin])] == [False, False]
 
 
+@pytest.mark.parametrize("now", ["userCount", "user-count", "UserCount"])
+def test_an_identifier_may_be_written_otherwise(now: str) -> None:
+    then, others = (Target(tag="input", role="textbox", attributes={"name": name}) for name in ("user_count", "users"))
+    [seen, another] = identities_of(then, [others.model_copy(update={"attributes": {"name": now}}), others])
+
+    assert (seen.agreeing, another.differing) == (("name",), ("name",))
+
+
 def test_an_address_alone_does_not_say_which_of_the_links_it_is() -> None:
     link = Target(tag="a", role="link", name="Users", attributes={"href": "/users"})
     known = only(link, link)

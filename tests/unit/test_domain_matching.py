@@ -270,6 +270,47 @@ def test_nameless_fields_are_confirmed_by_their_attributes() -> None:
     assert not agrees(field, target({}, tag="input", role="textbox", attributes={"name": "to"}))
 
 
+OPENED: dict[str, Any] = {
+    "tag": "input",
+    "role": "textbox",
+    "xpath": "/html/body/ul/li[2]/input",
+    "neighbours": ("notes", "list"),
+    "container": "list",
+    "element_hash": "h-opened",
+    "namesakes": 1,
+    "focused": True,
+}
+"""A nameless field that had the focus before a step gave it any."""
+
+
+def test_a_nameless_field_that_was_opened_is_told_by_the_focus() -> None:
+    seen = target(OPENED, xpath="/html/body/div/ul/li[4]/span/input", neighbours=("wine", "oil"), namesakes=2)
+
+    decision = identified(target(OPENED), target(seen.model_dump(), focused=False), seen)
+
+    assert (decision.chosen and decision.chosen.index, decision.lookup.healed) == (1, False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"focused": False},
+        {"name": "Search"},
+        {"role": "combobox"},
+        {"container": "dialog"},
+        {"row": ("Bob", "b@example.com")},
+        {"attributes": {"name": "to"}},
+        {"attributes": {"type": "password"}},
+    ],
+)
+def test_the_focus_alone_makes_nothing_else_the_field_that_was_opened(changes: dict[str, Any]) -> None:
+    recorded = target(OPENED, attributes={"name": "title"}, row=("Ann", "a@example.com"))
+    seen = {**OPENED, "attributes": {}, "row": recorded.row, "neighbours": ("wine", "oil"), "element_hash": "h-new"}
+
+    assert identified(recorded, target(seen)).lookup.hit
+    assert not identified(recorded, target(seen, **changes)).lookup.hit
+
+
 # ------------------------------------------------------------------------------------------------- similar
 
 BOX = {"x": 600, "y": 500, "width": 80, "height": 30}

@@ -27,6 +27,8 @@ INVOICE = ("Invoice 12", "ACME", "open", "EUR")
         (("Invoice 7", "open"), ("Invoice 8", "open")),
         (("█ Choir [calendar]",), ("Choir 2", "Calendar")),
         (("-12 [open]",), ("12", "open")),
+        (("10:30",), ("11:00",)),
+        (("Ann", "3 days ago"), ("Bob", "3 days ago")),
     ],
 )
 def test_a_row_that_shares_words_with_the_recorded_one_is_another(
@@ -42,6 +44,8 @@ def test_a_row_that_shares_words_with_the_recorded_one_is_another(
         (INVOICE, (*INVOICE, "Anna", "net 30")),
         (("Ann",), ("3", "Ann", "admin")),
         (("Invoice 7", "Ada Lovelace", "3 days ago"), ("Invoice 7", "Ada Lovelace", "4 days ago")),
+        (("19s ago",), ("about a minute ago",)),
+        (("vor 2 Stunden",), ("3 小时前",)),
         (("Invoice 7", "ACME Ltd", "open"), ("INVOICE 7", "ACME Ltd", "paid")),
         (("To",), ("An",)),
         (("A text that was cut off in the middle because it is a whole p…",), ("Another",)),

@@ -12,6 +12,8 @@ PAIRS = [
     ("Löschen", "Loschen", Wording.SAME),
     ("E-mail", "Email:", Wording.SAME),
     ("Log in", "Login", Wording.SAME),
+    ("Create new calendar", "Create a new calendar", Wording.SAME),
+    ("Datei öffnen", "Die Datei öffnen", Wording.SAME),
     ("Log in", "Sign in", Wording.ALIKE),
     ("Delete", "Remove", Wording.ALIKE),
     ("Save as draft", "Als Entwurf speichern", Wording.ALIKE),

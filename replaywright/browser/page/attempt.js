@@ -33,6 +33,8 @@ class Attempt {
     this.chosenTier = "";
     this.place = null;
     this.offered = [];
+    /** Element that was chosen → whether it had the focus then: the attempt may have given it the focus since. */
+    this.hadFocus = new Map();
     this.offeredKey = "";
     this.index = -1;
     this.total = 0;
@@ -236,6 +238,7 @@ class Attempt {
   }
 
   choose({ element, tier }, reading) {
+    if (!this.hadFocus.has(element)) this.hadFocus.set(element, element === deepActive());
     this.element = element;
     this.chosenTier = tier;
     this.place = shownBoxOf(element);
@@ -250,7 +253,8 @@ class Attempt {
   /** Sends the candidates if they have changed since they were last sent. */
   offer(reading) {
     const offered = this.signed(reading);
-    const key = offered.map(({ element, signature }) => `${numberOf(element)}:${signature}`).join();
+    const active = deepActive();
+    const key = offered.map((one) => `${numberOf(one.element)}:${one.signature}:${one.element === active}`).join();
     if (key === this.offeredKey) return;
     this.offeredKey = key;
     this.offered = offered;
@@ -282,7 +286,8 @@ class Attempt {
   /** The element as it is recorded: with how many are called as it is, and what others are called nearly so. */
   describeFound(element, reading) {
     const described = describe(element, reading);
-    return { ...described, ...(this.spec.target ? this.others : othersOf(described, reading)) };
+    const others = this.spec.target ? this.others : othersOf(described, reading);
+    return { ...described, ...others, focused: this.hadFocus.get(element) ?? false };
   }
 
   /** The element as it is recorded, and the candidates that it was chosen from, as Python takes them. */

@@ -188,6 +188,7 @@ function locate(target, reading) {
   else if (target.elementHash) {
     add("hash", named.filter((element) => !found.has(element) && elementHash(element, reading) === target.elementHash));
   }
+  if (target.focused) add("focus", [deepActive()].filter((active) => active && roleOf(active, reading) === target.role));
   let candidates = Array.from(found, ([element, tier]) => ({ element, tier }));
   const total = candidates.length;
   if (total > CANDIDATE_LIMIT) {

@@ -6,7 +6,7 @@ from rapidfuzz import fuzz
 
 from replaywright.domain.common.text import normalise, tokens
 from replaywright.domain.locating.identity import FIELDS, IDENTIFYING, TEST_IDS
-from replaywright.domain.locating.wording import Wording, compare
+from replaywright.domain.locating.wording import Wording, compare, says_how_long_ago
 from replaywright.domain.page.targets import Target
 
 _ROLE_GROUPS = (
@@ -115,10 +115,13 @@ def place(recorded: Target, seen: Target) -> float:
 
 
 def said_among(recorded: Sequence[str], seen: Iterable[str]) -> float:
-    """Return the share of the recorded texts that are among those seen, or nearly so: "User name", "Username"."""
-    there = frozenset(seen)
-    said = (text in there or any(compare(text, other) >= Wording.ALIKE for other in there) for text in recorded)
-    return sum(said) / len(recorded)
+    """Return the share of the recorded texts that are among those seen, or nearly so: "User name", "Username".
+
+    Texts that are others at every visit are left out.
+    """
+    there, telling = frozenset(seen), [text for text in recorded if not says_how_long_ago(text)]
+    said = (text in there or any(compare(text, other) >= Wording.ALIKE for other in there) for text in telling)
+    return sum(said) / len(telling) if telling else 1.0
 
 
 def _overlap(left: Iterable[str], right: Iterable[str]) -> float:

@@ -11,7 +11,13 @@ from itertools import pairwise
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import normalise
-from replaywright.domain.locating.evidence import is_contradicted, is_in_other_row, likelihoods, link_of
+from replaywright.domain.locating.evidence import (
+    is_contradicted,
+    is_in_other_row,
+    is_of_other_kind,
+    likelihoods,
+    link_of,
+)
 from replaywright.domain.locating.identity import (
     FIELDS,
     Identity,
@@ -20,7 +26,7 @@ from replaywright.domain.locating.identity import (
     telling_keys,
 )
 from replaywright.domain.locating.likeness import agrees, place, roles_compatible, similarity, wording_of
-from replaywright.domain.locating.wording import Wording, compare
+from replaywright.domain.locating.wording import Wording, compare, says_how_long_ago
 from replaywright.domain.page.snapshots import Element
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.step.outcomes import Lookup
@@ -40,7 +46,7 @@ KIN_PLACE = 0.50
 MOVED_PLACE = 0.60
 """The same for an element that stands in another kind of container: a namesake may be there from the beginning."""
 
-_BESIDE = {"box", "namesakes", "alike", "neighbours", "query", "heard"}
+_BESIDE = {"box", "namesakes", "alike", "neighbours", "query", "heard", "focused"}
 """Fields of a target that say what is around it, or may differ at every visit."""
 
 
@@ -106,6 +112,13 @@ def decide_identified(
         [known] = identities_of(recorded, [same.target])
         evidence = _evidence(recorded, _Scored(same, 1.0, Wording.SAME, known))
         return MatchDecision(lookup(hit=True, tier=same.tier, score=1.0, evidence=evidence), same)
+    if (held := _focused(recorded, candidates)) is not None:
+        healed = bool(recorded.element_hash) and held.target.element_hash != recorded.element_hash
+        evidence = ("the focus, as then", f"place {place(recorded, held.target):.2f}")
+        found = lookup(
+            hit=True, tier=held.tier, healed=healed, score=similarity(recorded, held.target), evidence=evidence
+        )
+        return MatchDecision(found, held)
     confirmed = [
         c for c in agreeing if not is_in_other_row(recorded, c.target) and not _is_stranger(recorded, c.target, alike)
     ]
@@ -166,6 +179,26 @@ def _unchanged(recorded: Target, agreeing: Sequence[ElementCandidate]) -> Elemen
     seen, others = same[0].target, [c.target for c in agreeing if c is not same[0]]
     is_surrounded = around(seen)[0] and all(around(seen) > around(target) for target in others)
     return same[0] if is_surrounded or seen.neighbours == recorded.neighbours else None
+
+
+def _focused(recorded: Target, candidates: Sequence[ElementCandidate]) -> ElementCandidate | None:
+    """Return the nameless field that has the focus, as the recorded one had before a step gave it any.
+
+    What opens a field gives it the focus: that of a file's new name, or of a new cell. Among other values, the texts
+    around it are others. It stands in a container of the same kind, in no other row, and no identifier says otherwise.
+    """
+    if not recorded.focused or recorded.name:
+        return None
+
+    def is_it(seen: Target) -> bool:
+        is_alike = (
+            seen.focused and not seen.name and seen.role == recorded.role and not is_of_other_kind(recorded, seen)
+        )
+        is_there = _kind_of(recorded.container) == _kind_of(seen.container) and not is_in_other_row(recorded, seen)
+        return is_alike and is_there and not identities_of(recorded, [seen])[0].speaks_against
+
+    held = [c for c in candidates if is_it(c.target)]
+    return held[0] if len(held) == 1 else None
 
 
 def may_be_declared(recorded: Target, seen: Target, query: ElementQuery) -> bool:
@@ -262,9 +295,10 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
         said = compare(recorded.text, seen.text)
         if said >= Wording.ALIKE or max(alike, recorded.namesakes) > 1:
             return said < Wording.ALIKE
-    if not recorded.neighbours:
-        return False
-    return normalise(recorded.neighbours[0]) not in {normalise(text) for text in seen.neighbours[:2]}
+    near, now = (
+        [normalise(text) for text in one.neighbours if not says_how_long_ago(text)] for one in (recorded, seen)
+    )
+    return bool(near) and near[0] not in now[:2]
 
 
 def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:

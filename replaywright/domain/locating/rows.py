@@ -8,7 +8,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from replaywright.domain.common.text import normalise, tokens
-from replaywright.domain.locating.wording import meaning_of
+from replaywright.domain.locating.wording import meaning_of, says_how_long_ago
 
 SAME_ROW = 0.7
 """A row that holds a smaller share of the recorded row's words, and of its cells, is about something else."""
@@ -95,11 +95,14 @@ def _is_in(cell: str, row: Iterable[str]) -> bool:
 
 
 def _cells(row: Iterable[str], own: frozenset[str]) -> list[str]:
-    """Return the normalised, distinctive cells without decoration; truncated ones are more than a cell."""
+    """Return the normalised, distinctive cells without decoration; truncated ones are more than a cell.
+
+    Cells that say how long ago something was are left out.
+    """
     cells = []
     for cell in row:
         text = normalise(cell).strip(_DECORATION)
-        if text and not cell.endswith("…") and tokens(text) - own:
+        if text and not cell.endswith("…") and not says_how_long_ago(text) and tokens(text) - own:
             cells.append(text)
     return cells
 

@@ -31,6 +31,8 @@ _COUNTER = re.compile(r"[(\[]\s*\d[\d.,+]*\s*[)\]]\s*$")
 _WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 
+_ELAPSED = re.compile(r"^(?:\S+ ){1,3}ago$|^(?:just )?now$|^(?:vor|il y a|hace)(?: \S+){1,2}$|前$|^刚刚$")
+
 _ADDITIONS = ("un", "dis", "de")
 
 
@@ -57,6 +59,11 @@ def words_of(text: str) -> tuple[str, ...]:
         plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
         plain = plain.translate(_LATIN)
     return tuple(_WORDS.findall(plain.replace("'", "")))
+
+
+def says_how_long_ago(text: str) -> bool:
+    """Return True for "3 minutes ago" and its kind: such a text is another one at every visit."""
+    return _ELAPSED.search(normalise(text)) is not None
 
 
 def _meanings() -> dict[tuple[str, ...], str]:

@@ -64,6 +64,8 @@ class Target(Record):
     element_hash: str = ""
     """Digest of tag, role, name and stable attributes, without position: equal means unchanged."""
     box: Box | None = None
+    focused: bool = False
+    """True if it had the focus before a step gave it any."""
     heard: dict[str, int] | None = None
     """Number of listeners of its input, on it and around it, by type; None if not counted."""
 

@@ -21,7 +21,7 @@ class Lookup(Record):
     hit: bool = False
     """Exactly one element was found that may be acted on."""
     tier: str = ""
-    """xpath, xpath_variant, attributes, role_name, hash, similarity; `query` for a declared target."""
+    """xpath, xpath_variant, attributes, role_name, hash, focus, similarity; `query` for a declared target."""
     healed: bool = False
     """Found without a model although its recorded description changed."""
     score: float = 0.0
