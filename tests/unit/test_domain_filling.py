@@ -98,6 +98,13 @@ def test_a_recorded_target_holds_no_value_of_its_steps_parameters() -> None:
     )
 
 
+def test_the_number_of_todays_row_is_not_kept_for_the_row_of_another_value() -> None:
+    row = Target(tag="button", role="button", name="Rename", row=("2. cake", "1 trial"))
+    general = general_target(row, {"dish": "cake"}, frozenset(), frozenset({"dish"}))
+
+    assert general.row == ("{{dish}}",)
+
+
 def test_values_of_parameters_that_the_step_does_not_name_stay() -> None:
     assert general_target(ROW, VALUES, frozenset()) == ROW
 

@@ -8,6 +8,7 @@ from replaywright.domain.common.lists import list_parameter
 from replaywright.domain.common.templates import fill, fill_wanted, generalise, lone_parameter, parameters_in
 from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.identity import TEST_IDS
+from replaywright.domain.locating.rows import without_number
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.predicate.predicates import fill_predicate, fill_query
 from replaywright.domain.task.steps import CellTest, Extract, ExtractField, ForEach, Step
@@ -76,7 +77,7 @@ def general_target(
     is called so whatever is entered. Where such a value is what the element holds, it is left out.
 
     Those of the parameters `naming`, which say which element is meant, do so however short they are. Of a row that a
-    parameter names, only the cells with the parameter are kept: the others are of today's row. An identifier without a
+    parameter names, only the cells with the parameter are kept, without the row's number: the rest is of today's row. An identifier without a
     parameter is that of today's element ("cancel", where the button of another value is "agree"), and goes.
     """
     if not names | naming:
@@ -89,7 +90,7 @@ def general_target(
         )
         general = general.model_copy(update={"neighbours": tuple(near)})
         general = _without_content(general, target, lambda text: generalise(text, values, entered) != text)
-    named = tuple(cell for cell in general.row if parameters_in(cell))
+    named = tuple(without_number(cell) for cell in general.row if parameters_in(cell))
     general = general.model_copy(update={"row": named}) if named else general
     if not any(parameters_in(text) & naming for text in (general.name, general.label, *general.row)):
         return general

@@ -22,6 +22,8 @@ _MOMENT = re.compile(
     re.IGNORECASE,
 )
 """Times and amounts: such a cell may change within the same row."""
+_NUMBERED = re.compile(r"^(?:\d+[.):]|#\d+[.):]?)\s+(?=\S)|(?<=\S)\s+\(?#\d+\)?$")
+"""The number of a row beside what it is called by: "4. Soup", "Soup #4". Not "Soup 4", which may be its name."""
 _AROUND = re.compile(r"^[^\w+\-]+|[^\w+\-]+$")
 _DECORATION = " :*›»→()[]{}"
 """Signs before and behind a text that are not part of what it says."""
@@ -89,9 +91,16 @@ def _parts(words: tuple[str, ...], known: AbstractSet[tuple[str, ...]]) -> list[
 
 
 def _is_in(cell: str, row: Iterable[str]) -> bool:
-    """Return True if the row has the cell, literally or in words with the same meaning."""
+    """Return True if the row has the cell, literally, in words with the same meaning or beside the row's number."""
     meaning, known = meaning_of(cell)
-    return any(cell == other or (known and meaning_of(other) == (meaning, True)) for other in row)
+    if any(cell == other or (known and meaning_of(other) == (meaning, True)) for other in row):
+        return True
+    return any(cell == without_number(other) for other in row)
+
+
+def without_number(cell: str) -> str:
+    """Return the cell without a number that only counts the row."""
+    return _NUMBERED.sub("", cell)
 
 
 def _cells(row: Iterable[str], own: frozenset[str]) -> list[str]:
