@@ -190,3 +190,19 @@ async def test_a_button_is_recorded_with_where_it_sends_its_form(
     await agent.show(page)
 
     assert Target.model_validate(await agent.describe(selector)).attributes.get("action") == action
+
+
+WIDGETS = "".join(
+    f'<div class="widget"><button>{name}</button> <span>{hint}</span></div>'
+    for name, hint in (("notes.txt", "12 kB"), ("Rename", "F2"), ("Close", "A hint"))
+)
+
+
+@pytest.mark.parametrize("place", ["position: fixed; inset: 0", "position: absolute; inset: 0; z-index: 9"])
+async def test_a_dialog_beside_widgets_of_its_class_is_no_row_of_theirs(agent: AgentPage, place: str) -> None:
+    asks = "<p>Delete notes.txt for good?</p><p><button>Cancel</button> <button>Delete</button></p>"
+    await agent.show(f'{WIDGETS}<div class="widget" style="{place}">{asks}</div>')
+    in_dialog = Target.model_validate(await agent.describe("p button:last-child"))
+    widget = Target.model_validate(await agent.describe(".widget button"))
+
+    assert (in_dialog.row, widget.row) == ((), ("notes.txt", "12 kB"))

@@ -349,6 +349,7 @@ function rowElementOf(element, reading) {
     const tag = tagOf(at);
     if (tag === "table" || tag === "form" || tag === "body" || tag === "main" || tag === "nav") break;
     if (at === element && tag !== "tr") continue;
+    if (isLayer(at) && fillsWindow(at, reading)) break;
     const facts = reading.of(at);
     if (!(facts.repeats ??= isRepeated(at, reading))) continue;
     if (!bare && saysMore(at, element, reading)) return at;
@@ -356,6 +357,12 @@ function rowElementOf(element, reading) {
     bare ??= at;
   }
   return bare;
+}
+
+/** Returns whether an element is as large as the window: what lies over the whole page is a dialog's ground, no row. */
+function fillsWindow(element, reading) {
+  const { width, height } = reading.box(element);
+  return width >= innerWidth && height >= innerHeight;
 }
 
 /** Returns whether a row says anything beside the words of an element in it. */
