@@ -302,6 +302,11 @@ LINES = "<div><div {}><div>1</div><div>2</div></div><div id=text contenteditable
         pytest.param(ITEMS.format("<li class=item>Date</li>", "", ""), "Date", id="a row that is but a label"),
         pytest.param(ITEMS.format(OF_THE_ROW_ABOVE, "Name", "<b>kg</b>"), "Name", id="a text of its own row"),
         pytest.param(LINES.format("aria-hidden=true"), "", id="the numbers of lines, for the eye alone"),
+        pytest.param(
+            "<p>Query</p>" + LINES.format("aria-hidden=true style='float: left'"),
+            "Query",
+            id="what is before such numbers",
+        ),
         pytest.param(LINES.format(""), "2", id="numbers for everybody"),
     ],
 )

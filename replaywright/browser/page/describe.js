@@ -469,7 +469,8 @@ function textsBeside(element, direction, reading) {
   return entriesBeside(element, direction, reading, { wanted: NEIGHBOURS, budget: 2000, hints: true });
 }
 
-function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
+/** The entries of these texts; `spoken` passes over what is hidden from readers, as the numbers of an editor's lines are. */
+function entriesBeside(element, direction, reading, { wanted, budget, hints = false, spoken = false }) {
   const found = [];
   let left = budget;
   const visit = (node, depth) => {
@@ -488,7 +489,7 @@ function entriesBeside(element, direction, reading, { wanted, budget, hints }) {
       return;
     }
     const standing = reading.standing(node);
-    if (standing === ABSENT) return;
+    if (standing === ABSENT || (spoken && attr(node, "aria-hidden") === "true")) return;
     for (let child = flatEnd(node, direction); child; child = flatSibling(child, direction)) {
       if (standing !== VEILED || !isText(child)) visit(child, depth + 1);
     }
@@ -560,7 +561,7 @@ function labelOf(element, role, reading) {
   const box = reading.box(reading.surfaceOf(element) ?? element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
-    const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, hints: false });
+    const [found] = entriesBeside(element, direction, reading, { wanted: 1, budget: 30, spoken: true });
     // What labels a field stands close: on its line or right above it.
     const isClose = found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab;
     if (isClose && mayLabel(found.node, element, reading)) return found.text;
@@ -568,12 +569,8 @@ function labelOf(element, role, reading) {
   return "";
 }
 
-/**
- * Returns whether a text may label a field. The numbers of an editor's lines are for the eye alone, and what ends the
- * row above is said of that row, where the field's own has texts, too.
- */
+/** Returns whether a text may label a field. What ends the row above is said of that row, where the field's has texts, too. */
 function mayLabel(text, element, reading) {
-  if (!isInAccessibilityTree(flatParent(text))) return false;
   const row = rowElementOf(element, reading);
   if (!row || flatContains(row, text) || !cellsOf(row, reading).length) return true;
   return !siblingsAlike(row).some((other) => flatContains(other, text));
