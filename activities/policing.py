@@ -22,7 +22,7 @@ from replaywright.domain.session.network_policy import HostRule, NetworkPolicy
 from replaywright.domain.task.policy import Policy, Wishes
 from replaywright.domain.task.steps import ProbeStep, Step
 from replaywright.domain.task.tasks import begins_at
-from replaywright.errors import PlanRefused, PolicyBlocked, SettingsInvalid
+from replaywright.errors import PlanRefused, PolicyBlocked, SecretMissing, SettingsInvalid
 from replaywright.ports.ledger import StepStore
 
 
@@ -113,11 +113,13 @@ class PolicyActivities:
         Raises:
             ApplicationError: of type `PolicyBlocked`: a rule forbids a step of the plan; a secret that the task names
                 is bound to no host; or the start is not signed, and the task names a secret or such runs are refused.
+                Of type `SecretMissing`: such a secret has no source on this worker.
         """
         async with heartbeats("asking the policy"):
             admission = await self._vault.admission()
             if (refused := self._refused_start(request, admission.fault) or self._unbound(request)) is not None:
                 await self._refuse(request, 0, refused, "")
+            self._check_secrets(request)
             policy = self._policing.of(request.task.policy)
             found = before_start(policy, request.plan, request.values, request.used)
             if found is not None:
@@ -154,6 +156,13 @@ class PolicyActivities:
             if not self._vault.domains(name):
                 return Refusal(rule=SECRET_RULE, reason=unbound(name, begins_at(request.task, request.values)))
         return None
+
+    def _check_secrets(self, request: CheckPolicy) -> None:
+        try:
+            self._vault.check(request.task.secrets)
+        except SecretMissing as exc:
+            message = f"before anything was done: {exc}"
+            raise ApplicationError(message, type=type(exc).__name__, non_retryable=True) from exc
 
     async def _refuse(self, request: CheckPolicy, index: int, refusal: Refusal, what: str) -> NoReturn:
         fields = {"rule": refusal.rule, "reason": refusal.reason, "runId": request.run_id}

@@ -1,6 +1,7 @@
 """Secrets as activities get them: for a run whose start is signed, and for no other."""
 
 import asyncio
+from collections.abc import Iterable
 
 from temporalio import activity
 
@@ -45,6 +46,11 @@ class Vault:
         """
         await self.require_signed()
         return await asyncio.to_thread(self.secrets.resolve, name)
+
+    def check(self, names: Iterable[str]) -> None:
+        """See that each secret has one source on this worker, which is not asked. Raises `SecretMissing`."""
+        for name in names:
+            self.secrets.check(name)
 
     def domains(self, name: str) -> tuple[Site, ...]:
         """Sites that the secret is bound to. Raises `SecretMissing` where that cannot be read."""

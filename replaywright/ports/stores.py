@@ -153,6 +153,9 @@ class Secrets(Protocol):
     def resolve(self, name: str) -> str:
         """The value, which a vault may take its time for. Raises `SecretMissing` with the name of the variable."""
 
+    def check(self, name: str) -> None:
+        """See that it has one source, which is not asked. Raises `SecretMissing` with the names of the variables."""
+
     def domains(self, name: str) -> tuple[Site, ...]:
         """Sites that it is bound to; none where nobody bound it. Raises `SecretMissing` where that cannot be read."""
 

@@ -120,6 +120,10 @@ class FakeSecrets:
         self._bound = dict(bound or {})
         self._passing: dict[str, str] = {}
 
+    def check(self, name: str) -> None:
+        """See that it has a value."""
+        self.resolve(name)
+
     def domains(self, name: str) -> tuple[Site, ...]:
         """Sites that it is bound to."""
         return self._bound.get(name, ())

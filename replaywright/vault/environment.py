@@ -58,6 +58,14 @@ class EnvironmentSecrets:
         """
         return source_of(name, self._environ)
 
+    def check(self, name: str) -> None:
+        """See that the secret `name` has one source, which is not asked.
+
+        Raises:
+            SecretMissing: it has none, or more than one; the message names the variables.
+        """
+        self.source(name)
+
     def resolve(self, name: str) -> str:
         """Return the value of the secret `name`. A command may take its time: not for the event loop.
 

@@ -1,4 +1,4 @@
-"""A step that fails repeats what the page says about it, and names the dialogs that came."""
+"""A step that fails repeats what the page says about it, and names dialogs; what is missing is told before all else."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.task.tasks import parse_task
+from replaywright.grants import change_grants
 from tests.e2e.lab import Lab
 from tests.e2e.plain_site import Answer, Asked, serving
 
@@ -59,9 +60,12 @@ async def lab(bare_lab: Lab) -> Lab:
     return bare_lab
 
 
-async def ended(lab: Lab, url: str, steps: list[dict[str, Any]], **values: str) -> Ending:
+async def ended(
+    lab: Lab, url: str, steps: list[dict[str, Any]], secrets: tuple[str, ...] = (), **values: str
+) -> Ending:
     """How a run of these steps at this address ends."""
     data = {"task": url.rpartition("/")[2], "url": url, "parameters": {name: {} for name in values}, "steps": steps}
+    data["secrets"] = list(secrets)
     task = parse_task({**data, "verify": [{"url_contains": "127.0.0.1"}]}, "test")
     return await lab.run(Order(task, values, new_run_id(task, values)))
 
@@ -90,3 +94,21 @@ async def test_a_dialog_that_was_dismissed_is_named_with_the_remedy_which_works(
 
     assert (dismissed.status, accepted.status) == ("failed", "done"), accepted.result.message
     assert "a dialog came: confirm: Delete row 7? (dismissed): give the step dialog: accept" in dismissed.result.message
+
+
+async def test_a_secret_that_is_missing_is_told_before_anything_is_opened(lab: Lab) -> None:
+    asked: list[str] = []
+
+    def noted(request: Asked) -> Answer:
+        asked.append(request.path)
+        return answer(request)
+
+    password = {**LOG_IN[0], "target": {"label": "Password"}, "value": "{{secret:NOWHERE}}"}
+    with serving(noted) as site:
+        host = site.removeprefix("http://")
+        change_grants(lab.stage.home, lambda grants: grants.bound("NOWHERE", (f"http://{host}",)))
+        ending = await ended(lab, f"{site}/alert", [*LOG_IN, password], secrets=("NOWHERE",), user="ada")
+
+    assert (ending.status, ending.result.failed_step, asked) == ("failed", None, []), ending.result.message
+    for said in ("before anything was done", "'NOWHERE' has no value here", "set REPLAYWRIGHT_SECRET_NOWHERE"):
+        assert said in ending.result.message, ending.result.message

@@ -15,6 +15,7 @@ from replaywright.domain.policy.policy_runs import CheckPolicy
 from replaywright.domain.run.commands import StepCommand
 from replaywright.domain.run.runs import FinishRequest
 from replaywright.domain.run.scope import Mode
+from replaywright.domain.secrets.secret_sites import sites_in
 from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.domain.step.outcomes import BLOCKED, DownloadedFile, Status
 from replaywright.domain.task.budgets import RunLimits
@@ -23,7 +24,7 @@ from replaywright.domain.task.steps import Step
 from replaywright.domain.task.tasks import parse_authored, parse_task
 from replaywright.errors import PlanRefused, PolicyBlocked
 from replaywright.ports.browser import Download
-from replaywright.testing.stores import FakeStarts
+from replaywright.testing.stores import FakeSecrets, FakeStarts
 from tests.unit.staged import (
     CLICK_SEND,
     COMPOSE,
@@ -267,6 +268,19 @@ async def test_a_run_that_names_an_unbound_secret_does_not_begin(stage: Stage) -
     assert failure.value.details == ("secret-domains",)
     assert "`replaywright admin secrets bind LOOSE shop.example:8443`" in str(failure.value)
     assert "REPLAYWRIGHT_SECRET_LOOSE_DOMAINS=shop.example:8443" in str(failure.value)
+
+
+async def test_a_run_that_names_a_secret_without_a_value_does_not_begin(stage: Stage) -> None:
+    bound = FakeSecrets({}, {"PASSWORD": sites_in("shop.example", "test")})
+    activities = PolicyActivities(stage.tools.policing, Vault(bound, FakeStarts()), stage.store)
+    task = parse_task({"task": "t", "url": "https://shop.example/", "secrets": ["PASSWORD"], "goal": "log in"}, "test")
+
+    with pytest.raises(ApplicationError, match="before anything was done: secret 'PASSWORD' has no value") as failure:
+        await run_activity(
+            activities.check_policy, CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=())
+        )
+
+    assert (failure.value.type, failure.value.non_retryable) == ("SecretMissing", True)
 
 
 @pytest.mark.parametrize(

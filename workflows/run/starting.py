@@ -17,7 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus
     from replaywright.domain.task.tasks import bind_parameters
     from replaywright.domain.trace.details import event_summary
-    from replaywright.errors import InputInvalid
+    from replaywright.errors import InputInvalid, SecretMissing
 
 
 def begun_with(run: RunInput) -> RunInput:
@@ -46,6 +46,7 @@ async def check_policy(context: RunContext) -> str:
 
     Raises:
         TaskBlocked: it forbids a step that is still to be done.
+        TaskFailed: the worker has no value of a secret that the task names.
     """
     context.show("asking the policy")
     run, course = context.run, context.course
@@ -62,9 +63,11 @@ async def check_policy(context: RunContext) -> str:
             summary="check the policy",
         )
     except ActivityError as error:
-        if not (rule := rule_behind(error)):
+        if rule := rule_behind(error):
+            raise TaskBlocked(rule, policies.said(error), at_step=False) from error
+        if not _is_of(error, SecretMissing.__name__):
             raise
-        raise TaskBlocked(rule, policies.said(error), at_step=False) from error
+        raise TaskFailed(SecretMissing.__name__, policies.said(error), at_step=False) from error
     context.budget.cap(answer.caps)
     if answer.start == UNSIGNED:
         workflow.upsert_memo({MARK: UNSIGNED})
@@ -72,6 +75,11 @@ async def check_policy(context: RunContext) -> str:
         if warning not in context.state.warnings:
             context.warn(warning)
     return answer.admitted
+
+
+def _is_of(error: ActivityError, kind: str) -> bool:
+    """Return True if an error of this kind made the activity fail."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == kind
 
 
 async def newest(run: RunInput, lineage: str) -> RunInput:
@@ -91,7 +99,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
             summary=event_summary(f"look up the newest version of the skill {run.named}"),
         )
     except ActivityError as error:
-        if not (isinstance(error.cause, ApplicationError) and error.cause.type == INPUT_INVALID):
+        if not _is_of(error, INPUT_INVALID):
             raise
         raise TaskFailed(INPUT_INVALID, policies.said(error), at_step=False) from error
     try:

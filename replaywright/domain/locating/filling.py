@@ -77,8 +77,9 @@ def general_target(
     is called so whatever is entered. Where such a value is what the element holds, it is left out.
 
     Those of the parameters `naming`, which say which element is meant, do so however short they are. Of a row that a
-    parameter names, only the cells with the parameter are kept, without the row's number: the rest is of today's row. An identifier without a
-    parameter is that of today's element ("cancel", where the button of another value is "agree"), and goes.
+    parameter names, only the cells with the parameter are kept, without the row's number: the rest is of today's row.
+    An identifier without a parameter is that of today's element ("cancel", where the button of another value is
+    "agree"), and goes.
     """
     if not names | naming:
         return target
