@@ -10,6 +10,7 @@ import pytest
 
 from replaywright.domain.page.pictures import StepPicture
 from replaywright.domain.page.targets import Box
+from replaywright.domain.run.scope import Usage
 from replaywright.domain.task.questions import Question, QuestionKind
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunView
@@ -173,6 +174,17 @@ def test_a_report_says_all_that_there_is_to_say_about_a_failure() -> None:
         "7.1 times less than in the first run",
     ):
         assert told in page, told
+
+
+def test_the_failure_comes_first_and_what_there_was_none_of_is_left_out() -> None:
+    view, loaded = sample(reason="ambiguous")
+    idle = view.model_copy(update={"totals": view.totals.model_copy(update={"usage": Usage(), "heals": 0})})
+
+    failed, without = rendered(view, loaded), rendered(idle, loaded)
+
+    assert failed.index("How it failed") < failed.index("<dt>Duration</dt>") < failed.index("Timeline</h2>")
+    for what in ("Heals", "Model calls", "Tokens", "Money"):
+        assert (f"<dt>{what}</dt>" in failed, f"<dt>{what}</dt>" in without) == (True, False)
 
 
 def test_a_picture_stands_in_the_file_once_however_often_it_is_shown() -> None:
