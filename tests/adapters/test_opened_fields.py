@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from replaywright.browser.session import ChromiumSession
 from replaywright.ports.browser import Work
 from tests.adapters.browser_site import Site
@@ -60,8 +62,11 @@ async def test_a_nameless_field_elsewhere_is_not_the_one_that_was_opened(session
     assert await session.tabs.current.page.locator(".filter").input_value() == ""
 
 
-async def test_the_focus_that_a_step_gives_by_itself_is_not_recorded(session: ChromiumSession, site: Site) -> None:
-    await opened(session, site, PAGE)
+@pytest.mark.parametrize("query", ["", "?loaded"])
+async def test_the_focus_that_the_step_or_a_page_that_is_loaded_gives_is_not_recorded(
+    session: ChromiumSession, site: Site, query: str
+) -> None:
+    await opened(session, site, PAGE + query)
 
     report = await session.perform(replace(work("fill", {"css": ".filter"}, text="n"), learning=True))
 

@@ -238,7 +238,7 @@ class Attempt {
   }
 
   choose({ element, tier }, reading) {
-    if (!this.hadFocus.has(element)) this.hadFocus.set(element, element === deepActive());
+    if (!this.hadFocus.has(element)) this.hadFocus.set(element, holdsFocus(element));
     this.element = element;
     this.chosenTier = tier;
     this.place = shownBoxOf(element);

@@ -606,7 +606,7 @@ function makeTarget(element, reading, known) {
   if (container) target.container = container;
   const row = rowOf(element, reading);
   if (row.length) target.row = row;
-  if (element === deepActive()) target.focused = true;
+  if (holdsFocus(element)) target.focused = true;
   return target;
 }
 

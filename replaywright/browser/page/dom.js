@@ -218,6 +218,9 @@ function deepActive() {
   return active;
 }
 
+/** Returns whether something that was done on the page gave an element the focus: a page that is loaded gives it to any. */
+const holdsFocus = (element) => element === deepActive() && navigator.userActivation.hasBeenActive;
+
 const LABELS_GETTERS = Object.fromEntries(Object.entries({ input: HTMLInputElement, select: HTMLSelectElement,
   textarea: HTMLTextAreaElement, button: HTMLButtonElement, meter: HTMLMeterElement, output: HTMLOutputElement,
   progress: HTMLProgressElement }).map(([tag, type]) => [tag, getterOf(type.prototype, "labels")]));

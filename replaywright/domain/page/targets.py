@@ -65,7 +65,7 @@ class Target(Record):
     """Digest of tag, role, name and stable attributes, without position: equal means unchanged."""
     box: Box | None = None
     focused: bool = False
-    """True if it had the focus before a step gave it any."""
+    """True if it had the focus, and neither the page as it was loaded nor the step itself had given it that."""
     heard: dict[str, int] | None = None
     """Number of listeners of its input, on it and around it, by type; None if not counted."""
 
