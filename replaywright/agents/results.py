@@ -15,7 +15,7 @@ from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.domain.common.text import plain, shorten
-from replaywright.domain.run.remedies import remedy_of
+from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, RunResult, Totals
 from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.run_view import RunView
@@ -151,7 +151,7 @@ def _ended(run_id: str, ending: Ending) -> Result:
             "failedStep": None if result.failed_step is None else result.failed_step + 1,
             "reason": result.rule or result.reason,
             "commits": [str(line) for line in result.commits],
-            "next": "; ".join(filter(None, (remedy_of(result.reason, run_id), _GO_ON))),
+            "next": "; ".join(filter(None, (remedy_of(result.reason, result.message, shows_steps(run_id)), _GO_ON))),
         }
         lines += failure_lines(result)
     return Result(facts, (report_link(run_id),), [line for line in lines if line])

@@ -11,6 +11,7 @@ from workflows.step.rulings import came_to_nothing, is_out_of_sight, may_repeat,
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.late import may_come_late
+    from replaywright.domain.run.remedies import UNASKED, UNNAMED
     from replaywright.domain.step.outcomes import ENTRY_LOST, Status, StepOutcome
     from replaywright.domain.step.overrides import Due
     from replaywright.domain.task.steps import Check, Expand, Fill, Hover, SelectOption, Step, Type, Uncheck
@@ -213,7 +214,7 @@ class AskModel(Repair):
             if not isinstance(error.cause, ApplicationError):
                 raise
             if error.cause.type == ModelMisconfigured.__name__ and outcome.reason != "no_entry":  # it was found without
-                return _with_remark(outcome, f"no model was asked: {error.cause.message}")
+                return _with_remark(outcome, f"{UNASKED}: {error.cause.message}")
             if not self.context.asks_on_failure:
                 raise
             return outcome.model_copy(update={"reason": error.cause.type or "ModelFailed", "message": str(error.cause)})
@@ -241,7 +242,7 @@ def _just_before(repair: Repair, attempt: Attempt, kinds: tuple[type[Step], ...]
 
 def _unnamed(outcome: StepOutcome, overruled: str) -> StepOutcome:
     """Return the outcome of a step for which the model names no element that may be taken."""
-    return _with_remark(outcome, overruled or "the model names no single element for this")
+    return _with_remark(outcome, overruled or UNNAMED)
 
 
 def _with_remark(outcome: StepOutcome, remark: str) -> StepOutcome:

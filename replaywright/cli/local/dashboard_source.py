@@ -33,7 +33,7 @@ from replaywright.dashboard.views import (
     RunRow,
     WaitingRun,
 )
-from replaywright.domain.run.remedies import remedy_of
+from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, Totals
 from replaywright.domain.run.standing import RunStatus
 from replaywright.domain.skill.cache_statistics import cache_statistics, is_held
@@ -112,7 +112,7 @@ class RunningSource:
             question=question if ending is None else None,
             waiting_for="" if progress is None or ending is not None else progress.waiting_for,
             failure=() if result is None else tuple(failure_lines(result)),
-            remedy="" if result is None else remedy_of(result.reason, run_id),
+            remedy="" if result is None else remedy_of(result.reason, result.message, shows_steps(run_id)),
             missing=missing,
         )
 

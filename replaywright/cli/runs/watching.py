@@ -27,7 +27,7 @@ from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks import goal
 from replaywright.domain.common.urls import bracketed
 from replaywright.domain.run.commit_lines import commits_said
-from replaywright.domain.run.remedies import remedy_of
+from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.task.questions import answer_command
@@ -196,7 +196,7 @@ def report(
         output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
         for line in failure_lines(result):
             output.print_line(f"  {line}", console=console)
-        remedy = remedy_of(result.reason, order.run_id)
+        remedy = remedy_of(result.reason, result.message, shows_steps(order.run_id))
         if remedy:
             output.print_line(f"  what to do: {remedy}", console=console)
         resumed = f"`replaywright resume {order.run_id}`, with --task FILE when the task was mended"

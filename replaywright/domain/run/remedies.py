@@ -6,6 +6,16 @@ from typing import Final
 from replaywright.domain.proof.signed_out import SIGNED_OUT
 from replaywright.domain.step.outcomes import BLOCKED, ENTRY_LOST
 
+UNASKED = "no model was asked"
+UNNAMED = "the model names no single element for this"
+"""What the message of a step says of the model, after why its element was not found."""
+
+_UNFOUND = frozenset({"ambiguous", "disagrees", "low_score", "not_found"})
+_WITHOUT_MODEL = (
+    "set REPLAYWRIGHT_MODEL where the worker runs, so that a model finds the element, or give the step a target"
+)
+_WITH_MODEL = "the model was asked, too: make the instruction more exact, or give the step a target"
+
 REMEDIES: Final[Mapping[str, str]] = {
     "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
     "step a target",
@@ -35,6 +45,18 @@ REMEDIES: Final[Mapping[str, str]] = {
 """By reason; empty where there is nothing to be done, or the message says what."""
 
 
-def remedy_of(reason: str, run_id: str) -> str:
-    """Return the remedy for a run that ended for this reason; empty where none is needed."""
-    return REMEDIES.get(reason, f"`replaywright show {run_id}` shows every step")
+def remedy_of(reason: str, message: str, otherwise: str = "") -> str:
+    """Return the remedy for a run that ended for this reason with this message; empty where none is needed.
+
+    `otherwise`: that for a reason which nothing is known of.
+    """
+    if reason in _UNFOUND and UNASKED in message:
+        return _WITHOUT_MODEL
+    if reason in _UNFOUND and UNNAMED in message:
+        return _WITH_MODEL
+    return REMEDIES.get(reason, otherwise)
+
+
+def shows_steps(run_id: str) -> str:
+    """Return what to do where nothing else is known."""
+    return f"`replaywright show {run_id}` shows every step"

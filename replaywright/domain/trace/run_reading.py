@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.page.pictures import StepPicture
-from replaywright.domain.run.remedies import REMEDIES
+from replaywright.domain.run.remedies import remedy_of
 from replaywright.domain.run.runs import Totals
 from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.standing import ENDS
@@ -200,7 +200,7 @@ def _failure(facts: RunFacts, steps: Sequence[StepView]) -> FailureView | None:
     return FailureView(
         reason=reason,
         step_id=own[-1].id if own else "",
-        to_do=REMEDIES.get(reason, ""),
+        to_do=remedy_of(reason, facts.message),
         resume=f"replaywright resume {facts.run_id}",
     )
 
