@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page
 
 from bench.chromium import connection_to
@@ -83,9 +84,20 @@ class Stage:
         self.bed = Bed(self.page)
 
     async def open(self, source: Source) -> None:
-        """Show the page as it is served, with the agent in it."""
+        """Show the page as it is served, with the agent in it.
+
+        What the page before has begun (its scripts reload it, or go on to another) breaks a navigation off; the page is
+        left for an empty one first then.
+        """
         before = self.tab.main.context
-        await self.page.goto(source.url, wait_until="load")
+        try:
+            await self.page.goto(source.url, wait_until="load")
+        except PlaywrightError as exc:
+            if "ERR_ABORTED" not in exc.message:
+                raise
+            await self.page.goto("about:blank")
+            before = self.tab.main.context
+            await self.page.goto(source.url, wait_until="load")
         await self.tab.pulse.until(lambda: self.tab.main.context not in ("", before), LOOK_TIMEOUT_S)
 
     async def snapshot(self, about: str | None = None) -> Snapshot:
