@@ -17,6 +17,7 @@ from activities.vault import Vault
 from replaywright.domain.common.templates import secrets_in, texts_of, with_secrets
 from replaywright.domain.page.outlines import Outline, unlike
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.run.commands import StepContext
 from replaywright.domain.run.redacted import redacted_outline
 from replaywright.domain.step.checkpoints import (
@@ -247,7 +248,7 @@ class CheckpointActivities:
                 before = await self._checkpoints.shown(state)
                 lacking = failing(await held.browser.check(request.expect, CHECK_MS)) if request.expect else None
                 if lacking is not None:
-                    return Restored(held=False, why=self._said(f"{lacking.reason}: {lacking.details}"))
+                    return Restored(held=False, why=self._said(unmet_message(lacking)))
                 return await self._alike(held, before)
             except _UNREADABLE as exc:
                 return Restored(held=False, why=self._said(exc))

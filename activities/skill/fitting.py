@@ -7,6 +7,7 @@ from activities.plan.pictures import keep_snapshot
 from activities.session.attachments import Attachments
 from replaywright.domain.common.text import shorten
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.skill.fitting import (
     FIT_MS,
     OTHER_CONTEXT,
@@ -65,7 +66,7 @@ class FitActivities:
             why = f"the skill was learned signed {_in_or_out(request.signed_in)}, and is signed {_in_or_out(now)} here"
             return Fit(reason=OTHER_CONTEXT, message=why, signed_in=now, snapshot=kept)
         assert lacking is not None
-        message = f"the start page does not show what the skill begins with: {lacking.reason} {lacking.details}"
+        message = f"the start page does not show what the skill begins with: {unmet_message(lacking)}"
         return Fit(
             reason=PRECONDITION,
             message=shorten(self._secrets.redact(message), MESSAGE_LIMIT),

@@ -8,6 +8,7 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import Predicate, ResponseStatus, flattened
+from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.proof.proof import effect_seen, failed_requests, refused_by, unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
 from replaywright.domain.step.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
@@ -36,14 +37,14 @@ class Judge:
         """Return why the step failed, as reason and message; None when nothing speaks against it."""
         unmet = failing(report.after)
         if unmet is not None:
-            return unmet.reason, f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
+            return unmet.reason, f"not as expected: {unmet_message(unmet)}"
         contradiction = self._contradiction(report)
         if contradiction is not None and not isinstance(self.step, _QUIET):
             reason, message = contradiction
             return reason, f"{message}, whatever the page shows; if that is as it should be, expect response_status"
         differs = failing([result.model_copy(update={"required": True}) for result in self.on_derived(report)])
         if _is_unproven(report) and differs is not None and not self.step.expect:
-            return differs.reason, f"last time it led to something else: {differs.details}"
+            return differs.reason, f"last time it led to something else: {unmet_message(differs)}"
         if _is_unproven(report) and self._must_be_proven(report):
             return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"
         return None

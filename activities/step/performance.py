@@ -19,6 +19,7 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_target
 from replaywright.domain.locating.misses import missed_message
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.proof.late import LATE
 from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, shows_itself, unanswered
 from replaywright.domain.proof.remarks import remarks_on
@@ -421,7 +422,7 @@ class Performance:
         late = replace(report, after=after, proof=Proof.BECAME_TRUE, url=at.browser.url)
         lacking = failing(results)
         if lacking is not None or self._is_unwitnessed(late):
-            message = UNWITNESSED if lacking is None else f"{lacking.reason}: {lacking.details}"
+            message = UNWITNESSED if lacking is None else unmet_message(lacking)
             message = shorten(at.tools.secrets.redact(message), WARNING_LIMIT)
             line = {"kind": "recheck", "sequence": at.context.sequence, "why": at.context.why, "said": message}
             await at.tools.ledger.trace(at.context, line)

@@ -10,6 +10,7 @@ from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_step
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.run.commands import Decision, LeaveOutRequest, StepContext
 from replaywright.domain.run.redacted import redacted_outcome
 from replaywright.domain.step.fingerprints import site_scope
@@ -71,7 +72,7 @@ class Skipping:
                 raise
             if lacking is None:
                 return Decision(performs=True)
-            message = f"when does not hold: {lacking.reason}: {lacking.details}"
+            message = f"when does not hold: {unmet_message(lacking)}"
             outcome = await self._left_out(context, WHEN, message, url=held.browser.url)
             return Decision(performs=False, outcome=outcome)
 

@@ -264,7 +264,7 @@ async def test_what_held_has_to_hold(stage: Stage) -> None:
 
     held, why = await checked(stage, taken.state, TextContains(text_contains="How to write"))
 
-    assert (held, why.partition(":")[0]) == (False, "text_missing")
+    assert (held, why.partition(";")[0]) == (False, 'the page does not say "How to write"')
 
 
 async def test_another_page_at_the_same_address_is_not_what_it_was(stage: Stage) -> None:

@@ -40,7 +40,7 @@ async def test_a_step_whose_condition_does_not_hold_is_recorded_as_skipped_and_s
     assert not first.performs
     assert first.outcome is not None
     assert (first.outcome.status, first.outcome.reason, first.outcome.effect) == (Status.DONE, WHEN, Effect.READ)
-    assert "text_missing" in first.outcome.message
+    assert 'the page does not say "Message sent"' in first.outcome.message
     assert again.outcome is not None
     assert (again.performs, again.outcome.from_ledger) == (False, True)
     lines = await stage.store.trace(tenant="acme", lineage="l1")

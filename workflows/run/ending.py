@@ -13,6 +13,7 @@ from workflows.step.factory import final_predicates
 from workflows.step.failures import TaskFailed, rule_behind
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.predicate.unmet import unmet_message
     from replaywright.domain.run.commit_lines import COMMITS, CommitLine, commits_said, left_at
     from replaywright.domain.run.commit_requests import StopRequest
     from replaywright.domain.run.runs import Finished, FinishRequest, RunResult
@@ -43,7 +44,7 @@ class RunEnding:
         seen = {"verification": finished.predicates, "note": finished.note}
         if not finished.verified:
             unmet = next(result for result in finished.predicates if result.fails)
-            why = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
+            why = f"every step was done, but the final verification failed: {unmet_message(unmet)}"
             failed = self._failed("verification_failed", why, at_step=False)
             return failed.model_copy(update={**seen, "artifacts": finished.artifacts})
         kept = {"promoted": finished.promoted, "held": finished.held}

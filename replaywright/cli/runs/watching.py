@@ -26,6 +26,7 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Backend
 from replaywright.cli.tasks import goal
 from replaywright.domain.common.urls import bracketed
+from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.run.commit_lines import commits_said
 from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, RunResult
@@ -235,9 +236,7 @@ def failure_lines(result: RunResult) -> list[str]:
         lines.append(words)
     if (message := commits_said(result.commits)) and message not in result.message:
         lines.append(message)
-    lines += [
-        f"final verification: {check.reason}: {check.details}" for check in result.verification if not check.passed
-    ]
+    lines += [f"final verification: {unmet_message(check)}" for check in result.verification if not check.passed]
     lines += [f"warning: {warning}" for warning in result.warnings]
     return lines
 

@@ -5,17 +5,16 @@ from typing import Final, TypeAlias
 
 from rapidfuzz import fuzz
 
-from replaywright.domain.common.text import normalise, shorten
+from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.evidence import likelihoods, objections
 from replaywright.domain.locating.matching import comparable
+from replaywright.domain.page.query_words import quoted, words_of_query
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
 
 Sought: TypeAlias = Target | ElementQuery
 
 _NEAREST: Final = 3
-_SHOWN: Final = 40
-"""Characters of a name that a message shows."""
 _ALIKE: Final = 60
 """Least likeness of a name, of 100, with which an element is told as near."""
 
@@ -77,23 +76,13 @@ def _by_name(names: Iterable[str], seen: Sequence[Target]) -> list[Target]:
 def _sought_words(sought: Sought) -> str:
     if isinstance(sought, Target):
         return _words(sought)
-    given = sought.model_dump(exclude_defaults=True, exclude={"substring"})
-    return ", ".join(f"{field} {_shown(value)}" for field, value in given.items())
-
-
-def _shown(value: object) -> str:
-    return f'"{_plain(value)}"' if isinstance(value, str) else _plain(str(value))
+    return words_of_query(sought)
 
 
 def _words(target: Target) -> str:
     name = _name_of(target)
-    return f"{target.role or target.tag}" + (f' "{_plain(name)}"' if name else " without a name")
+    return f"{target.role or target.tag}" + (f" {quoted(name)}" if name else " without a name")
 
 
 def _name_of(target: Target) -> str:
     return target.name or target.label or target.text or target.attributes.get("placeholder", "")
-
-
-def _plain(text: object) -> str:
-    """Shorten a text of the page to a few words on one line, which double quotes cannot end."""
-    return shorten(" ".join(str(text).replace('"', "'").split()), _SHOWN)
