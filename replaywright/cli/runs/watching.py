@@ -5,6 +5,7 @@ A module of its own, as a command that starts a run loads what draws on a termin
 
 import asyncio
 import contextlib
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -186,7 +187,8 @@ def report(
         for warning in result.warnings:
             output.print_line(f"  warning: {warning}", style="yellow", console=console)
         for name, value in result.extracted.items():
-            output.print_line(f"  {name}: {value}", console=console)
+            told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            output.print_line(f"  {name}: {told}", console=console)
         for file in result.files:
             output.print_line(f"  file {file.name}: {file.size} bytes, artifact {file.sha256}", console=console)
     elif ending.status == "waiting":
