@@ -11,8 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Page
+from playwright.async_api import Dialog, Page
 
 from bench.chromium import connection_to
 from bench.mutations import OPERATORS, Bed, key_of
@@ -84,20 +83,9 @@ class Stage:
         self.bed = Bed(self.page)
 
     async def open(self, source: Source) -> None:
-        """Show the page as it is served, with the agent in it.
-
-        What the page before has begun (its scripts reload it, or go on to another) breaks a navigation off; the page is
-        left for an empty one first then.
-        """
+        """Show the page as it is served, with the agent in it."""
         before = self.tab.main.context
-        try:
-            await self.page.goto(source.url, wait_until="load")
-        except PlaywrightError as exc:
-            if "ERR_ABORTED" not in exc.message:
-                raise
-            await self.page.goto("about:blank")
-            before = self.tab.main.context
-            await self.page.goto(source.url, wait_until="load")
+        await self.page.goto(source.url, wait_until="load")
         await self.tab.pulse.until(lambda: self.tab.main.context not in ("", before), LOOK_TIMEOUT_S)
 
     async def snapshot(self, about: str | None = None) -> Snapshot:
@@ -148,7 +136,7 @@ def _counted(target: Target, look: Mapping[str, Any]) -> Target:
 async def stage_on(source: Source) -> AsyncIterator[Stage]:
     """A tab for the pages of one source."""
     page = await source.context.new_page()
-    page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
+    page.on("dialog", lambda dialog: asyncio.ensure_future(_answered(dialog)))
     assert source.context.browser is not None
     connection = await connection_to(source.context.browser)
     counts = EvaluationCounter()
@@ -160,6 +148,11 @@ async def stage_on(source: Source) -> AsyncIterator[Stage]:
         tab.detach()
         connection.close()
         await page.close()
+
+
+async def _answered(dialog: Dialog) -> None:
+    """Let the page be left that objects to it, as its forms are not as they were; dismiss all else."""
+    await (dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
 
 @dataclass(frozen=True)
