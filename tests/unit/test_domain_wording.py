@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.locating.wording import Wording, compare
+from replaywright.domain.locating.wording import Wording, compare, says_how_long_ago
 
 PAIRS = [
     ("Inbox", "Inbox (3)", Wording.SAME),
@@ -14,6 +14,8 @@ PAIRS = [
     ("Log in", "Login", Wording.SAME),
     ("Create new calendar", "Create a new calendar", Wording.SAME),
     ("Datei öffnen", "Die Datei öffnen", Wording.SAME),
+    ("Plan A", "Plan", Wording.ALIKE),
+    ("Buy now", "Buy", Wording.ALIKE),
     ("Log in", "Sign in", Wording.ALIKE),
     ("Delete", "Remove", Wording.ALIKE),
     ("Save as draft", "Als Entwurf speichern", Wording.ALIKE),
@@ -48,3 +50,18 @@ def test_wordings_compare_by_what_they_mean(left: str, right: str, expected: Wor
 def test_the_comparison_is_symmetric_and_a_text_equals_itself(left: str, right: str) -> None:
     assert compare(left, right) is compare(right, left)
     assert compare(left, left) is Wording.SAME
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *(
+            (text, True)
+            for text in ("19s ago", "About a minute ago", "now", "Just now", "vor 2 Stunden", "vor einer Stunde")
+        ),
+        *((text, True) for text in ("il y a 3 jours", "hace una hora", "3 小时前", "5分钟前", "刚刚")),
+        *((text, False) for text in ("名前", "vor Ort", "Chicago", "3 days", "10:30", "now or never", "以前")),
+    ],
+)
+def test_a_text_that_says_how_long_ago_something_was_is_told_from_names(text: str, is_one: bool) -> None:
+    assert says_how_long_ago(text) is is_one

@@ -13,7 +13,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from replaywright.domain.common.text import normalise
-from replaywright.domain.locating.wording_lists import ACTIONS, FILLING, MEANINGS, ONLY_ALONE, TURNING
+from replaywright.domain.locating.wording_lists import ACTIONS, ARTICLES, FILLING, MEANINGS, ONLY_ALONE, TURNING
 
 SAME_SPELLING = 0.86
 """Words spelt at least this alike are one word: plural and singular, a typing error, "e-mail" and "email"."""
@@ -31,7 +31,9 @@ _COUNTER = re.compile(r"[(\[]\s*\d[\d.,+]*\s*[)\]]\s*$")
 _WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W_]+")
 _CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 
-_ELAPSED = re.compile(r"^(?:\S+ ){1,3}ago$|^(?:just )?now$|^(?:vor|il y a|hace)(?: \S+){1,2}$|前$|^刚刚$")
+_ELAPSED = re.compile(
+    r"^(?:\S+ ){1,3}ago$|^(?:just )?now$|^(?:vor|il y a|hace) (?:\d+|ein\w*|un[ea]?) \S+$|\d\s*\S{1,3}前$|^刚刚$"
+)
 
 _ADDITIONS = ("un", "dis", "de")
 
@@ -48,7 +50,7 @@ class Wording(IntEnum):
     ALIKE = 3
     """They mean the same, or are spelt nearly the same."""
     SAME = 4
-    """Equal but for case, accents, signs, a counter and words like "the"."""
+    """Equal but for case, accents, signs, a counter and articles."""
 
 
 @lru_cache(maxsize=32768)
@@ -131,8 +133,8 @@ def compare(recorded: str, seen: str) -> Wording:
 
 
 def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words without those that say nothing by themselves; all, if there are no others."""
-    return tuple(word for word in words if word not in FILLING) or words
+    """Return the words without articles before others: "Plan A" keeps its A."""
+    return (*(word for word in words[:-1] if word not in ARTICLES), *words[-1:])
 
 
 def _is_turned(left: frozenset[str], right: frozenset[str]) -> bool:

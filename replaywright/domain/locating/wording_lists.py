@@ -126,9 +126,11 @@ ACTIONS = _listed("""
     order checkout filter refresh share start stop select change back next previous
 """)
 """Meanings of words for what a control does: with one more or one less it does something else."""
-FILLING = _listed("""
-    now jetzt the a an your my our this please
-    der die das den ein eine einen ihr ihre le la les un une votre el los las su
+ARTICLES = _listed("""
+    the a an der die das den ein eine einen le la les un une el los las
+""")
+FILLING = ARTICLES | _listed("""
+    now jetzt your my our this please ihr ihre votre su
 """)
 """Words that say nothing by themselves."""
 ONLY_ALONE = _listed("""
