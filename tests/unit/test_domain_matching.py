@@ -298,6 +298,7 @@ def test_a_nameless_field_that_was_opened_is_told_by_the_focus() -> None:
         {"name": "Search"},
         {"role": "combobox"},
         {"container": "dialog"},
+        {"container": "dialog", "neighbours": OPENED["neighbours"], "attributes": {"class": "filter"}},
         {"row": ("Bob", "b@example.com")},
         {"attributes": {"name": "to"}},
         {"attributes": {"type": "password"}},

@@ -185,8 +185,8 @@ def _focused(recorded: Target, candidates: Sequence[ElementCandidate]) -> Elemen
     """Return the nameless field that has the focus, as the recorded one had before a step gave it any.
 
     What opens a field gives it the focus: that of a file's new name, or of a new cell. Among other values, the texts
-    around it are others. It stands in a container of the same kind or in its place, in no other row, and no identifier
-    says otherwise.
+    around it are others. It stands in a container of the same kind, or has not changed in itself and is in its place; it
+    is in no other row, and no identifier says otherwise.
     """
     if not recorded.focused or recorded.name:
         return None
@@ -195,7 +195,8 @@ def _focused(recorded: Target, candidates: Sequence[ElementCandidate]) -> Elemen
         is_alike = (
             seen.focused and not seen.name and seen.role == recorded.role and not is_of_other_kind(recorded, seen)
         )
-        is_there = _kind_of(recorded.container) == _kind_of(seen.container) or place(recorded, seen) >= MOVED_PLACE
+        is_in_place = seen.attributes == recorded.attributes and place(recorded, seen) >= MOVED_PLACE
+        is_there = is_in_place or _kind_of(recorded.container) == _kind_of(seen.container)
         is_there = is_there and not is_in_other_row(recorded, seen)
         return is_alike and is_there and not identities_of(recorded, [seen])[0].speaks_against
 
