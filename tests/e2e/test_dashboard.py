@@ -48,6 +48,7 @@ async def lab() -> AsyncIterator[Lab]:
     """A stage on which nothing is learned: the task declares its elements."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
+        environment.setenv("REPLAYWRIGHT_SECRET_LOGIN", "not entered here")
         async with Stage(load_settings(), tell=lambda _text: None) as stage:
             yield Lab(stage)
 
