@@ -3,8 +3,8 @@
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.domain.page.observed import ElementState, PredicateResult, ProbeResult, Response
-from replaywright.domain.predicate.evaluation import AssertionContext, evaluate
+from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, ProbeResult, Response
+from replaywright.domain.predicate.evaluation import evaluate
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.predicate.unmet import unmet_message
 
