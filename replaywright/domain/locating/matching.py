@@ -185,8 +185,8 @@ def _focused(recorded: Target, candidates: Sequence[ElementCandidate]) -> Elemen
     """Return the nameless field that has the focus, as the recorded one had before a step gave it any.
 
     What opens a field gives it the focus: that of a file's new name, or of a new cell. Among other values, the texts
-    around it are others. It stands in a container of the same kind, or in its place without a change in itself. It is in
-    no other row, and no identifier says otherwise.
+    around it are others. It stands in a container of the same kind, or in its place without a change in itself. It is
+    in no other row, and no identifier says otherwise.
     """
     if not recorded.focused or recorded.name:
         return None
