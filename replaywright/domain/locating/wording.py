@@ -34,6 +34,7 @@ _CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 _ELAPSED = re.compile(
     r"^(?:\S+ ){1,3}ago$|^(?:just )?now$|^(?:vor|il y a|hace) (?:\d+|ein\w*|un[ea]?) \S+$|\d\s*\S{1,3}前$|^刚刚$"
 )
+"""How long ago something was, in the languages of the word lists."""
 
 _ADDITIONS = ("un", "dis", "de")
 

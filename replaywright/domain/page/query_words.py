@@ -18,9 +18,13 @@ def words_of_query(query: ElementQuery) -> str:
 def words_of_fields(given: Mapping[str, Any]) -> str:
     """Return the fields of a condition in words."""
     rest = {field: value for field, value in given.items() if field not in ("role", "name", "substring")}
+    told = [f"{field.replace('_', ' ')} {_value(value)}" for field, value in rest.items()]
     role, name = given.get("role"), given.get("name")
-    called = [" ".join(filter(None, (role or "name" if name else role, name and quoted(name))))] if role or name else []
-    return ", ".join([*called, *(f"{field.replace('_', ' ')} {_value(value)}" for field, value in rest.items())])
+    if name:
+        told.insert(0, f"{role or 'name'} {quoted(name)}")
+    elif role:
+        told.insert(0, str(role))
+    return ", ".join(told)
 
 
 def quoted(text: object) -> str:

@@ -16,21 +16,21 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "text_differs": "it says {actual}, not {expected}",
     "value_differs": "the field holds {actual}, not {expected}",
     "none_found": "the page has no {query}",
-    "still_there": "the page still has {query}, {count} of it",
+    "still_there": "the page still has {count} of {query}",
     "out_of_view": "{query} is out of view",
     "count_differs": "the page has {count} of {query}; expected: {expected}",
-    "ambiguous": "the page has {count} of {query}, so none of them is meant",
+    "ambiguous": "the page has {count} of {query}; expected: one",
     "disabled": "{query} is disabled",
-    "not_focused": "{query} has not the focus",
+    "not_focused": "{query} does not have the focus",
     "not_checked": "{query} is not checked",
     "not_checkable": "{query} cannot be checked: it is a {role}",
-    "not_downloaded": "no file {expected} was downloaded, but {actual}",
-    "no_dialog": "no dialog said {expected}, but {actual}",
-    "no_response": "nothing was asked that could be answered {expected}",
+    "not_downloaded": "no file {expected} was downloaded; downloaded: {actual}",
+    "no_dialog": "no dialog said {expected}; said: {actual}",
+    "no_response": "no request was answered; expected: {expected}",
     "status_differs": "the answer is {actual}, not {expected}",
     "not_all": "not all of it holds: {failed}",
     "none_holds": "none of it holds: {failed}",
-    "holds_but_must_not": "it holds, and must not",
+    "holds_but_must_not": "it holds, but must not",
     "pattern_unusable": "the pattern {expected} cannot be used: {error}",
     "custom_unknown": "nothing that is installed judges {custom} (there is {installed}): {remedy}",
     "custom_failed": "{custom} failed: {error}",
@@ -76,7 +76,7 @@ def _words(name: str, value: object) -> str:
         case Mapping() if name == "query":
             return words_of_fields(value)
         case Mapping():
-            return ", ".join(f"{key.replace('_', ' ')} {each}" for key, each in value.items())
+            return ", ".join(f"{key.replace('_', ' ')} {_words(str(key), each)}" for key, each in value.items())
         case list() | tuple() if name == "failed":
             return "; ".join(_sentence(str(one.get("reason", "")), one) for one in value)
         case Sequence():
