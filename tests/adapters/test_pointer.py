@@ -267,6 +267,23 @@ async def test_an_area_with_its_own_scroll_is_scrolled_to_its_end(session: Chrom
     assert (bottom, top) == ([0, 0], 0)
 
 
+async def test_an_area_is_scrolled_after_the_permission(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "pointer_lists.html")
+    page = session.tabs.current.page
+    area = "document.getElementById('static')"
+    seen: list[int] = []
+
+    async def permission(*_: object) -> None:
+        seen.append(await page.evaluate(f"{area}.scrollTop"))
+
+    await session.perform(
+        work("scroll", {"role": "region", "name": "Terms"}, to="bottom", instruction="the terms"), permission
+    )
+
+    assert seen == [0]
+    assert await page.evaluate(f"{area}.scrollTop + {area}.clientHeight - {area}.scrollHeight") == 0
+
+
 async def test_what_cannot_be_scrolled_is_refused(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "pointer_lists.html")
 

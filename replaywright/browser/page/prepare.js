@@ -64,8 +64,7 @@ class Preparation {
     if (!area) return attempt.block("invisible");
     drag?.bringIntoView();
     if (POINTER_NEEDS.has(need) && !this.isStill(element)) return attempt.block("moving");
-    if (need === "scroll" && spec.end && !scrollToEnd(element, spec.end)) return attempt.block("not_scrollable");
-    if (need === "scroll") return this.readyAndDone(reading);
+    if (need === "scroll") return this.prepareScrolling(reading);
     if (POINTER_NEEDS.has(need)) return this.preparePointer(reading);
     this.prepareKeys(reading, area);
   }
@@ -105,11 +104,6 @@ class Preparation {
   readyToRead(reading) {
     this.attempt.sendReady(reading);
     this.attempt.beginObserving();
-  }
-
-  readyAndDone(reading) {
-    this.attempt.sendReady(reading);
-    this.attempt.land();
   }
 
   alreadyThere(reading) {
@@ -300,6 +294,17 @@ class Preparation {
     if (!acceptsValue(control, spec.text)) return attempt.block("no_such_value", valueFormOf(control));
     this.hold(reading, () => {
       setValue(control, spec.text);
+      attempt.land();
+    });
+  }
+
+  /** An element alone is in view already; of an area, the end is shown. */
+  prepareScrolling(reading) {
+    const { attempt } = this;
+    const { element, spec } = attempt;
+    if (spec.end && !areaOf(element)) return attempt.block("not_scrollable");
+    this.hold(reading, () => {
+      if (spec.end) scrollToEnd(element, spec.end);
       attempt.land();
     });
   }
