@@ -2,6 +2,7 @@
 
     make bench-locate                               # ten thousand picks and more
     make bench-locate ARGS="--sites webmail,tests"  # some of the sites
+    make bench-locate ARGS="--wrong 50"             # and what was taken for what, 50 at most of either kind
 
 The weights of the table of evidence are fitted on some of the applications (see `bench.fitting`); the others are
 reported apart. `false_heals` counts picks although the true element was taken away: left out
@@ -172,6 +173,16 @@ def _print(console: Console, title: str, named: Iterable[tuple[str, Verdict]]) -
     console.print(table)
 
 
+def show_wrong(figures: Figures, limit: int, console: Console) -> None:
+    """Print what was recorded and what was taken instead."""
+    for title, verdicts in (("wrong", figures.picks), ("false heals", figures.without)):
+        wrong = [verdict for verdict in verdicts if verdict.outcome() == WRONG]
+        console.rule(f"{title}: {min(limit, len(wrong))} of {len(wrong)}")
+        for verdict in wrong[:: max(1, len(wrong) // limit)][:limit]:
+            where = f"{verdict.site} {verdict.source} {'+'.join(verdict.operators)}{' gone' if verdict.gone else ''}"
+            console.print(f"{where}, {verdict.tier} {verdict.score:.3f}: {verdict.told}", highlight=False, markup=False)
+
+
 async def run(extent: Extent, console: Console) -> Figures:
     """Collect and judge."""
     figures = Figures()
@@ -193,6 +204,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=8, help="pairs of versions of a page (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tabs", type=int, default=2)
+    parser.add_argument("--wrong", type=int, default=0, metavar="N", help="print N wrong picks of either kind")
     given = parser.parse_args()
     sites = given.sites.split(",")
     if unknown := set(sites) - set(SITES):
@@ -210,6 +222,8 @@ def main() -> int:
     )
     figures = asyncio.run(run(extent, console))
     show(figures, console)
+    if given.wrong:
+        show_wrong(figures, given.wrong, console)
     print(json.dumps(figures_of(figures)))
     return 0
 

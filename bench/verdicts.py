@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bench.mutations import key_of
 from bench.scenes import Look, Scene
+from replaywright.domain.common.text import normalise
 from replaywright.domain.locating.matching import (
     ACCEPT,
     ElementCandidate,
@@ -38,6 +39,8 @@ class Verdict:
     score: float
     open_outcome: str
     """right, missed or wrong; for an element that is not there, a miss is all that can be right."""
+    told: str = ""
+    """What was recorded and what was taken, of a wrong pick."""
 
     def outcome(self, accept: float = ACCEPT) -> str:
         """What came out with this threshold of the last tier."""
@@ -63,7 +66,7 @@ def climb(look: Look, compared: Sequence[ElementCandidate]) -> MatchDecision:
 
 def _without(look: Look) -> Look:
     """The look with the true element and what is inside it taken away."""
-    kept = [c for c in look.candidates if not is_inside(c.target, look.truth)]
+    kept = [c for c in look.candidates if not is_taken_out(look, c.target)]
     certain = look.candidates[look.certain] if look.certain >= 0 else None
     position = kept.index(certain) if certain in kept else -1
     return Look(look.recorded, tuple(kept), position, frozenset(), look.recognisable, look.affected)
@@ -73,6 +76,13 @@ def is_inside(target: Target, keys: Iterable[str]) -> bool:
     """Whether the element is one of these, or in one of them."""
     own = key_of(target)
     return any(own == key or own.startswith(f"{key}/") for key in keys)
+
+
+def is_taken_out(look: Look, target: Target) -> bool:
+    """Whether it goes with the true element: what is inside it, and what is around it and called so."""
+    own, name = key_of(target), normalise(look.recorded.name)
+    wraps = bool(name) and normalise(target.name) == name and any(key.startswith(f"{own}/") for key in look.truth)
+    return wraps or is_inside(target, look.truth)
 
 
 def judge(scene: Scene) -> tuple[list[Verdict], list[Verdict]]:
@@ -87,7 +97,7 @@ def judge(scene: Scene) -> tuple[list[Verdict], list[Verdict]]:
             without.append(_verdict(scene, look, compared))
             continue
         picks.append(_verdict(scene, look, compared))
-        rest = [c for c in compared if not is_inside(c.target, look.truth)]
+        rest = [c for c in compared if not is_taken_out(look, c.target)]
         without.append(_verdict(scene, _without(look), rest))
     return picks, without
 
@@ -96,6 +106,7 @@ def _verdict(scene: Scene, look: Look, compared: Sequence[ElementCandidate]) -> 
     decision = climb(look, compared)
     lookup = decision.lookup
     right = decision.chosen is not None and key_of(decision.chosen.target) in look.truth
+    is_wrong = decision.chosen is not None and not right
     return Verdict(
         site=scene.site,
         source=scene.source,
@@ -106,7 +117,16 @@ def _verdict(scene: Scene, look: Look, compared: Sequence[ElementCandidate]) -> 
         tier=lookup.tier or lookup.reason,
         score=lookup.score,
         open_outcome=MISSED if decision.chosen is None else RIGHT if right else WRONG,
+        told=_told(look.recorded, decision.chosen.target) if is_wrong and decision.chosen is not None else "",
     )
+
+
+def _told(recorded: Target, taken: Target) -> str:
+    """Return the fields in which the two differ, after what names the recorded element."""
+    one, other = (target.model_dump(mode="json", exclude_defaults=True) for target in (recorded, taken))
+    fields = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    differing = "".join(f"\n    {name}: {one.get(name)!r} -> {other.get(name)!r}" for name in fields)
+    return f"{recorded.role} {recorded.name!r}{differing}"
 
 
 def counted(verdicts: Iterable[Verdict], accept: float = ACCEPT) -> Counter[str]:

@@ -666,6 +666,36 @@ def test_of_namesakes_without_a_name_only_one_that_stays_is_believed() -> None:
     assert not identified(recorded, beside, target(nameless, neighbours=("Orders",))).lookup.hit
 
 
+def test_of_namesakes_without_anything_to_read_none_is_believed_after_one_has_gone() -> None:
+    cell = {"tag": "div", "role": "", "attributes": {"class": "half-hour"}, "xpath": "/html/body/div/div[40]"}
+    recorded = target(cell, namesakes=48, neighbours=("8:00", "Saturday"), element_hash="h-half-hour")
+
+    assert identified(recorded, recorded).lookup.hit
+    assert not identified(recorded, recorded.model_copy(update={"namesakes": 47})).lookup.hit
+
+
+FIELD: dict[str, Any] = {
+    "tag": "input",
+    "role": "textbox",
+    "label": "Episodes done:",
+    "attributes": {"type": "text"},
+    "xpath": "/html/body/div[1]/input[2]",
+    "neighbours": ("Episodes done:", "Next"),
+}
+
+
+OWN_NAME: dict[str, Any] = {"attributes": {"type": "text", "name": "done"}, "css": 'input[name="done"]'}
+
+
+@pytest.mark.parametrize("tells", [{}, OWN_NAME])
+def test_of_fields_of_one_name_none_is_taken_after_one_has_gone_but_by_an_identifier(tells: dict[str, Any]) -> None:
+    recorded = target(FIELD, **tells, namesakes=2)
+    left = target(FIELD, **tells, xpath="/html/body/div[1]/input[3]", neighbours=("Next", "Episodes done:"))
+
+    assert similar(target(FIELD, namesakes=1), left).lookup.hit
+    assert similar(recorded, left).lookup.hit is bool(tells)
+
+
 def test_a_field_that_was_counted_by_its_label_is_not_taken_for_its_neighbour_without_one() -> None:
     nameless = {**CRUMB, "tag": "input", "role": "textbox", "name": "", "text": "", "attributes": {"type": "text"}}
     recorded = target(nameless, label="to:", neighbours=("to:", "subject:"), namesakes=1, element_hash="h-input")

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from replaywright.domain.common.text import normalise, tokens
 from replaywright.domain.locating.identity import FIELDS, TEST_IDS, identity_keys, telling_keys
-from replaywright.domain.locating.likeness import place, roles_compatible, said_among, wording_of
+from replaywright.domain.locating.likeness import place, roles_compatible, said_among, stays, wording_of
 from replaywright.domain.locating.rows import same_row
 from replaywright.domain.locating.weights import WEIGHTS
 from replaywright.domain.locating.wording import Wording, compare
@@ -268,6 +268,8 @@ class _Comparison:
             return "stood there beside it, too"
         if self.is_mute(target):
             return "nothing but its place could tell it"
+        if self.is_left_of_several(target):
+            return "one of fewer fields of its name than there were"
         return "in another row" if self.is_in_other_row(target) else ""
 
     def is_in_other_row(self, target: Target) -> bool:
@@ -305,6 +307,21 @@ class _Comparison:
             return False
         return len(self.kin) > 1 or bool(target.name)
 
+    def is_left_of_several(self, target: Target) -> bool:
+        """Return True if it is a field of which there were more of its name, and nothing tells which of them it is.
+
+        Two buttons of one name may do the same; two fields of one name never hold the same.
+        """
+        recorded = self.recorded
+        is_twin = recorded.role in FIELDS and self._wordings[id(target)] is Wording.SAME
+        if not is_twin or not self._is_fewer(target) or self._has_own(target):
+            return False
+        return not (recorded.row and target.row) and not stays(recorded, target)
+
+    def _is_fewer(self, target: Target) -> bool:
+        """Return True if there are fewer elements of its name than there were."""
+        return max(self._namesakes(target), self._rivals(self._wordings[id(target)])) < self.recorded.namesakes
+
     def _has_own(self, target: Target) -> bool:
         return any(self._is_own(target, key) for key in self._own)
 
@@ -330,8 +347,7 @@ class _Comparison:
             "looks": _looks(recorded, target),
             "same_path": recorded.xpath == target.xpath,
             "close": _closeness(recorded, target),
-            "fewer": max(self._namesakes(target), self._rivals(wording)) < recorded.namesakes
-            and not self._is_same_link(target),
+            "fewer": self._is_fewer(target) and not self._is_same_link(target),
             "rivals": math.log(self._rivals(wording)),
             "name_elsewhere": wording is not Wording.SAME and self._counts[Wording.SAME] > 0,
             "behind": self._most - stands,

@@ -102,6 +102,11 @@ def _called(field: Target) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))
 
 
+def stays(recorded: Target, seen: Target) -> bool:
+    """Return True if the element has the recorded place and the same texts beside it."""
+    return recorded.xpath == seen.xpath and recorded.neighbours[:3] == seen.neighbours[:3]
+
+
 def place(recorded: Target, seen: Target) -> float:
     """0 to 1: how much of the place agrees: the container, the texts near by, the path."""
     parts: list[tuple[float, float]] = []

@@ -25,7 +25,7 @@ from replaywright.domain.locating.identity import (
     identity_keys,
     telling_keys,
 )
-from replaywright.domain.locating.likeness import agrees, place, roles_compatible, similarity, wording_of
+from replaywright.domain.locating.likeness import agrees, place, roles_compatible, similarity, stays, wording_of
 from replaywright.domain.locating.wording import Wording, compare, says_how_long_ago
 from replaywright.domain.page.snapshots import Element
 from replaywright.domain.page.targets import ElementQuery, Target
@@ -76,11 +76,6 @@ class _Scored:
     identity: Identity
 
 
-def _stays(recorded: Target, seen: Target) -> bool:
-    """Return True if the element has the recorded place and the same texts beside it."""
-    return recorded.xpath == seen.xpath and recorded.neighbours[:3] == seen.neighbours[:3]
-
-
 def _elsewhere(recorded: Target, seen: Target, known: Identity, namesakes: int) -> bool:
     """Return True if neither an identifier nor the place confirms an element of the right name, of which there are so
     many.
@@ -92,7 +87,7 @@ def _elsewhere(recorded: Target, seen: Target, known: Identity, namesakes: int) 
         return False
     in_row = bool(recorded.row and seen.row) and not known.speaks_against
     has_left_row = recorded.namesakes > 1 and recorded.row and not seen.row
-    if (has_left_row or (namesakes < recorded.namesakes and not in_row)) and not _stays(recorded, seen):
+    if (has_left_row or (namesakes < recorded.namesakes and not in_row)) and not stays(recorded, seen):
         return True
     least = MOVED_PLACE if _kind_of(recorded.container) != _kind_of(seen.container) else SAME_PLACE
     return place(recorded, seen) < (max(least, KIN_PLACE) if known.speaks_against else least)
@@ -289,10 +284,13 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
         return False
     if known.speaks_against or (recorded.namesakes > 1 and recorded.element_hash != seen.element_hash):
         return True
+    in_row, is_called = bool(recorded.row and seen.row), bool(recorded.label or recorded.text)
+    if seen.namesakes < recorded.namesakes and seen.namesakes and not (in_row or is_called):
+        return True  # those after one that is gone have moved up: the place tells none of them
     # Those without a name were counted by their label: of one that has another label now, that told nothing.
     is_relabelled = normalise(recorded.label) != normalise(seen.label)
-    by_place = (recorded.namesakes > 1 or (is_relabelled and alike > 1)) and not (recorded.row and seen.row)
-    if by_place and (alike > recorded.namesakes or not _stays(recorded, seen)):
+    by_place = (recorded.namesakes > 1 or (is_relabelled and alike > 1)) and not in_row
+    if by_place and (alike > recorded.namesakes or not stays(recorded, seen)):
         return True
     if recorded.text and recorded.role not in FIELDS:
         said = compare(recorded.text, seen.text)
@@ -321,7 +319,7 @@ def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
     if recorded.row and best.row and second.row:  # both rows are the recorded one: where they stand tells nothing
         return False
     # Among twins, what is likest in itself must stand likest too: the other may be the one that changed.
-    if recorded.namesakes > 1 and not _stays(recorded, best):
+    if recorded.namesakes > 1 and not stays(recorded, best):
         return False
     return lead >= TWIN_LEAD and place(recorded, best) >= place(recorded, second)
 
