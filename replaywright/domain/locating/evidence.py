@@ -313,7 +313,7 @@ class _Comparison:
         Two buttons of one name may do the same; two fields of one name never hold the same.
         """
         recorded = self.recorded
-        is_twin = recorded.role in FIELDS and self._wordings[id(target)] is Wording.SAME
+        is_twin = recorded.role in FIELDS and self._wordings[id(target)] >= Wording.ALIKE
         if not is_twin or not self._is_fewer(target) or self._has_own(target):
             return False
         return not (recorded.row and target.row) and not stays(recorded, target)
