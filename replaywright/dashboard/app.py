@@ -12,11 +12,11 @@ from starlette.staticfiles import StaticFiles
 
 from replaywright.dashboard.guard import POLICY
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.pages import PAGES, Page
+from replaywright.dashboard.pages import PAGES, Page, whole
 from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of
 from replaywright.dashboard.rendering import HERE, rendered
 from replaywright.dashboard.views import DashboardSource, WaitingRun
-from replaywright.errors import ReplaywrightError
+from replaywright.errors import ArtifactMissing, ReplaywrightError
 
 STREAMS = 64
 """Pages that are told of changes at the same time; others are not, and show what there is when they are loaded."""
@@ -51,6 +51,7 @@ class Dashboard:
                 Route("/live/{page}", self._live),
                 Route("/report", self._report),
                 Route("/picture", self._picture),
+                Route("/screen", self._screen),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -129,6 +130,20 @@ class Dashboard:
         except ReplaywrightError as error:
             return PlainTextResponse(f"{error}\n", problem_of(error).status)
         return Response(data, media_type="image/png", headers={"Content-Security-Policy": POLICY + "; sandbox"})
+
+    async def _screen(self, request: Request) -> Response:
+        """Answer with a picture of a run's page after number `seen`, with nothing, or with why there is none."""
+        given = request.query_params
+        try:
+            picture = await self._source.live_picture(given.get("id", ""), whole(given, "seen") or 0)
+        except ArtifactMissing as error:
+            return PlainTextResponse(f"{error}\n")
+        except ReplaywrightError as error:
+            return PlainTextResponse(f"{error}\n", problem_of(error).status)
+        if picture is None:
+            return Response(status_code=204)
+        headers = {"Content-Security-Policy": POLICY + "; sandbox", "X-Picture": str(picture.number)}
+        return Response(picture.jpeg, media_type="image/jpeg", headers=headers)
 
     # --- what went wrong ----------------------------------------------------------------------------------------------
 

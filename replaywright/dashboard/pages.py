@@ -80,7 +80,7 @@ async def skills(source: DashboardSource, given: Parameters) -> Page:
 
 async def skill(source: DashboardSource, given: Parameters) -> Page:
     """Build the page of a skill."""
-    name, version = _needed(given, "name"), _whole(given, "version")
+    name, version = _needed(given, "name"), whole(given, "version")
     record = await source.skill(name, version)
     regions = {"skill": rendered("regions/skill.html", record=record, warn=WARN_BELOW, ask=ASK_BELOW, enough=ENOUGH)}
     return Page(record.skill.label or name, "skills", "skill.html", regions, {"record": record})
@@ -91,9 +91,9 @@ async def changes(source: DashboardSource, given: Parameters) -> Page:
     name = _needed(given, "name")
     record = await source.skill(name)
     newest = record.versions[-1] if record.versions else 1
-    new = _whole(given, "new") or newest
+    new = whole(given, "new") or newest
     before = [version for version in record.versions if version < new]
-    old = _whole(given, "old") or (before[-1] if before else new)
+    old = whole(given, "old") or (before[-1] if before else new)
     lines = await source.changes(name, old, new)
     context = {"record": record, "old": old, "new": new, "lines": lines}
     return Page(f"{name}: versions {old} and {new}", "skills", "changes.html", {}, context, is_final=True)
@@ -137,10 +137,15 @@ def _needed(given: Parameters, name: str) -> str:
     return value
 
 
-def _whole(given: Parameters, name: str) -> int | None:
+def whole(given: Parameters, name: str) -> int | None:
+    """Read a whole number from the parameters of an address; None where it is not given.
+
+    Raises:
+        InputInvalid: it is none.
+    """
     value = given.get(name, "")
     if not value:
         return None
-    if not (value.isascii() and value.isdigit() and len(value) < 10):
+    if not (value.isascii() and value.isdigit() and len(value) < 16):
         raise InputInvalid(f"{name}={value[:40]!r}: give a whole number, such as 2")
     return int(value)

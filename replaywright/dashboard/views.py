@@ -128,6 +128,14 @@ class ReportPage:
 
 
 @dataclass(frozen=True)
+class LivePicture:
+    """What the page of a run shows at the moment."""
+
+    number: int
+    jpeg: bytes
+
+
+@dataclass(frozen=True)
 class WaitingRun:
     """A run that waits for a person."""
 
@@ -169,6 +177,13 @@ class DashboardSource(Protocol):
 
         Raises:
             ArtifactMissing: there is none.
+        """
+
+    async def live_picture(self, run_id: str, seen: int) -> LivePicture | None:
+        """Wait a while for a picture of the run's page after number `seen`; None if there is none.
+
+        Raises:
+            ArtifactMissing: the run has no browser that can be watched from here.
         """
 
     async def inbox(self) -> Sequence[WaitingRun]:

@@ -22,6 +22,7 @@ from replaywright.keeper.chromium.hands import Hands
 from replaywright.keeper.chromium.profile import DOWNLOADS_NAME, UPLOADS_NAME, delete_profile, prepare_profile
 from replaywright.keeper.chromium.relay import MAX_RELAYS, RelaySocket
 from replaywright.keeper.chromium.remote import RemoteChromium
+from replaywright.keeper.chromium.view import View
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.departures import BeginLine, DepartureLog, departures_path
 from replaywright.keeper.gate.gate import Gate, RequestRefused
@@ -68,6 +69,8 @@ from replaywright.keeper.protocol import (
     StatusRequest,
     TakeBackRequest,
     TakeRequest,
+    ViewReport,
+    ViewRequest,
     WaitHeldRequest,
 )
 
@@ -118,6 +121,7 @@ class Keeper:
         self._watcher: RequestWatcher | None = None
         self._relays = RelaySocket(self._directory / DEVTOOLS_NAME)
         self._hands = Hands(self._directory, self._black_box, self._proxy.own_ports)
+        self._view: View | None = None
         self._control: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
         self._end = asyncio.Event()
@@ -198,6 +202,7 @@ class Keeper:
             self._watcher = RequestWatcher(self._chromium.devtools, self._gate, self._black_box)
             await self._watcher.start()
             await self._relays.start(self._chromium.devtools)
+            self._view = View(self._chromium.devtools, self._watcher.pages)
         else:
             await self._relays.start(self._chromium)
         self._state = SessionState.READY
@@ -277,6 +282,8 @@ class Keeper:
         await self._proxy.close()
         self._relays.close()
         self._hands.close()
+        if self._view is not None:
+            self._view.close()
         if self._control is not None:
             self._control.close()
         if self._chromium is not None:
@@ -375,7 +382,7 @@ class Keeper:
                 match request:
                     case None:
                         continue
-                    case WaitHeldRequest():
+                    case WaitHeldRequest() | ViewRequest():
                         poll = asyncio.create_task(self._answer(request, writer))
                         polls.add(poll)
                         poll.add_done_callback(polls.discard)
@@ -433,8 +440,8 @@ class Keeper:
             case NetworkRequest():
                 since_s = request.since_monotonic_s
                 return NetworkReport(seen=self._guard.seen(float("-inf") if since_s is None else since_s))
-            case WaitHeldRequest():
-                return await self._gate.wait_held(request.op_id, request.timeout_ms / 1000)
+            case WaitHeldRequest() | ViewRequest():
+                return await self._awaited(request)
             case AttachRequest() | LendRequest() | TakeBackRequest():
                 return await self._hand_over(request)
             case TakeRequest() | SetUpRequest():
@@ -537,6 +544,17 @@ class Keeper:
         self._renew(request.epoch, request.lasts_s + self._options.lease_s)
         _log.info("epoch %d lends the browser to a person for %.0f s", request.epoch, request.lasts_s)
         return lent
+
+    async def _awaited(self, request: WaitHeldRequest | ViewRequest) -> GateSeen | ViewReport:
+        limit_s = request.timeout_ms / 1000
+        if isinstance(request, WaitHeldRequest):
+            return await self._gate.wait_held(request.op_id, limit_s)
+        if self._view is None or self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.REFUSED, "only a live browser of the keeper's own can be watched")
+        try:
+            return await self._view.after(request.seen, limit_s)
+        except StackFailed as failed:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, str(failed)) from failed
 
     def _lease(self) -> LeaseReport:
         now_s = clock.lease_now_s()

@@ -175,6 +175,15 @@ class TakeBackReport(Message):
     is_complete: bool = True
 
 
+class ViewReport(Message):
+    """Answer to `view`."""
+
+    number: int = 0
+    """Number of the picture; 0: there is no newer one."""
+    jpeg: str = ""
+    """The picture in base64."""
+
+
 class Done(Message):
     """Answer to requests that have nothing to tell."""
 
@@ -292,6 +301,17 @@ class NetworkRequest(_Request):
     """Only what was refused at or after this instant; None for all."""
 
 
+class ViewRequest(_Request):
+    """Answer with a picture of the newest page, once there is another one than `seen`, or when the time is up.
+
+    It shows what the page shows. The browser sends pictures only while somebody asks.
+    """
+
+    op: Literal["view"] = "view"
+    seen: int = 0
+    timeout_ms: int = Field(ge=0, le=10_000)
+
+
 class LendRequest(_Request):
     """Let a person drive the browser until `take_back`, a greater epoch, or the end of the time.
 
@@ -336,6 +356,7 @@ Request = Annotated[
     | GateRequest
     | BlackBoxRequest
     | NetworkRequest
+    | ViewRequest
     | LendRequest
     | TakeBackRequest
     | CloseRequest,

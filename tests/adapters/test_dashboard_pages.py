@@ -15,6 +15,7 @@ from playwright.async_api import Browser, expect
 
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
+from replaywright.dashboard.views import LivePicture
 from replaywright.errors import StackFailed
 from tests.unit.dashboard import PICTURE, RUNNING, WAITING, FakeSource, ended, full
 
@@ -106,6 +107,35 @@ async def test_a_page_that_could_not_be_shown_goes_on_by_itself(browser: Browser
 
         await expect(page.locator("tbody tr")).to_have_count(7, timeout=PATIENT_MS)
         await page.close()
+
+
+async def test_the_page_of_a_run_is_shown_while_somebody_looks(browser: Browser) -> None:
+    source = full()
+    source.screens = {}
+    async with served(source) as (entrance, inside):
+        page = await browser.new_page()
+        await page.goto(entrance)
+        picture = await page.screenshot(type="jpeg")
+        source.screens = {RUNNING.run_id: LivePicture(7, picture)}
+        await page.goto(inside + PAGES["run"])
+        canvas = page.get_by_role("img", name="The page as the run's browser shows it now")
+        await expect(page.locator("#live")).to_have_text("Live")
+        assert source.watched == 0, "nobody looks"
+
+        await page.get_by_text("Watch the page").click()
+        await expect(canvas).to_be_visible(timeout=PATIENT_MS)
+        assert await canvas.evaluate("one => one.width") > 300
+        source.screens = {}
+        await expect(page.get_by_text("the run has no browser at the moment")).to_be_visible(timeout=PATIENT_MS)
+
+        await page.get_by_text("Watch the page").click()
+        source.screens = {RUNNING.run_id: LivePicture(8, picture)}
+        await expect(page.locator("#screen")).to_have_attribute("data-watched", "", timeout=PATIENT_MS)
+        assert source.watched > 0
+        watched = source.watched
+        await page.reload()
+        await expect(page.locator("#live")).to_have_text("Live")
+        assert source.watched == watched, "nobody looks"
 
 
 DESKTOP = {"viewport": {"width": 1280, "height": 860}}

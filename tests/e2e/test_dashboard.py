@@ -110,6 +110,11 @@ async def followed(page: Page, lab: Lab, order: Order, pictures: Path) -> None:
     await expect(picture).to_have_js_property("complete", True)
     assert await picture.evaluate("one => one.naturalWidth") > 100
     await assert_readable(page, "waiting", pictures)
+    await page.get_by_text("Watch the page").click()
+    live = page.get_by_role("img", name="The page as the run's browser shows it now")
+    await expect(live).to_be_visible(timeout=PATIENT_MS)
+    assert await live.evaluate("one => one.width") > 300
+    await assert_readable(page, "watched", pictures)
 
     await page.evaluate("document.body.dataset.loaded = 'once'")
     verdict = PersonVerdict(sequence=6, verdict="approve", who="the test")

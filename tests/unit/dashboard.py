@@ -1,5 +1,6 @@
 """A source for the dashboard's pages that holds what a test puts into it."""
 
+import asyncio
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from typing import Any
 
 from replaywright.dashboard.views import (
     CacheView,
+    LivePicture,
     ReportPage,
     RunDetail,
     RunFilter,
@@ -227,9 +229,12 @@ class FakeSource:
     view: CacheView = field(default_factory=lambda: CacheView(cache_statistics((), ()), "k1"))
     reports: dict[str, ReportPage] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
+    screens: dict[str, LivePicture] = field(default_factory=dict)
     fails: ReplaywrightError | RuntimeError | None = None
     wanted: list[RunFilter] = field(default_factory=list)
     """The filters that runs were asked for with."""
+    watched: int = 0
+    """How often a picture of a live page was asked for."""
     asked: int = 0
     """How often runs were asked for."""
 
@@ -260,6 +265,16 @@ class FakeSource:
         if run_id not in self.pictures:
             raise ArtifactMissing(f"run {run_id!r} waits with no picture")
         return self.pictures[run_id]
+
+    async def live_picture(self, run_id: str, seen: int) -> LivePicture | None:
+        self._fail()
+        if run_id not in self.screens:
+            raise ArtifactMissing("the run has no browser at the moment")
+        self.watched += 1
+        picture = self.screens[run_id]
+        if picture.number == seen:  # a keeper waits for another one
+            await asyncio.sleep(0.1)
+        return None if picture.number == seen else picture
 
     async def inbox(self) -> Sequence[WaitingRun]:
         self._fail()

@@ -15,6 +15,7 @@ from workflows.step.failures import TaskFailed
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commit_requests import PersonVerdict
     from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, Said, TakeBack, TakeOverRequest
+    from replaywright.domain.session.sessions import SessionRef
     from replaywright.domain.trace.details import event_summary
 
 
@@ -35,6 +36,11 @@ class Lending:
         """Report on the last loan during this wait; None without one."""
         self.was_lost = False
         """True: the browser was lost while a person had it."""
+
+    @property
+    def session(self) -> SessionRef | None:
+        """Session with the run's browser; None while it has none."""
+        return None if self._browser.is_asleep else self._browser.session
 
     # ------------------------------------------------------------------------------------- what is asked
 

@@ -17,6 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.runs import Progress
     from replaywright.domain.run.steering import EditStep, LentBrowser, Said, SkipStep, TakeOverRequest
     from replaywright.domain.run.views import STEPS_TOLD, PlanView, RunTrace
+    from replaywright.domain.session.sessions import SessionRef
 
 
 class Handlers:
@@ -41,6 +42,11 @@ class Handlers:
     def trace(self) -> RunTrace:
         """The last of what this execution of the run did, from its own state."""
         return self._context.board.trace(self._context.run_id, self._context.lineage)
+
+    @workflow.query
+    def browser(self) -> SessionRef | None:
+        """Return the session with the run's browser; None while it has none."""
+        return self._lending.session
 
     @workflow.query
     def step_written(self, sequence: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.inbox import question_of, waiting_in
 from replaywright.cli.runs.finding import QUICK, ending_of_run, exact_run, is_ours, is_wanted, standing_of, trace_or_why
-from replaywright.cli.runs.follow import Ending, handle_of, progress_of
+from replaywright.cli.runs.follow import Ending, handle_of, progress_of, session_of
 from replaywright.cli.runs.listing import row_at, row_of
 from replaywright.cli.runs.searchable import Filter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
@@ -24,8 +25,10 @@ from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.running import RunningBackend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
+from replaywright.dashboard.live import Shared
 from replaywright.dashboard.views import (
     CacheView,
+    LivePicture,
     ReportPage,
     RunDetail,
     RunFilter,
@@ -36,12 +39,16 @@ from replaywright.dashboard.views import (
 from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, Totals
 from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.skill.cache_statistics import cache_statistics, is_held
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
 from replaywright.domain.task.questions import WAITS, Question
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunFacts, StepView
-from replaywright.errors import ArtifactMissing, InputInvalid
+from replaywright.errors import ArtifactMissing, InputInvalid, KeeperRefused, KeeperUnavailable
+from replaywright.keeper.host.client import KeeperClient
+from replaywright.keeper.host.identity import boot_id, host_name
+from replaywright.keeper.protocol import SOCKET_NAME
 from replaywright.reports import load, policy, rendered
 from replaywright.settings import Settings
 
@@ -52,6 +59,10 @@ _SCANNED: Final = 1000
 _ASKED_AT_ONCE: Final = 10
 _REPORT_MB: Final = 25.0
 """Room for the pictures of a report."""
+_LIVE_MS: Final = 5000
+"""Wait for a page to change before it is said that it has not."""
+_SESSION_HOLDS_S: Final = 3.0
+"""A run is asked where its browser is so seldom, however many pictures are asked for."""
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 
 
@@ -61,6 +72,7 @@ class RunningSource:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._running = RunningBackend(settings, owner="the dashboard")
+        self._sessions: Shared[SessionRef] = Shared(_SESSION_HOLDS_S)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -123,6 +135,26 @@ class RunningSource:
         store = artifact_store_of(here.settings)
         loaded = await load(view, store, budget_mb=_REPORT_MB)
         return ReportPage(await asyncio.to_thread(rendered, view, loaded), policy())
+
+    async def live_picture(self, run_id: str, seen: int) -> LivePicture | None:
+        """Ask the keeper of the run's browser for a picture; see the port."""
+        session = await self._sessions.get(run_id, lambda: self._session(run_id))
+        if (session.host, session.boot_id) != (host_name(), boot_id()):
+            raise ArtifactMissing(f"the browser lives on {session.host}: watch it with a dashboard on that host")
+        try:
+            async with await KeeperClient.connect(Path(session.directory) / SOCKET_NAME) as keeper:
+                seen_now = await keeper.view(seen, _LIVE_MS)
+        except (KeeperUnavailable, KeeperRefused) as exc:
+            raise ArtifactMissing(f"the browser cannot be watched: {exc}") from exc
+        return LivePicture(seen_now.number, base64.b64decode(seen_now.jpeg)) if seen_now.number else None
+
+    async def _session(self, run_id: str) -> SessionRef:
+        here = await self._running.here()
+        await exact_run(here, run_id)
+        session = await session_of(handle_of(here.client, run_id), QUICK)
+        if session is None:
+            raise ArtifactMissing("the run has no browser at the moment")
+        return session
 
     async def picture(self, run_id: str) -> bytes:
         """Return the screenshot of the moment when the run began to wait."""

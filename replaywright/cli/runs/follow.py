@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError
@@ -16,6 +16,7 @@ from activities.run.endings import end_of
 from replaywright.cli.runs.silence import Silence, Vain
 from replaywright.domain.run.runs import Progress, RunResult, Totals
 from replaywright.domain.run.standing import End
+from replaywright.domain.session.sessions import SessionRef
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"
@@ -31,6 +32,7 @@ _PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED
 _BROKEN = "transport error"
 """Message of the client for a connection that closed while it waited; the status is `unknown` then."""
 
+_Answer = TypeVar("_Answer", Progress, SessionRef)
 Status: TypeAlias = End | Literal["waiting"]
 
 
@@ -59,8 +61,23 @@ async def progress_of(handle: WorkflowHandle[Any, RunResult], limit: timedelta =
     Raises:
         ServerGone: Temporal cannot be reached.
     """
+    return await _asked(handle, "progress", Progress, limit)
+
+
+async def session_of(handle: WorkflowHandle[Any, RunResult], limit: timedelta = _QUERY_LIMIT) -> SessionRef | None:
+    """Ask the run for the session with its browser; None when it has none, or no worker answers in time.
+
+    Raises:
+        ServerGone: Temporal cannot be reached.
+    """
+    return await _asked(handle, "browser", SessionRef, limit)
+
+
+async def _asked(
+    handle: WorkflowHandle[Any, RunResult], query: str, answer: type[_Answer], limit: timedelta
+) -> _Answer | None:
     try:
-        answer: Progress = await handle.query("progress", result_type=Progress, rpc_timeout=limit)
+        found: _Answer | None = await handle.query(query, result_type=answer, rpc_timeout=limit)
     except (WorkflowQueryFailedError, ValidationError):
         return None
     except RPCError as exc:
@@ -69,7 +86,7 @@ async def progress_of(handle: WorkflowHandle[Any, RunResult], limit: timedelta =
         if exc.status is RPCStatusCode.NOT_FOUND:
             raise InputInvalid(f"there is no run {handle.id!r}; `replaywright runs` lists them") from exc
         return None
-    return answer
+    return found
 
 
 async def follow(

@@ -116,6 +116,39 @@ function followIfSeen() {
   else if (stream === null) follow(address);
 }
 
+/** Show the page of a run as its browser shows it, while somebody looks. */
+async function watch(screen) {
+  const [canvas, note] = [screen.querySelector("canvas"), screen.querySelector("p")];
+  const say = (text) => {
+    if (note.textContent !== text) note.textContent = text;
+    note.hidden = text === "";
+  };
+  let seen = 0;
+  while (screen.open && !document.hidden && document.body.dataset.live !== undefined) {
+    const answer = await fetch(`${screen.dataset.screen}&seen=${seen}`).catch(() => null);
+    if (answer?.headers.get("Content-Type") === "image/jpeg") {
+      const picture = await createImageBitmap(await answer.blob());
+      [canvas.width, canvas.height, canvas.hidden] = [picture.width, picture.height, false];
+      canvas.getContext("2d").drawImage(picture, 0, 0);
+      seen = Number(answer.headers.get("X-Picture"));
+      say("");
+    } else if (answer?.status !== 204) {
+      say(answer === null ? "The dashboard does not answer." : await answer.text());
+      await new Promise((resolve) => setTimeout(resolve, 2 * SECOND));
+    }
+  }
+  if (document.body.dataset.live === undefined) say("The run has ended.");
+  screen.dataset.watched = "";
+}
+
+/** Watch if it is opened, and nobody watches for this page yet. */
+function watchIfOpen() {
+  const screen = document.getElementById("screen");
+  if (screen === null || !screen.open || document.hidden || screen.dataset.watched === "yes") return;
+  screen.dataset.watched = "yes";
+  watch(screen);
+}
+
 async function copy(button) {
   await navigator.clipboard.writeText(button.dataset.copy);
   button.classList.add("copied");
@@ -133,6 +166,8 @@ if (document.body.dataset.retry !== undefined) {
   document.addEventListener("visibilitychange", followIfSeen);
   window.addEventListener("pagehide", stop);
   window.addEventListener("pageshow", followIfSeen);
+  document.addEventListener("visibilitychange", watchIfOpen);
+  document.getElementById("screen")?.addEventListener("toggle", watchIfOpen);
 }
 setInterval(tick, SECOND);
 tick();

@@ -41,6 +41,8 @@ class RequestWatcher:
         self._black_box = black_box
         self._sessions: dict[str, str] = {}
         """The kind of target that each session is with."""
+        self.pages: dict[str, str] = {}
+        """The target of each session with a page, the oldest first."""
         self._under_way: dict[str, UpstreamConnection] = {}
         """Those inside TLS, by number."""
         self._awaited: set[str] = set()
@@ -106,7 +108,7 @@ class RequestWatcher:
         params = event["params"]
         match event["method"]:
             case "Target.attachedToTarget":
-                self._attached(params["sessionId"], params["targetInfo"]["type"])
+                self._attached(params["sessionId"], params["targetInfo"])
             case "Target.detachedFromTarget":
                 self._detached(params["sessionId"])
             case "Fetch.requestPaused":
@@ -121,8 +123,11 @@ class RequestWatcher:
             case "Fetch.authRequired":
                 self._devtools.send("Fetch.continueWithAuth", self._emulation.answer(params), session)
 
-    def _attached(self, session: str, kind: str) -> None:
+    def _attached(self, session: str, target: Mapping[str, Any]) -> None:
+        kind = str(target["type"])
         self._sessions[session] = kind
+        if kind == "page":
+            self.pages[session] = str(target["targetId"])
         self._devtools.subscribe(session, self._on_event)
         self._set_pattern(session)
         self._emulate(session, kind)
@@ -131,6 +136,7 @@ class RequestWatcher:
 
     def _detached(self, session: str) -> None:
         self._devtools.unsubscribe(session)
+        self.pages.pop(session, None)
         if self._sessions.pop(session, "") == "page":
             self._gate.note_page_closed()
         for other in self._sessions:  # those of its process that came later have lost the language and the time zone

@@ -65,6 +65,8 @@ from replaywright.keeper.protocol import (
     TakeBackReport,
     TakeBackRequest,
     TakeRequest,
+    ViewReport,
+    ViewRequest,
     WaitHeldRequest,
 )
 
@@ -180,6 +182,11 @@ class KeeperClient:
     async def network(self, *, since_monotonic_s: float | None = None) -> NetworkSeen:
         """Return the policy in force, and what it has refused, since an instant or ever."""
         return (await self._ask(NetworkRequest(since_monotonic_s=since_monotonic_s), NetworkReport)).seen
+
+    async def view(self, seen: int, timeout_ms: int) -> ViewReport:
+        """Return the first picture of the page after number `seen`; none if there is none in time."""
+        request = ViewRequest(seen=seen, timeout_ms=timeout_ms)
+        return await self._ask(request, ViewReport, TIMEOUT_S + timeout_ms / 1000)
 
     async def lend(self, epoch: int, lending: str, lasts_s: float) -> LendReport:
         """Let a person drive the browser for so many seconds; the lease lasts as long."""

@@ -1,0 +1,89 @@
+"""The page as a person would see it now, as pictures; the browser sends none while nobody asks for them."""
+
+import asyncio
+import logging
+import time
+from typing import Any, Final
+
+from replaywright.keeper.chromium.multiplexer import Multiplexer
+from replaywright.keeper.protocol import ViewReport
+
+UNWATCHED_S: Final = 5.0
+"""Time without a request after which the browser stops sending pictures."""
+_APART_S: Final = 0.2
+"""Time between two pictures: Chromium sends the next one when it is told that this one has come."""
+_CAST: Final = {"format": "jpeg", "quality": 60, "maxWidth": 1280, "maxHeight": 1280}
+
+_log = logging.getLogger(__name__)
+
+
+class View:
+    """Pictures of the newest page of one browser."""
+
+    def __init__(self, devtools: Multiplexer, pages: dict[str, str]) -> None:
+        """Watch one of `pages`, which has the target of each session, the oldest first."""
+        self._devtools = devtools
+        self._pages = pages
+        self._page = self._session = ""
+        self._number, self._data = time.time_ns() // 1_000_000, ""  # no number is used by two keepers of one run
+        self._news = asyncio.Event()
+        self._following = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def after(self, seen: int, limit_s: float) -> ViewReport:
+        """Return the first picture after number `seen`, or none if there is none within the limit.
+
+        Raises:
+            StackFailed: Chromium does not answer.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            async with self._following:
+                await self._follow()
+            if self._number == seen or not self._data:
+                self._news.clear()
+                async with asyncio.timeout(limit_s):
+                    await self._news.wait()
+        except TimeoutError:
+            pass  # the page has not changed
+        finally:
+            self._timer = asyncio.get_running_loop().call_later(UNWATCHED_S, self.close)
+        has_news = self._number != seen and self._data
+        return ViewReport(number=self._number, jpeg=self._data) if has_news else ViewReport()
+
+    def close(self) -> None:
+        """Have the browser send no more pictures."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._session:
+            self._devtools.unsubscribe(self._session)
+            self._devtools.send("Target.detachFromTarget", {"sessionId": self._session})
+        self._page = self._session = ""
+
+    async def _follow(self) -> None:
+        """Have the newest page send its pictures, and no other."""
+        of_the_run = {info["targetId"] for info in await self._devtools.pages()}
+        newest = next((page for page in reversed(self._pages.values()) if page in of_the_run), "")
+        if newest == self._page:
+            return
+        self.close()
+        if not newest:
+            return
+        attached = await self._devtools.call("Target.attachToTarget", {"targetId": newest, "flatten": True})
+        self._page, self._session = newest, str(attached["sessionId"])
+        self._devtools.subscribe(self._session, self._on_event)
+        await self._devtools.call("Page.startScreencast", _CAST, self._session)
+        _log.info("somebody watches the page")
+
+    def _on_event(self, session: str, event: dict[str, Any]) -> None:
+        if event["method"] != "Page.screencastFrame":
+            return
+        params = event["params"]
+        asyncio.get_running_loop().call_later(_APART_S, self._go_on, session, params["sessionId"])
+        self._number, self._data = self._number + 1, params["data"]
+        self._news.set()
+
+    def _go_on(self, session: str, number: int) -> None:
+        if session == self._session:
+            self._devtools.send("Page.screencastFrameAck", {"sessionId": number}, session)
