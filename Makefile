@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection park
+.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets mistakes chaos chaos-long injection park
 
 BIN := .venv/bin
 ARGS ?=
@@ -87,6 +87,9 @@ bench-telemetry: setup ## measure a replay with telemetry beside one without
 
 bench-verify: setup ## measure what verification adds to a replayed step whose expectation already holds
 	$(BIN)/python -m bench.verify $(ARGS)
+
+mistakes: setup ## make the mistakes of a first hour at a running stack: what each message says, and if its remedy works
+	$(BIN)/python -m bench.mistakes $(ARGS)
 
 bench-locate: setup ## find recorded elements on changed pages: found, missed, wrong, per tier and threshold
 	$(BIN)/python -m bench.locate $(ARGS)

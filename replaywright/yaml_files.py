@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from replaywright.domain.common.elsewhere import TASK_LIMIT, require_shallow, require_texts, too_large
+from replaywright.domain.common.text import near
 from replaywright.errors import InputInvalid
 
 
@@ -22,7 +23,9 @@ def read_bytes(path: str, source: str, limit: int = TASK_LIMIT) -> bytes:
             with Path(path).open("rb") as stream:
                 data = stream.read(limit + 1)
     except FileNotFoundError as exc:
-        raise InputInvalid(f"{source}: no such file") from exc
+        folder = Path(path).parent
+        alike = near(Path(path).name, (one.name for one in folder.iterdir())) if folder.is_dir() else ""
+        raise InputInvalid(f"{source}: no such file" + (f"; {alike}" if alike else "")) from exc
     except OSError as exc:
         raise InputInvalid(f"{source}: cannot be read: {exc.strerror or exc}; name a file that can be read") from exc
     if len(data) > limit:

@@ -70,6 +70,8 @@ def loaded(text: str, source: str, *, as_texts: bool) -> Any:
         mark = exc.problem_mark or exc.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
         problem = shorten(exc.problem or exc.context or "", 2 * SHOWN)
+        if "'\\t'" in problem:
+            problem += "; indent with spaces: YAML takes no tabs there"
         raise InputInvalid(f"{source}{place}: not YAML: {problem}") from exc
     except (yaml.YAMLError, ValueError) as exc:  # a character YAML forbids; a date that does not exist
         raise InputInvalid(f"{source}: not YAML: {shorten(' '.join(str(exc).split()), 2 * SHOWN)}") from exc

@@ -19,6 +19,10 @@ def test_a_model_is_recommended_only_where_none_was_asked(message: str, remedy: 
     assert remedy in remedy_of("low_score", message)
 
 
+def test_which_of_several_is_meant_is_for_the_author_to_say() -> None:
+    assert "`nth`, `within`" in remedy_of("ambiguous", f"{MISSED}; {UNASKED}: no model is configured")
+
+
 def test_what_the_message_says_of_a_model_changes_no_other_remedy() -> None:
     assert remedy_of("store_unavailable", UNNAMED) == remedy_of("store_unavailable", "")
     assert (remedy_of("unheard_of", "", "look"), remedy_of("cancelled", "", "look")) == ("look", "")

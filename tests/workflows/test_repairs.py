@@ -394,6 +394,23 @@ async def test_without_being_told_to_ask_a_failed_step_ends_the_run(client: Clie
     assert failed(failure.value).reason == "url_contains"
 
 
+async def test_a_step_that_acts_in_vain_twice_tells_the_first_time_why(client: Client) -> None:
+    def answer(request: CommandOnStep, attempt: int) -> StepOutcome:
+        if isinstance(request, Recheck) or given(request, "proposal") is not None or attempt == 0:
+            return unmet(request).model_copy(update={"message": "the guest has been locked out"})
+        return missed("not_found").model_copy(update={"message": "the page is empty"})
+
+    async with scripted(client, Script(after_goto(answer))) as queue:
+        with pytest.raises(WorkflowFailureError) as error:
+            await (await start(client, queue, run_of(GOTO, FILL, mode=Mode.REPLAY))).result()
+
+    result = failed(error.value)
+    assert result.reason == "url_contains"
+    assert "unmet: the guest has been locked out; performed once more: missed: not found: the page is empty" in (
+        result.message
+    )
+
+
 async def test_every_further_attempt_says_its_kind_and_why(client: Client) -> None:
     script = Script(
         perform=after_goto(lambda r, call: done(r) if call == 2 else r.unmet if isinstance(r, Recheck) else unmet(r))

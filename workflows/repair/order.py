@@ -24,7 +24,7 @@ from workflows.run.finishing import left_by, line_of
 from workflows.step.attempts import Attempt
 from workflows.step.doubts import UNKNOWN_WARNINGS
 from workflows.step.failures import TaskBlocked, TaskFailed
-from workflows.step.rulings import counted, explained
+from workflows.step.rulings import counted, explained, first_vain
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.skill.weak_steps import WEAK_STEP
@@ -142,7 +142,8 @@ class StepRunner:
             return outcome
         if outcome.status is Status.BLOCKED or outcome.rule:
             raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)
-        raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
+        first = first_vain(attempt, outcome)
+        raise TaskFailed(first.reason or first.status, explained(attempt, outcome), outcome.artifacts)
 
     def passed(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Go on after a step that is done."""

@@ -7,7 +7,8 @@ from workflows import policies
 from workflows.parts import Parts
 from workflows.repair.base import Next, Repair, Scope
 from workflows.step.attempts import Attempt
-from workflows.step.rulings import came_to_nothing, is_out_of_sight, may_repeat, out_of_budget
+from workflows.step.failures import TaskFailed
+from workflows.step.rulings import came_to_nothing, explained, is_out_of_sight, may_repeat, out_of_budget
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.late import may_come_late
@@ -159,6 +160,8 @@ class Retry(Repair):
         return may_repeat(outcome)
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        if outcome.status is Status.UNMET:
+            attempt.vain = outcome
         attempt.retry(self.kind, outcome)
         return Next.RETRY
 
@@ -215,9 +218,13 @@ class AskModel(Repair):
                 raise
             if error.cause.type == ModelMisconfigured.__name__ and outcome.reason != "no_entry":  # it was found without
                 return _with_remark(outcome, f"{UNASKED}: {error.cause.message}")
-            if not self.context.asks_on_failure:
-                raise
-            return outcome.model_copy(update={"reason": error.cause.type or "ModelFailed", "message": str(error.cause)})
+            reason = error.cause.type or "ModelFailed"
+            message = f"{outcome.message}; {error.cause.message}" if outcome.message else error.cause.message
+            told = outcome.model_copy(update={"reason": reason, "message": message})
+            if self.context.asks_on_failure:
+                return told
+            attempt.note(told)
+            raise TaskFailed(reason, explained(attempt, told), told.artifacts) from error
         if proposal.target is None:
             if attempt.shown or outcome.status is not Status.MISSED:
                 return _unnamed(outcome, proposal.overruled)

@@ -108,6 +108,8 @@ class Attempt:
     """See `Perform.patience_ms`."""
     rerouted: bool = False
     """True: the model was asked because a recording no longer led to the element."""
+    vain: StepOutcome | None = None
+    """First outcome of a step that acted in vain, and that was performed once more."""
     tried: tuple[str, ...] = ()
     """Outcomes of the attempts before this one, oldest first."""
     spent: tuple[str, ...] = ()
@@ -163,7 +165,7 @@ class Attempt:
             from_ledger=outcome.from_ledger,
             already_done=outcome.already_done,
             warnings=outcome.warnings,
-            message=outcome.message,
+            message=self.message_of(outcome),
             artifacts=outcome.artifacts,
             left_out=outcome.reason if outcome.reason in LEFT_OUT else "",
             rule=outcome.rule,
@@ -178,6 +180,13 @@ class Attempt:
             milliseconds=outcome.costs.total_ms,
         )
 
+    def message_of(self, outcome: StepOutcome) -> str:
+        """Return the message of a step's outcome: of one that was performed once more, it begins with the first."""
+        first = self.vain
+        if first is None or outcome.status is Status.DONE or outcome.message == first.message:
+            return outcome.message
+        return f"{first.message}; performed once more: {why_of(outcome)}"
+
     def note(self, outcome: StepOutcome) -> None:
         """Show an outcome on the board, and keep the files that it saved."""
         self.context.keep_files(outcome)
@@ -190,7 +199,7 @@ class Attempt:
 
     def restart(self, kind: str, after: StepOutcome) -> None:
         """Prepare an attempt from the beginning, without what was proposed before."""
-        self._proposal, self._recovered = None, False
+        self._proposal, self._recovered, self.vain = None, False, None
         self.looked_again = self.rerouted = False
         self.shown = ""
         self.retry(kind, after)

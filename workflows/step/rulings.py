@@ -48,10 +48,17 @@ def contradicted(outcome: StepOutcome) -> str:
     return outcome.reason if held or outcome.reason == SERVER_ERROR else ""
 
 
+def first_vain(attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
+    """Return what tells why a step failed: the first outcome of one that acted in vain twice, else the last."""
+    is_of_page = outcome.status in (Status.MISSED, Status.REFUSED, Status.UNMET) and outcome.reason not in WITHOUT_PAGE
+    return attempt.vain if attempt.vain is not None and is_of_page else outcome
+
+
 def explained(attempt: Attempt, outcome: StepOutcome) -> str:
     """Return the message for a failed step."""
-    what = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
-    return f"{attempt.title}: {outcome.status.value.replace('_', ' ')}: {what}"
+    first = first_vain(attempt, outcome)
+    what = attempt.message_of(outcome) or outcome.reason.replace("_", " ") or outcome.status.value
+    return f"{attempt.title}: {first.status.value.replace('_', ' ')}: {what}"
 
 
 def failed_question(attempt: Attempt, outcome: StepOutcome) -> Ask:

@@ -255,7 +255,7 @@ function nearestTo(query, reading) {
   const scored = [];
   let looked = 0;
   for (const root of reading.roots) {
-    for (const element of queryAll(root, CONTROLS)) {
+    for (const element of queryAll(root, `${CONTROLS},li,td,th,img`)) {
       if (++looked > 1000) break;
       const { role: seen, name } = identityOf(element, reading);
       const score = alike(words, name || labelOf(element, seen, reading)) + (role && role === seen ? 0.3 : 0);

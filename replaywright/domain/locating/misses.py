@@ -1,5 +1,6 @@
 """Messages for elements that were not found: what was looked for, what comes nearest, and why that was not taken."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
@@ -35,7 +36,9 @@ def missed_message(sought: Sought | None, words: str, page: Snapshot | None) -> 
         return f"{looked}; the page shows nothing that can be used: it is empty, or has not loaded yet"
     near = _near_recorded(sought, seen) if isinstance(sought, Target) else _near_words(sought, words, seen)
     if not near:
-        return f"{looked}; none of the {len(seen)} controls of the page is like it"
+        there = [_words(target) for target in seen if target.role and target.role == sought.role] if sought else []
+        told = f"; there is {', '.join(there[:_NEAREST])}" if there else ""
+        return f"{looked}; none of the {len(seen)} controls of the page is like it{told}"
     return f"{looked}; nearest of {len(seen)}: {', '.join(near)}"
 
 
@@ -53,8 +56,15 @@ def _near_words(query: ElementQuery | None, words: str, seen: Sequence[Target]) 
     if query is None:
         return [_words(target) for target in _by_name((words,), seen)][:_NEAREST]
     names = tuple(filter(None, (query.name, query.name_contains, query.label, query.placeholder, query.text)))
-    near = _by_name((*names, *(query.name_in or ())), seen)
-    return [_words(target) + _difference(query, target) for target in near][:_NEAREST]
+    near = _by_name((*names, *(query.name_in or ())), seen)[:_NEAREST]
+    called = Counter(map(_words, near))
+    return [_words(one) + (_place(one) if called[_words(one)] > 1 else "") + _difference(query, one) for one in near]
+
+
+def _place(seen: Target) -> str:
+    """Return what tells an element from others of its name."""
+    words = [text for text in seen.row if normalise(text) != normalise(_name_of(seen))]
+    return f" beside {quoted(words[0])}" if words else f" in {seen.container}" if seen.container else ""
 
 
 def _difference(query: ElementQuery, seen: Target) -> str:

@@ -12,13 +12,19 @@ UNNAMED = "the model names no single element for this"
 
 _UNFOUND = frozenset({"ambiguous", "disagrees", "low_score", "not_found"})
 _WITHOUT_MODEL = (
-    "set REPLAYWRIGHT_MODEL where the worker runs, so that a model finds the element, or give the step a target"
+    "give the step a target with the names that the page has, or set REPLAYWRIGHT_MODEL where the worker runs, so that "
+    "a model finds the element"
+)
+_WHICH = (
+    "say in the step's target which of them is meant (`nth`, `within`), or set REPLAYWRIGHT_MODEL where the worker "
+    "runs, so that a model chooses"
 )
 _WITH_MODEL = "the model was asked, too: make the instruction more exact, or give the step a target"
 
 REMEDIES: Final[Mapping[str, str]] = {
     "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
     "step a target",
+    "disabled": "the page wants something first, such as a field or a tick: add a step for it, or a `wait_for` step",
     "heal_off": "the page changed: allow --heal auto or propose",
     "no_entry": "nothing is recorded for this step: run once with --mode auto or learn",
     "not_found": "no element answers to the description: is the page the expected one? --mode learn finds it anew",
@@ -28,7 +34,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     "no_element": "the model sees no such element on the page: check the instruction",
     "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
     "store_unavailable": "Redis was away for too long: bring it back and run again",
-    "ModelMisconfigured": "set REPLAYWRIGHT_MODEL and its provider's key where the worker runs (`replaywright doctor`)",
+    "ModelMisconfigured": "give the steps targets, or set REPLAYWRIGHT_MODEL and its provider's key where the worker "
+    "runs (`replaywright doctor`)",
     "ModelRateLimited": "the model's provider asks to wait: run again later",
     "ModelUnavailable": "the model's provider cannot be reached: run again later",
     "SecretMissing": "set the variable where the worker runs, and start the worker again",
@@ -51,7 +58,7 @@ def remedy_of(reason: str, message: str, otherwise: str = "") -> str:
     `otherwise`: that for a reason which nothing is known of.
     """
     if reason in _UNFOUND and UNASKED in message:
-        return _WITHOUT_MODEL
+        return _WHICH if reason == "ambiguous" else _WITHOUT_MODEL
     if reason in _UNFOUND and UNNAMED in message:
         return _WITH_MODEL
     return REMEDIES.get(reason, otherwise)

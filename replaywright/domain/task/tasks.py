@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from replaywright.domain.common.base import Authored
 from replaywright.domain.common.lists import list_of, list_value
 from replaywright.domain.common.templates import fill, lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.common.text import near
 from replaywright.domain.common.urls import site_of
 from replaywright.domain.predicate.predicates import Predicate, fill_predicate
 from replaywright.domain.session.browser_setup import BrowserSetup
@@ -54,6 +55,10 @@ class Parameter(Authored):
         if self.choices and self.default is not None and self.default not in self.choices:
             raise ValueError(f"default {self.default!r} is none of the choices: {', '.join(self.choices)}")
         return self
+
+
+_BARE_HOST = re.compile(r"[\w-]+(\.[\w-]+)*(:\d+)?(/|$)")
+"""An address that begins with its host."""
 
 
 class Task(Authored):
@@ -114,6 +119,8 @@ class Task(Authored):
     def _opens_a_page(self) -> "Task":
         if not self.url and not (self.steps and isinstance(self.steps[0], Goto)):
             raise ValueError("url is missing: give the page to start on, or make steps[0] a goto")
+        if _BARE_HOST.match(self.url):
+            raise ValueError(f"url: {self.url!r} has no scheme: write https://{self.url}, or http://{self.url}")
         return self
 
     @model_validator(mode="after")
@@ -147,7 +154,7 @@ class Task(Authored):
                     )
                 named = frozenset(name for name in parameters_in(text) if not _is_of_item(name, loop))
                 if unknown := named - set(self.parameters):
-                    raise ValueError(f"{place} uses {_unknown(min(unknown), written)}")
+                    raise ValueError(f"{place} uses {_unknown(min(unknown), written, self.parameters)}")
                 if unknown := secrets_in(text) - set(self.secrets):
                     raise ValueError(f"{place} uses undeclared secret {min(unknown)!r}; add it to secrets")
         for place, value, _ in places:
@@ -194,7 +201,7 @@ def _is_of_item(name: str, loop: ForEach | None) -> bool:
     return item == loop.item and (not column or loop.is_table)
 
 
-def _unknown(name: str, written: Iterable[_Written]) -> str:
+def _unknown(name: str, written: Iterable[_Written], known: Iterable[str]) -> str:
     """Describe the fault of an undeclared parameter."""
     item, dot, _ = name.partition(".")
     for place, step, _, _loop in written:
@@ -204,7 +211,7 @@ def _unknown(name: str, written: Iterable[_Written]) -> str:
             return f"{name!r}, which only the steps of {place} know: move it there"
     if dot:
         return f"{name!r}, and nothing is called {item!r}; name the item of a for_each around it"
-    return f"undeclared parameter {name!r}; add it under parameters"
+    return f"undeclared parameter {name!r}; {near(name, known) or 'add it under parameters'}"
 
 
 def _check_list(place: str, step: ForEach, task: "Task") -> None:

@@ -1,0 +1,19 @@
+"""Some mistakes of a first hour: each message tells the cause and a remedy, and what it says works."""
+
+import pytest
+
+from bench.mistakes.__main__ import opened, tried
+from bench.mistakes.catalogue import MISTAKES, Mistake
+
+pytestmark = pytest.mark.slow
+
+SOME = ("url without scheme", "name of a button", "refused by the site", "no target")
+
+
+async def test_a_message_tells_the_true_cause_and_a_remedy_that_works() -> None:
+    known: dict[str, Mistake] = {mistake.name: mistake for mistake in MISTAKES}
+
+    async with opened() as place:
+        results = [await tried(place, known[name]) for name in SOME]
+
+    assert {result.mistake.name: result.faults for result in results if result.faults} == {}, results
