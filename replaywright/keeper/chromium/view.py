@@ -5,6 +5,7 @@ import logging
 import time
 from typing import Any, Final
 
+from replaywright.errors import StackFailed
 from replaywright.keeper.chromium.multiplexer import Multiplexer
 from replaywright.keeper.protocol import ViewReport
 
@@ -36,8 +37,7 @@ class View:
         Raises:
             StackFailed: Chromium does not answer.
         """
-        if self._timer is not None:
-            self._timer.cancel()
+        self._end_at(None)
         try:
             async with self._following:
                 await self._follow()
@@ -48,18 +48,23 @@ class View:
         except TimeoutError:
             pass  # the page has not changed
         finally:
-            self._timer = asyncio.get_running_loop().call_later(UNWATCHED_S, self.close)
+            self._end_at(UNWATCHED_S)
         has_news = self._number != seen and self._data
         return ViewReport(number=self._number, jpeg=self._data) if has_news else ViewReport()
 
     def close(self) -> None:
         """Have the browser send no more pictures."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._end_at(None)
         if self._session:
             self._devtools.unsubscribe(self._session)
             self._devtools.send("Target.detachFromTarget", {"sessionId": self._session})
         self._page = self._session = ""
+
+    def _end_at(self, after_s: float | None) -> None:
+        """Close after so long, unless somebody asks before; with None, not by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if after_s is None else asyncio.get_running_loop().call_later(after_s, self.close)
 
     async def _follow(self) -> None:
         """Have the newest page send its pictures, and no other."""
@@ -73,7 +78,11 @@ class View:
         attached = await self._devtools.call("Target.attachToTarget", {"targetId": newest, "flatten": True})
         self._page, self._session = newest, str(attached["sessionId"])
         self._devtools.subscribe(self._session, self._on_event)
-        await self._devtools.call("Page.startScreencast", _CAST, self._session)
+        try:
+            await self._devtools.call("Page.startScreencast", _CAST, self._session)
+        except StackFailed:
+            self.close()
+            raise
         _log.info("somebody watches the page")
 
     def _on_event(self, session: str, event: dict[str, Any]) -> None:
