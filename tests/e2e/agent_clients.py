@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 import mcp_types as types
 import psutil
+import pytest
 from mcp import Client, StdioServerParameters
 
 from demo.main_job import TASK_FILE
@@ -115,6 +117,62 @@ def sending(order: Order, request_id: str, **more: Any) -> dict[str, Any]:
         "wait_s": 300,
         **more,
     }
+
+
+SEND = 9
+"""Index of the step of the demo's task that sends the mail."""
+_CALLING = """
+import asyncio, json, sys
+from mcp import Client, StdioServerParameters
+async def main(given):
+    async with Client(StdioServerParameters(**given["server"])) as client:
+        await client.call_tool("run_task", given["call"])
+asyncio.run(main(json.load(sys.stdin)))
+"""
+
+
+async def with_a_killed_server(lab: Lab, order: Order, request_id: str, point: str) -> dict[str, Any]:
+    """Call for a mail, kill the server when the step that sends it is at `point`, and take the call up again."""
+    worker = lab.stage.worker
+    with contextlib.suppress(Exception):  # whatever a client makes of a server that is gone
+        async with over_stdio(lab) as agent:
+            async with lab.freezing(worker, f"{point}:{SEND}"):
+                cut_off = asyncio.create_task(agent.call("run_task", **sending(order, request_id)))
+            [server] = servers()
+            server.kill()
+            await gone(server)
+            with pytest.raises(Exception, match=r"(?i)closed"):
+                await cut_off
+    lab.thaw(worker)
+    async with over_stdio(lab) as agent:
+        return await agent.call("run_task", **sending(order, request_id))
+
+
+async def with_a_killed_worker(lab: Lab, order: Order, request_id: str, point: str) -> dict[str, Any]:
+    """Call for a mail, and kill the worker when the step that sends it is at `point`."""
+    async with in_process(lab.place) as agent:
+        async with lab.freezing(lab.stage.worker, f"{point}:{SEND}"):
+            call = asyncio.create_task(agent.call("run_task", **sending(order, request_id)))
+        await lab.replace_worker()
+        return await call
+
+
+async def with_a_killed_client(lab: Lab, order: Order, request_id: str, point: str) -> dict[str, Any]:
+    """Call for a mail, kill the client when the step that sends it is at `point`, and ask how it ended."""
+    worker = lab.stage.worker
+    given = {"server": command_of(lab).model_dump(mode="json"), "call": sending(order, request_id)}
+    client = await asyncio.create_subprocess_exec(sys.executable, "-c", _CALLING, stdin=subprocess.PIPE)
+    async with lab.freezing(worker, f"{point}:{SEND}"):
+        assert client.stdin is not None
+        client.stdin.write(json.dumps(given).encode())
+        client.stdin.close()
+    [server] = servers()
+    client.kill()
+    await client.wait()
+    await gone(server)
+    lab.thaw(worker)
+    async with over_stdio(lab) as agent:
+        return await agent.call("run_status", request_id=request_id, wait_s=300)
 
 
 def hostile_calls(right: dict[str, Any], touched: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import json
-import subprocess
-import sys
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -25,15 +23,17 @@ from replaywright.agents.permissions import AgentGrant
 from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.stack import Child, start_child
 from tests.e2e.agent_clients import (
+    SEND,
     Agent,
     command_of,
-    gone,
     hostile_calls,
     in_process,
     over_stdio,
     said_by,
     sending,
-    servers,
+    with_a_killed_client,
+    with_a_killed_server,
+    with_a_killed_worker,
 )
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, serving
@@ -41,8 +41,6 @@ from tests.exports.node_packages import node_packages
 
 pytestmark = pytest.mark.slow
 
-SEND = 9
-"""Index of the step that sends the mail."""
 NODE = Path(__file__).parent / "node"
 
 
@@ -94,20 +92,9 @@ async def test_two_agents_with_the_same_request_share_one_run(lab: Lab, request_
 
 
 async def test_a_server_that_is_killed_in_the_middle_of_a_call_loses_nothing(lab: Lab, request_id: str) -> None:
-    order, worker = lab.order(), lab.stage.worker
+    order = lab.order()
 
-    with contextlib.suppress(Exception):  # whatever a client makes of a server that is gone
-        async with over_stdio(lab) as agent:
-            async with lab.freezing(worker, f"permitted:{SEND}"):
-                cut_off = asyncio.create_task(agent.call("run_task", **sending(order, request_id)))
-            [server] = servers()
-            server.kill()
-            await gone(server)
-            with pytest.raises(Exception, match=r"(?i)closed"):
-                await cut_off
-    lab.thaw(worker)
-    async with over_stdio(lab) as agent:
-        told = await agent.call("run_task", **sending(order, request_id))
+    told = await with_a_killed_server(lab, order, request_id, "permitted")
 
     assert (told["status"], told["startedNow"]) == ("done", False)
     lab.assert_one_right_mail(order)
@@ -121,11 +108,7 @@ async def test_a_worker_that_is_killed_in_the_middle_of_a_call_loses_nothing(
 ) -> None:
     order = lab.order()
 
-    async with in_process(lab.place) as agent:
-        async with lab.freezing(lab.stage.worker, f"{point}:{SEND}"):
-            call = asyncio.create_task(agent.call("run_task", **sending(order, request_id)))
-        await lab.replace_worker()
-        told = await call
+    told = await with_a_killed_worker(lab, order, request_id, point)
 
     assert told["status"] == "done"
     lab.assert_one_right_mail(order)
@@ -133,28 +116,9 @@ async def test_a_worker_that_is_killed_in_the_middle_of_a_call_loses_nothing(
 
 @pytest.mark.long
 async def test_a_client_that_is_killed_in_the_middle_of_a_call_learns_how_it_ended(lab: Lab, request_id: str) -> None:
-    order, worker = lab.order(), lab.stage.worker
-    given = {"server": command_of(lab).model_dump(mode="json"), "call": sending(order, request_id)}
-    code = (
-        "import asyncio, json, sys\nfrom mcp import Client, StdioServerParameters\n"
-        "async def main(given):\n"
-        "    async with Client(StdioServerParameters(**given['server'])) as client:\n"
-        "        await client.call_tool('run_task', given['call'])\n"
-        "asyncio.run(main(json.load(sys.stdin)))\n"
-    )
+    order = lab.order()
 
-    client = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdin=subprocess.PIPE)
-    async with lab.freezing(worker, f"located:{SEND}"):
-        assert client.stdin is not None
-        client.stdin.write(json.dumps(given).encode())
-        client.stdin.close()
-    [server] = servers()
-    client.kill()
-    await client.wait()
-    await gone(server)
-    lab.thaw(worker)
-    async with over_stdio(lab) as agent:
-        told = await agent.call("run_status", request_id=request_id, wait_s=300)
+    told = await with_a_killed_client(lab, order, request_id, "located")
 
     assert told["status"] == "done"
     lab.assert_one_right_mail(order)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.mistakes.__main__ import opened, tried
 from bench.mistakes.catalogue import MISTAKES, Mistake
+from bench.mistakes.trying import opened, tried
 
 pytestmark = pytest.mark.slow
 
