@@ -3,8 +3,8 @@
     make first-hour
     make first-hour ARGS="--rounds 3"
 
-Runs `bench-shown`, `agent-calls` and `mistakes` one after the other; the last line has the figures of all three. Where a
-model takes part, it is a stand-in. The way through README and tutorial, command by command, is in the tests
+Runs `bench-shown`, `agent-calls` and `mistakes` one after the other; the last line has the figures of all three. A
+model that takes part is a stand-in. The way through README and tutorial, command by command, is in the tests
 (`tests/e2e/test_newcomer.py`, `tests/e2e/test_documented.py`).
 """
 

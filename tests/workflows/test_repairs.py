@@ -13,9 +13,9 @@ from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode, Usage
-from replaywright.domain.step.outcomes import ENTRY_LOST, Status, StepOutcome
+from replaywright.domain.step.outcomes import ENTRY_LOST, Evidence, Status, StepOutcome
 from replaywright.domain.step.overrides import Due
-from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.actions import Cause, Effect
 from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import (
@@ -409,6 +409,19 @@ async def test_a_step_that_acts_in_vain_twice_tells_the_first_time_why(client: C
     assert "unmet: the guest has been locked out; performed once more: missed: not found: the page is empty" in (
         result.message
     )
+
+
+async def test_a_press_that_has_left_its_page_is_not_repeated_in_the_next_one(client: Client) -> None:
+    left = Evidence(causes=(Cause.NEW_DOCUMENT,))
+    press = {**SEND, "effect": "idempotent", "expect": [{"url_contains": "/done"}]}
+    script = Script(after_goto(lambda r, _: unmet(r).model_copy(update={"evidence": left})))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as error:
+            await (await start(client, queue, run_of(GOTO, press, mode=Mode.REPLAY))).result()
+
+    assert failed(error.value).reason == "url_contains"
+    assert [kind for kind in kinds(script) if kind != "recheck"] == ["first"]
 
 
 async def test_every_further_attempt_says_its_kind_and_why(client: Client) -> None:

@@ -153,11 +153,11 @@ class Retry(Repair):
     """Performs a step that may be repeated once more."""
 
     kind = "retry"
-    when = "the step may be repeated, and acted in vain or was refused"
+    when = "the step may be repeated, and acted in vain or was refused, but did not leave its page"
     scope = Scope.STEP
 
     def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
-        return may_repeat(outcome)
+        return may_repeat(attempt.step, outcome)
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         if outcome.status is Status.UNMET:

@@ -6,12 +6,15 @@ from workflows.step.attempts import Attempt, why_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.predicate.evaluation import failing
+    from replaywright.domain.proof.proof import is_input
     from replaywright.domain.proof.signed_out import SIGNED_OUT
     from replaywright.domain.run.runs import Totals
     from replaywright.domain.run.spending import BUDGET_SPENT, Spent
     from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
     from replaywright.domain.step.press_grants import UNGRANTED
+    from replaywright.domain.task.actions import Cause
     from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
+    from replaywright.domain.task.steps import Step
 
 WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT, SIGNED_OUT})
 """Reasons of failed steps that say nothing about the step's own page: neither another plan nor another item helps."""
@@ -24,10 +27,14 @@ def is_out_of_sight(outcome: StepOutcome) -> bool:
     return outcome.status is Status.MISSED or (outcome.status, outcome.reason) == (Status.REFUSED, "invisible")
 
 
-def may_repeat(outcome: StepOutcome) -> bool:
-    """Return whether a failed step is performed once more: it may be repeated, and the page may have moved on."""
+def may_repeat(step: Step, outcome: StepOutcome) -> bool:
+    """Return whether a failed step is performed once more: it may be repeated, and the page may have moved on.
+
+    What was entered is gone with a page that the step has left: the same press in the next one is another deed.
+    """
     failed = outcome.status in (Status.UNMET, Status.REFUSED)
-    return failed and outcome.effect.repeatable and outcome.reason != UNGRANTED
+    has_left = is_input(step) and Cause.NEW_DOCUMENT in outcome.evidence.causes
+    return failed and outcome.effect.repeatable and outcome.reason != UNGRANTED and not has_left
 
 
 def out_of_budget(outcome: StepOutcome, limit: Spent) -> StepOutcome:
