@@ -112,7 +112,7 @@ async def opened() -> AsyncIterator[Place]:
         code, said = await place.types(allowed, "allow")
         if code:
             raise SystemExit(said)
-        log = (folder / "up.log").open("w")
+        log = stack.enter_context((folder / "up.log").open("w"))
         up = await asyncio.create_subprocess_exec(
             *_COMMAND, "up", cwd=folder, env=place.environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
         )
