@@ -1,6 +1,7 @@
 """The server of the Model Context Protocol: what it offers, and how results and errors look on the wire."""
 
 import base64
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ _PERSON = types.Annotations(audience=["user"])
 
 _Context = ServerRequestContext[Any, Any]
 _Page = types.PaginatedRequestParams | None
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -159,7 +162,10 @@ def options_of(server: Server[Any]) -> InitializationOptions:
 
 
 async def serve_stdio(settings: Settings, grants: frozenset[AgentGrant]) -> None:
-    """Serve one client on standard input and output until it leaves."""
-    async with serving(settings, grants) as agents, stdio_server() as (incoming, outgoing):
-        server = agents.protocol()
-        await server.run(incoming, outgoing, options_of(server))
+    """Serve one client on standard input and output until it leaves, or is gone."""
+    try:
+        async with serving(settings, grants) as agents, stdio_server() as (incoming, outgoing):
+            server = agents.protocol()
+            await server.run(incoming, outgoing, options_of(server))
+    except* BrokenPipeError:
+        _log.warning("the client is gone; its runs go on")

@@ -3,6 +3,9 @@
 import asyncio
 import contextlib
 import json
+import os
+import subprocess
+import sys
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -122,6 +125,37 @@ async def test_a_client_that_is_killed_in_the_middle_of_a_call_learns_how_it_end
 
     assert told["status"] == "done"
     lab.assert_one_right_mail(order)
+
+
+def test_a_server_whose_client_is_gone_ends_without_a_complaint(tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "replaywright", "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "REPLAYWRIGHT_HOME": str(tmp_path)},
+    )
+    asked = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "gone", "version": "1"}}
+    lines: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": asked},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    with server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        for line in lines:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n")
+            server.stdin.flush()
+            if line.get("id") == 1:
+                assert b"protocolVersion" in server.stdout.readline()
+                server.stdout.close()
+        said = server.stderr.read().decode()
+
+    assert server.returncode == 0, said
+    assert "the client is gone; its runs go on" in said
+    assert "bug" not in said
 
 
 async def test_what_a_person_has_to_approve_is_not_approved_by_the_agent_unless_it_was_granted(
