@@ -1,14 +1,11 @@
 """The shop at which the mistakes are made; it sells lunch, and one path of it answers with the site's own fault."""
 
 import shutil
-import ssl
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs
+
+from tests.e2e.plain_site import Answer, Asked
 
 _HEAD = "<!doctype html><html lang=en><title>Lunch</title><main><h1>Lunch</h1>"
 _ORDER = """<form method=post action=order>
@@ -39,52 +36,20 @@ def _ordered(body: str) -> str:
     return f"<ul><li>{given.get('name')}: {given.get('dish')}</li></ul><p>Thank you, {given.get('name')}</p>"
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        name = self.path.partition("?")[0].rpartition("/")[2]
-        body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
-        if name == "broken":
-            self._answer(503, _HEAD + "<p>The kitchen is closed.</p>")
-        elif name == "order":
-            self._answer(200, _HEAD + _ordered(body))
-        elif name in _PAGES:
-            self._answer(200, _HEAD + _PAGES[name])
-        else:
-            self._answer(404, _HEAD + "<p>There is no such page.</p>")
-
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def _answer(self, status: int, page: str) -> None:
-        content = page.encode()
-        self.send_response(status)
-        self.send_header("content-type", "text/html; charset=utf-8")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+def answer(asked: Asked) -> Answer:
+    """Answer with one of the shop's pages, by the last part of its address."""
+    name = asked.path.rpartition("/")[2]
+    if name == "broken":
+        return Answer(_HEAD + "<p>The kitchen is closed.</p>", 503)
+    if name == "order":
+        return Answer(_HEAD + _ordered(asked.body))
+    if name in _PAGES:
+        return Answer(_HEAD + _PAGES[name])
+    return Answer(_HEAD + "<p>There is no such page.</p>", 404)
 
 
-@contextmanager
-def serving(folder: Path | None = None) -> Iterator[str]:
-    """Serve the shop on a free port; with a `folder`, under TLS with a certificate that nobody knows."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    host = f"127.0.0.1:{server.server_port}"
-    if folder is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(_certificate(folder))
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield host
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def _certificate(folder: Path) -> Path:
+def made_certificate(folder: Path) -> Path:
+    """Make a certificate that nobody knows, with its key, in one file."""
     path = folder / "shop.pem"
     kind = ("-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
     files = ("-keyout", str(path), "-out", f"{path}.crt")

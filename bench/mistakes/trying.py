@@ -12,12 +12,14 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.table import Table
 
 from bench.mistakes.catalogue import ALSO_NEVER, Mistake, Typed
-from bench.mistakes.site import serving
+from bench.mistakes.site import answer, made_certificate
+from tests.e2e.plain_site import serving
 
 _COMMAND = (sys.executable, "-m", "replaywright")
 _READY_S = 120
@@ -101,7 +103,8 @@ async def opened() -> AsyncIterator[Place]:
     """Serve the shop, and start the stack as the README says."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replaywright-mistakes-")))
-        shop, tls = stack.enter_context(serving()), stack.enter_context(serving(folder))
+        sites = serving(answer), serving(answer, made_certificate(folder))
+        shop, tls = (urlsplit(stack.enter_context(site)).netloc for site in sites)
         hosts = {"shop": shop, "tls": tls, "closed": _free_port(), "strange": _free_port()}
         environment = {name: value for name, value in os.environ.items() if not name.startswith("REPLAYWRIGHT_")}
         kept = {name: os.environ[name] for name in ("REPLAYWRIGHT_NO_SANDBOX",) if name in os.environ}

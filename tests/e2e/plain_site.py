@@ -1,10 +1,12 @@
 """A small site of a test's own: what it answers is a function of what it is asked."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,11 @@ def led_to(path: str, **headers: str) -> Answer:
 
 
 @contextmanager
-def serving(answer: Callable[[Asked], Answer]) -> Iterator[str]:
-    """Serve on a free port of this machine, each request on a thread of its own; yields the site's address."""
+def serving(answer: Callable[[Asked], Answer], certificate: Path | None = None) -> Iterator[str]:
+    """Serve on a free port of this machine, each request on a thread of its own; yields the site's address.
+
+    With a `certificate`, a file that has its key, too, under TLS.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -57,9 +62,13 @@ def serving(answer: Callable[[Asked], Answer]) -> Iterator[str]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
