@@ -1,9 +1,14 @@
 """The shop at which the mistakes are made; it sells lunch, and one path of it answers with the site's own fault."""
 
-import shutil
-import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tests.e2e.plain_site import Answer, Asked
 
@@ -50,11 +55,11 @@ def answer(asked: Asked) -> Answer:
 
 def made_certificate(folder: Path) -> Path:
     """Make a certificate that nobody knows, with its key, in one file."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    signed = made.not_valid_before(now).not_valid_after(now + timedelta(days=1)).sign(key, hashes.SHA256())
+    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     path = folder / "shop.pem"
-    kind = ("-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
-    files = ("-keyout", str(path), "-out", f"{path}.crt")
-    subprocess.run(
-        [shutil.which("openssl") or "openssl", "req", "-x509", *kind, *files], check=True, capture_output=True
-    )
-    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    path.write_bytes(kept + signed.public_bytes(Encoding.PEM))
     return path
