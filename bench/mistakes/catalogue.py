@@ -287,7 +287,7 @@ ON_PAGES: Final = (
         "Remove Tea",
         "dialog: accept",
     ),
-    _ran("option", _set("steps", 1, "value", to="Pizza"), _unchanged, "Pizza", "Soup", "Curry"),
+    _ran("option of a list", _set("steps", 1, "value", to="Pizza"), _unchanged, "Pizza", "Soup", "Curry"),
     _ran("read only", _set("steps", 0, "target", "label", to="Member number"), _unchanged, "read.?only"),
     _ran(
         "cut value",
