@@ -30,7 +30,7 @@ def is_out_of_sight(outcome: StepOutcome) -> bool:
 def may_repeat(step: Step, outcome: StepOutcome) -> bool:
     """Return whether a failed step is performed once more: it may be repeated, and the page may have moved on.
 
-    What was entered is gone with a page that the step has left: the same press in the next one is another deed.
+    What was entered is gone with a page that the step has left: the same press in the next page does something else.
     """
     failed = outcome.status in (Status.UNMET, Status.REFUSED)
     has_left = is_input(step) and Cause.NEW_DOCUMENT in outcome.evidence.causes

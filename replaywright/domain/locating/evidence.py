@@ -269,7 +269,7 @@ class _Comparison:
         if self.is_mute(target):
             return "nothing but its place could tell it"
         if self.is_left_of_several(target):
-            return "one of fewer fields of its name than there were"
+            return "there were more fields of its name"
         return "in another row" if self.is_in_other_row(target) else ""
 
     def is_in_other_row(self, target: Target) -> bool:

@@ -285,7 +285,7 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     if known.speaks_against or (recorded.namesakes > 1 and recorded.element_hash != seen.element_hash):
         return True
     in_row, is_called = bool(recorded.row and seen.row), bool(recorded.label or recorded.text)
-    if seen.namesakes < recorded.namesakes and seen.namesakes and not (in_row or is_called):
+    if 0 < seen.namesakes < recorded.namesakes and not (in_row or is_called):
         return True  # those after one that is gone have moved up: the place tells none of them
     # Those without a name were counted by their label: of one that has another label now, that told nothing.
     is_relabelled = normalise(recorded.label) != normalise(seen.label)

@@ -1,4 +1,4 @@
-"""The page as a person would see it now, as pictures; the browser sends none while nobody asks for them."""
+"""Pictures of the page as it is now, for a person who watches; the browser sends none while nobody asks."""
 
 import asyncio
 import logging
