@@ -107,10 +107,7 @@ async def opened() -> AsyncIterator[Place]:
         shop, tls = (urlsplit(stack.enter_context(site)).netloc for site in sites)
         hosts = {"shop": shop, "tls": tls, "closed": _free_port(), "strange": _free_port()}
         environment = {name: value for name, value in os.environ.items() if not name.startswith("REPLAYWRIGHT_")}
-        kept = {name: os.environ[name] for name in ("REPLAYWRIGHT_NO_SANDBOX",) if name in os.environ}
-        place = Place(
-            folder, {**environment, **kept, "REPLAYWRIGHT_HOME": str(folder / "home"), "COLUMNS": "200"}, hosts
-        )
+        place = Place(folder, {**environment, "REPLAYWRIGHT_HOME": str(folder / "home"), "COLUMNS": "200"}, hosts)
         allowed = Typed(("admin", "hosts", "allow", shop, tls, f"127.0.0.1:{hosts['closed']}"))
         code, said = await place.types(allowed, "allow")
         if code:
