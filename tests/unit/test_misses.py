@@ -46,7 +46,8 @@ def test_a_declared_element_is_told_as_it_is_declared_with_names_that_are_like_i
 
     told = missed_message(query, "", page(target("link", "Place orders"), target("button", "Cancel")))
 
-    assert told == 'looked for button "Place order"; nearest of 2: link "Place orders" (no button)'
+    nearest = 'nearest of 2: link "Place orders" (no button); there is button "Cancel"'
+    assert told == f'looked for button "Place order"; {nearest}'
 
 
 def test_an_element_of_which_nothing_is_recorded_is_looked_for_by_the_words_of_its_step() -> None:

@@ -114,13 +114,25 @@ def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likeliho
     return sorted(found.values(), key=lambda one: -one.share), math.exp(gone - most) / total
 
 
-def is_contradicted(likely: Sequence[Likelihood]) -> bool:
-    """Return True if the likeliest element does not read as recorded, and another one of the recorded name does."""
+def is_contradicted(recorded: Target, likely: Sequence[Likelihood]) -> bool:
+    """Return True if another element is the recorded one as well as the likeliest is.
+
+    The likeliest does not read as recorded, and another one of the recorded name does; or there was one of its name,
+    now another is equal to it in itself, and it does not stand where the recorded one stood.
+    """
 
     def called_so(one: Likelihood, reads: bool) -> bool:
         return "same_name" in one.signals and ("other_text" not in one.signals) is reads
 
-    return called_so(likely[0], False) and any(called_so(one, True) for one in likely[1:])
+    best, others = likely[0], likely[1:]
+    if called_so(best, False) and any(called_so(one, True) for one in others):
+        return True
+    is_doubled = recorded.namesakes == 1 and any(_in_itself(one.seen) == _in_itself(best.seen) for one in others)
+    return is_doubled and not stays(recorded, best.seen)
+
+
+def _in_itself(target: Target) -> tuple[object, ...]:
+    return target.role, target.name, target.text, target.label, target.attributes, target.row, target.container
 
 
 def link_of(target: Target) -> tuple[object, ...] | None:
@@ -177,8 +189,11 @@ def has_telling_row(recorded: Target) -> bool:
 
 
 def is_in_other_row(recorded: Target, seen: Target) -> bool:
-    """Return True if both are in rows with different subjects; the element's own words do not count."""
-    if not has_telling_row(recorded):
+    """Return True if both are in rows with different subjects; the element's own words do not count.
+
+    A row that tells no more than the name did tells what has no name any more.
+    """
+    if not has_telling_row(recorded) and (seen.name or not recorded.name):
         return False
     return not same_row(recorded.row, seen.row, tokens(recorded.name) | tokens(seen.name), seen.neighbours)
 

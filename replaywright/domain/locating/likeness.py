@@ -92,6 +92,8 @@ def wording_of(recorded: Target, seen: Target) -> Wording:
         best = max((compare(a, b) for a in texts[0] for b in texts[1]), default=best)
     if best is Wording.OPPOSED:
         return best
+    if not (recorded.name and seen.name) and recorded.label and seen.label:
+        best = max(best, compare(recorded.label, seen.label))  # what stands beside it is the same
     tips = ((recorded.name, seen.attributes.get("title")), (recorded.attributes.get("title"), seen.name))
     return max(best, *(compare(a, b) for a, b in tips if a and b), Wording.OPPOSED)
 

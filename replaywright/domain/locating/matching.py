@@ -257,6 +257,9 @@ def _points_elsewhere(
         unchanged = any(t.element_hash == recorded.element_hash for t in others)
         if unchanged and recorded.namesakes > 1:
             return True
+    looks_so = [_looks_as_recorded(recorded, each) for each in (others, [c.target for c in confirmed])]
+    if not recorded.name and looks_so == [True, False]:
+        return True
     own = recorded.attributes.get("id", "")
     if own and not any(c.target.attributes.get("id") == own for c in confirmed):
         kin = [t for t in others if t.attributes.get("id") == own]
@@ -265,11 +268,17 @@ def _points_elsewhere(
     return any(known.speaks_for for known in identities_of(recorded, others))
 
 
+def _looks_as_recorded(recorded: Target, seen: Sequence[Target]) -> bool:
+    """Return True if one of them has all attributes of the recorded element, and is not in the row of another thing."""
+    own = recorded.attributes
+    return bool(own) and any(one.attributes == own and not is_in_other_row(recorded, one) for one in seen)
+
+
 def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     """Return True if two elements without role and name differ for a person.
 
     Without a role, that is how they look. Without a name, it is what is read on them, where there are or were others
-    (`alike` are there now), or else the nearest text; the text of a field is what was typed into it.
+    (`alike` are there now), or else the row, or the nearest text; the text of a field is what was typed into it.
     """
     classes, others = recorded.attributes.get("class", "").split(), seen.attributes.get("class", "").split()
     if (
@@ -296,6 +305,8 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
         said = compare(recorded.text, seen.text)
         if said >= Wording.ALIKE or max(alike, recorded.namesakes) > 1:
             return said < Wording.ALIKE
+    if in_row:
+        return False  # the row tells it; what is nearest in it changes as parts of it move
     near, now = (
         [normalise(text) for text in one.neighbours if not says_how_long_ago(text)] for one in (recorded, seen)
     )
@@ -345,7 +356,7 @@ def decide_similar(
     if not likely:
         return MatchDecision(lookup(reason="not_found"))
     best, runner_up = likely[0], likely[1].share if len(likely) > 1 else 0.0
-    contradicted = is_contradicted(likely)
+    contradicted = is_contradicted(recorded, likely)
     if best.share < accept or contradicted:
         reason = "ambiguous" if contradicted or runner_up > gone else "low_score"
         return MatchDecision(lookup(reason=reason, score=best.share, runner_up=runner_up))

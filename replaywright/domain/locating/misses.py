@@ -35,11 +35,16 @@ def missed_message(sought: Sought | None, words: str, page: Snapshot | None) -> 
     if not seen:
         return f"{looked}; the page shows nothing that can be used: it is empty, or has not loaded yet"
     near = _near_recorded(sought, seen) if isinstance(sought, Target) else _near_words(sought, words, seen)
-    if not near:
-        there = [_words(target) for target in seen if target.role and target.role == sought.role] if sought else []
-        told = f"; there is {', '.join(there[:_NEAREST])}" if there else ""
-        return f"{looked}; none of the {len(seen)} controls of the page is like it{told}"
-    return f"{looked}; nearest of {len(seen)}: {', '.join(near)}"
+    least = f"nearest of {len(seen)}: " if near else f"none of the {len(seen)} controls of the page is like it"
+    return f"{looked}; {least}{', '.join(near)}{_of_role(sought, seen, near)}"
+
+
+def _of_role(sought: Sought | None, seen: Sequence[Target], near: Sequence[str]) -> str:
+    """Return the page's first elements of the role, where none that is near has it; empty if there are none."""
+    if sought is None or not sought.role or any(words.startswith(f"{sought.role} ") for words in near):
+        return ""
+    there = [_words(target) for target in seen if target.role == sought.role]
+    return f"; there is {', '.join(there[:_NEAREST])}" if there else ""
 
 
 def _near_recorded(recorded: Target, seen: Sequence[Target]) -> list[str]:

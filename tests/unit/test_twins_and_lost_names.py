@@ -1,0 +1,112 @@
+"""Equal elements that came since, elements without a name in a row, and elements that have lost theirs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from replaywright.domain.locating.matching import (
+    ElementCandidate,
+    MatchDecision,
+    decide_identified,
+    decide_similar,
+)
+from replaywright.domain.page.targets import Target
+
+BUTTON: Mapping[str, Any] = {
+    "tag": "button",
+    "role": "button",
+    "name": "Theme",
+    "text": "Theme",
+    "attributes": {"class": "theme"},
+    "xpath": "/html/body/header/ul/li[3]/button",
+    "css": "header li:nth-of-type(3) > button",
+    "neighbours": ("View site", "Ada", "Home"),
+    "container": "list",
+    "namesakes": 1,
+}
+ICON: Mapping[str, Any] = {
+    "tag": "span",
+    "attributes": {"class": "again"},
+    "xpath": "/html/body/div/div[5]/span[2]",
+    "neighbours": ("Good morning", "Ada", "Ben"),
+    "row": ("Ada", "Good morning"),
+    "element_hash": "h-span",
+    "namesakes": 9,
+}
+BOX: Mapping[str, Any] = {
+    "tag": "input",
+    "role": "checkbox",
+    "name": "Select message 21",
+    "label": "Web Shop",
+    "attributes": {"type": "checkbox", "class": "pick", "aria-label": "Select message 21"},
+    "xpath": "/html/body/table/tbody/tr[4]/td[1]/input",
+    "css": 'input[aria-label="Select message 21"]',
+    "neighbours": ("Web Shop", "Order 77120 confirmed", "Ada"),
+    "row": ("Web Shop", "Order 77120 confirmed"),
+    "container": "table",
+    "element_hash": "h-21",
+    "namesakes": 1,
+}
+
+
+def target(base: Mapping[str, Any], **changes: Any) -> Target:
+    return Target.model_validate({**base, **changes})
+
+
+def candidates(*targets: Target) -> list[ElementCandidate]:
+    return [ElementCandidate(index=index, tier="hash", target=each) for index, each in enumerate(targets)]
+
+
+def similar(recorded: Target, *seen: Target) -> MatchDecision:
+    return decide_similar(recorded, candidates(*seen))
+
+
+def identified(recorded: Target, *seen: Target) -> MatchDecision:
+    return decide_identified(recorded, candidates(*seen))
+
+
+def test_an_equal_element_that_came_since_is_told_by_nothing_but_the_very_place() -> None:
+    recorded = target(BUTTON)
+    moved = target(BUTTON, xpath="/html/body/header/ul/li[4]/button", neighbours=("View site", "Help", "Ada"))
+    copied = target(BUTTON, xpath="/html/body/main/ul/li[1]/button", neighbours=("Groups", "Users"))
+
+    assert similar(recorded, moved).lookup.hit
+    assert similar(recorded, moved, copied).lookup.reason == "ambiguous"
+    assert similar(recorded, target(BUTTON), copied).lookup.hit
+
+
+def test_what_stands_nearest_to_an_icon_in_a_row_may_change_with_the_rows_other_parts() -> None:
+    recorded = target(ICON)
+    nearer = target(ICON, neighbours=("Ben", "Cleo", "Good morning"))
+
+    assert identified(recorded, nearer).lookup.hit
+    assert not identified(recorded, target(ICON, row=("Ben", "Good night"))).lookup.hit
+
+
+def test_of_two_equal_icons_in_one_row_none_is_taken() -> None:
+    other = target(ICON, xpath="/html/body/div/div[5]/span[5]", neighbours=("Good morning", "Ben", "Ada"))
+    same = target(ICON, neighbours=("Ben", "Good morning", "Ada"))
+
+    assert identified(target(ICON), same, other).lookup.reason == "ambiguous"
+
+
+def test_a_nameless_element_is_not_what_stands_in_its_place_while_another_looks_like_it() -> None:
+    recorded = target(ICON, row=(), namesakes=3)
+    in_its_place = target(recorded.model_dump(), attributes={"class": "line"})
+    beside = target(recorded.model_dump(), xpath="/html/body/div/section/div[5]/span[2]")
+
+    assert identified(recorded, in_its_place).lookup.hit
+    assert identified(recorded, in_its_place, beside).lookup.reason == "ambiguous"
+
+
+def test_a_box_that_has_lost_its_name_is_told_by_its_row_and_what_stands_beside_it() -> None:
+    nameless: dict[str, Any] = {
+        "name": "",
+        "attributes": {"type": "checkbox", "class": "pick"},
+        "element_hash": "h-box",
+    }
+    same, other = target(BOX, **nameless), ("Web Shop", "Order 80000 sent")
+    below = target(BOX, **nameless, row=other, neighbours=other, xpath="/html/body/table/tbody/tr[5]/td[1]/input")
+
+    assert similar(target(BOX), same).lookup.hit
+    assert not similar(target(BOX), below).lookup.hit
+    assert not similar(target(BOX), target(BOX, **nameless, row=other, neighbours=other)).lookup.hit
