@@ -32,7 +32,9 @@ def task() -> Task:
 
 
 def test_an_edited_step_is_read_as_in_the_task_file(task: Task) -> None:
-    [edited] = edited_steps(task, task.steps[0], {**FILL, "value": "{{secret:PIN}}", "expect": [{"text_contains": "ok"}]})
+    [edited] = edited_steps(
+        task, task.steps[0], {**FILL, "value": "{{secret:PIN}}", "expect": [{"text_contains": "ok"}]}
+    )
 
     assert edited.instruction == "the name field"
     assert as_written(edited) == {**FILL, "value": "{{secret:PIN}}", "expect": as_written(edited)["expect"]}

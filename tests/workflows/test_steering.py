@@ -335,7 +335,9 @@ async def test_a_held_run_does_one_step_after_the_other_as_it_is_told_and_asks_w
         same = EditStep(sequence=1, step=FILL, rest=(CLICK,), hold=True)
         await handle.execute_update(BrowserTask.edit_step, same)
         question = await waiting(handle)
-        await handle.execute_update(BrowserTask.edit_step, same.model_copy(update={"step": mended, "rest": (other, CLICK)}))
+        await handle.execute_update(
+            BrowserTask.edit_step, same.model_copy(update={"step": mended, "rest": (other, CLICK)})
+        )
         held = await status(handle, "paused")
         await handle.execute_update(BrowserTask.edit_step, EditStep(sequence=2, step=other, rest=(), hold=False))
         result = await handle.result()

@@ -99,7 +99,7 @@ class Steered:
             raise ValueError(f"skip: {SKIPS_KEPT} steps are to be left out already: mend the task instead")
 
     def check_edit(self, asked: EditStep) -> None:
-        """Raise `ValueError` unless the run waits at the step, which failed or is held, and this could be done instead."""
+        """Raise `ValueError` unless the run waits at the step, failed or held, and this could be done instead."""
         self.check_open("edit")
         question, course = self._board.question, self._context.course
         at = self._at if question is None else question.sequence

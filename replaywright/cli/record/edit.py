@@ -1,0 +1,49 @@
+"""`replaywright edit`: a task's steps beside its page, done one at a time and changed where they fail."""
+
+from typing import Annotated
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.completion import tasks
+from replaywright.cli.options import ValueOptions
+from replaywright.cli.record.editing import edited
+from replaywright.cli.record.record import file_called
+from replaywright.cli.runs.run import mention_secrets
+from replaywright.cli.servers.connect import backend_exists, open_working_backend
+from replaywright.cli.tasks import taskfile
+from replaywright.recording.draft import Draft
+from replaywright.settings import load_settings
+from replaywright.yaml_files import read_text
+
+Port = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
+]
+
+
+@app.command()
+async def edit(
+    *,
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="Task file, or name of a recorded task.", autocompletion=tasks)
+    ],
+    given: ValueOptions,
+    port: Port = 0,
+) -> None:
+    """Edit a task beside its page: run to a step, step, pick another element, insert, delete, save.
+
+    The steps are done by a run without a model, in the live view; one with consequences only at your word.
+    Values that are not given are those of the recording.
+
+    Example: `replaywright edit send-mail`
+    """
+    file = file_called(task)
+    draft = Draft(read_text(file, file), file)
+    values = taskfile.read_parameters(given.param or [], given.params)
+    settings = load_settings()
+    if not backend_exists(settings):
+        taskfile.require_secrets(draft.task, values, settings.home)
+    async with open_working_backend(settings, tell=output.print_progress) as here:
+        mention_secrets(draft.task, values, here, output.print_progress)
+        await edited(here, draft, values, port)
