@@ -17,7 +17,7 @@ from replaywright.errors import InputInvalid
 from replaywright.imports import Imported
 from replaywright.ports.recording import Act
 from replaywright.recording.trial import is_harmless
-from replaywright.recording.writing import described
+from replaywright.recording.writing import data_of, described
 from replaywright.yaml_files import parse_yaml
 
 _WIDTH: Final = 110
@@ -115,8 +115,7 @@ class Draft:
         Raises:
             InputInvalid: the task cannot have them.
         """
-        made = shown.task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        rows = [_Row({"action": step["action"], **step}) for step in made["steps"]]
+        rows = [_Row(step) for step in data_of(shown.task)["steps"]]
         if taken := next((name for name in shown.task.parameters if name in self.task.parameters), ""):
             raise InputInvalid(f"what was shown needs a parameter {taken!r}, and the task has another one: rename that")
         more: dict[str, Any] = {}
@@ -161,7 +160,7 @@ class Draft:
         """Return the text with only the changed steps written anew; empty where its form does not allow that."""
         root = yaml.compose(self.text, Loader=yaml.SafeLoader)
         pairs = root.value if isinstance(root, yaml.MappingNode) else []
-        node = next((value for key, value in pairs if key.value == "steps"), None)
+        key, node = next(((key, value) for key, value in pairs if key.value == "steps"), (None, None))
         if not isinstance(node, yaml.SequenceNode) or node.flow_style or not node.value:
             return "", True
         lines = self.text.splitlines(keepends=True)
@@ -169,11 +168,8 @@ class Draft:
             lines[-1] += "\n"
         dashes = [one.start_mark.line for one in node.value]
         end = _without_remarks(lines, dashes[-1] + 1, node.end_mark.line)
-        first = dashes[0]
-        begins = [
-            first,
-            *(_without_remarks(lines, before + 1, at) for before, at in pairwise(dashes)),
-        ]
+        before = [key.start_mark.line, *dashes]
+        begins = [_without_remarks(lines, above + 1, at) for above, at in pairwise(before)]
         ends = [*begins[1:], end]
         indent = " " * node.start_mark.column
         parts, kept = [], True
@@ -190,7 +186,7 @@ class Draft:
             kept = kept and not _has_remark(lines[dash:stop])
         for place, (begin, stop) in enumerate(zip(begins, ends, strict=True)):
             kept = kept and (place in used or not _has_remark(lines[begin:stop]))
-        return "".join(lines[:first]) + "".join(parts) + "".join(lines[end:]), kept
+        return "".join(lines[: begins[0]]) + "".join(parts) + "".join(lines[end:]), kept
 
 
 def _without_remarks(lines: Sequence[str], begin: int, end: int) -> int:

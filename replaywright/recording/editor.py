@@ -268,6 +268,7 @@ class Editor:
             self.message = "all steps are done" if self.at == len(self.draft.rows) else f"before step {self.at + 1}"
         if standing.state == "failed":
             self.marks[self.at], self.failure = "failed", standing.message
+            self.message = f"step {self.at + 1} failed: pick another element, change it, or do it once more"
         if standing.state in ("held", "failed"):
             await self._look()
 

@@ -132,7 +132,8 @@ class DraftRun:
             return Standing(state="held")
         self._step = question.sequence
         if question.kind is QuestionKind.FAILED:
-            return Standing(state="failed", message=question.text)
+            own = f"step {question.sequence + 1} failed: "  # counted as the run's plan has it
+            return Standing(state="failed", message=question.text.removeprefix(own))
         return Standing(state="asks", message=question.text, answers=question.answers)
 
     async def lend(self) -> tuple[Demonstration, Screen]:
