@@ -108,16 +108,15 @@ class Editor:
     def _row(self, index: int) -> dict[str, Any]:
         number, step, mark = index + 1, self.draft.steps[index], self.marks[index]
         mark = mark or ("next" if index == self.at else "")
+        remark = " (has consequences)" if self.draft.has_consequences(index) else ""
+        row = {"text": f"{number}. {step.title}{remark}", "mark": mark}
+        row["note"] = self.failure if mark == "failed" else ""
+        if self.is_busy or self._recorder is not None:
+            return row
         buttons = [("run to here", f"to {number}", False)] if index > self.at else []
         buttons += [("pick", f"pick {number}", False)] if names_element(step) else []
         buttons += [("change…", f"set {number} ", True), ("delete", f"delete {number}", False)]
-        remark = " (has consequences)" if self.draft.has_consequences(index) else ""
-        return {
-            "text": f"{number}. {step.title}{remark}",
-            "mark": mark,
-            "note": self.failure if mark == "failed" else "",
-            "buttons": [{"label": label, "command": command, "fills": fills} for label, command, fills in buttons],
-        }
+        return row | {"buttons": [{"label": label, "command": text, "fills": fills} for label, text, fills in buttons]}
 
     def _buttons(self) -> list[dict[str, str]]:
         if self.is_busy:
@@ -262,9 +261,9 @@ class Editor:
         """Note where the run waits, and show its browser."""
         was_begun = self._standing.state != "ended"
         self._standing, self.message = standing, standing.message
-        if standing.state == "held" and was_begun:
-            self.marks[self.at] = "done"
-            self.at += 1
+        if standing.state == "held":
+            self.marks[self.at : self.at + was_begun] = ["done"] * was_begun
+            self.at += was_begun
             self.message = "all steps are done" if self.at == len(self.draft.rows) else f"before step {self.at + 1}"
         if standing.state == "failed":
             self.marks[self.at], self.failure = "failed", standing.message

@@ -9,8 +9,10 @@ from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import ValueOptions
 from replaywright.cli.record.editing import edited
+from replaywright.cli.record.held_run import values_of
 from replaywright.cli.record.record import file_called
 from replaywright.cli.runs.run import mention_secrets
+from replaywright.cli.runs.starting import refuse_what_is_blocked
 from replaywright.cli.servers.connect import backend_exists, open_working_backend
 from replaywright.cli.tasks import taskfile
 from replaywright.recording.draft import Draft
@@ -42,6 +44,7 @@ async def edit(
     draft = Draft(read_text(file, file), file)
     values = taskfile.read_parameters(given.param or [], given.params)
     settings = load_settings()
+    refuse_what_is_blocked(settings, draft.task, values_of(draft.task, values))
     if not backend_exists(settings):
         taskfile.require_secrets(draft.task, values, settings.home)
     async with open_working_backend(settings, tell=output.print_progress) as here:

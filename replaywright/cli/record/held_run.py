@@ -62,7 +62,7 @@ class DraftRun:
 
     async def begin(self, task: Task) -> Standing:
         """See `HeldRun.begin`."""
-        values = bind_parameters(task, {**(values_shown(task) or {}), **self._given})
+        values = values_of(task, self._given)
         refuse_what_is_blocked(self._here.settings, task, values)
         [end] = parse_within(task, {"steps": [_END]}, "the end").steps
         drafted = task.model_copy(update={"steps": (*task.steps, end), "verify": ()})
@@ -164,6 +164,15 @@ class DraftRun:
         with contextlib.suppress(InputInvalid):  # it has ended by itself
             await updated(self._here, run_id, "abort", by_user("the editor was left"), type(None))
         await ended(handle_of(self._here.client, run_id))
+
+
+def values_of(task: Task, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of a run of the task: those given, else those that were shown.
+
+    Raises:
+        InputInvalid: one is missing or wrong.
+    """
+    return bind_parameters(task, {**(values_shown(task) or {}), **given})
 
 
 def opens(task: Task) -> int:
