@@ -127,10 +127,11 @@ class Editor:
             return [{"label": one, "command": f"answer {one}"} for one in self._standing.answers] + _labelled(
                 quit="quit"
             )
-        shown = {"step": "step"}
-        if self.at < len(self.draft.rows) and self.draft.has_consequences(self.at):
-            shown = {"step!": CONSEQUENCES}
-        return _labelled(**shown, to="run to the end", insert="insert", again="begin anew", save="save", quit="quit")
+        shown: dict[str, str] = {}
+        if self.at < len(self.draft.rows):
+            is_free = not self.draft.has_consequences(self.at)
+            shown = ({"step": "step"} if is_free else {"step!": CONSEQUENCES}) | {"to": "run to the end"}
+        return _labelled(**shown, insert="insert", again="begin anew", save="save", quit="quit")
 
     # ------------------------------------------------------------------------------------------- commands
 
@@ -272,7 +273,9 @@ class Editor:
             await self._look()
 
     async def _look(self) -> None:
-        """Show the browser of the run that waits."""
+        """Show the browser of the run that waits; another one if it was given back meanwhile."""
+        if self._demonstration is not None and not self.screen.shown.tabs:
+            await self._let_go()
         if self._demonstration is None:
             self._demonstration, screen = await self._run.lend()
             self._demonstration.listen(on=False)

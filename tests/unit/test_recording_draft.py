@@ -154,7 +154,12 @@ def test_a_change_that_makes_no_task_changes_nothing() -> None:
 
 
 def test_consequences_are_those_of_the_task_alone() -> None:
-    listed = {"action": "for_each", "item": "dish", "values": ["Soup"], "steps": [{"action": "click", "instruction": "x"}]}
+    listed = {
+        "action": "for_each",
+        "item": "dish",
+        "values": ["Soup"],
+        "steps": [{"action": "click", "instruction": "x"}],
+    }
     text = yaml.safe_dump({"task": "lunch", "url": "http://lunch.test/", "steps": [listed]})
 
     assert [draft().has_consequences(index) for index in range(3)] == [False, False, True]

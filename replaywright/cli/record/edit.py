@@ -7,7 +7,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
-from replaywright.cli.options import ValueOptions
+from replaywright.cli.options import Port, ValueOptions
 from replaywright.cli.record.editing import edited
 from replaywright.cli.record.held_run import values_of
 from replaywright.cli.record.record import file_called
@@ -18,10 +18,6 @@ from replaywright.cli.tasks import taskfile
 from replaywright.recording.draft import Draft
 from replaywright.settings import load_settings
 from replaywright.yaml_files import read_text
-
-Port = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
-]
 
 
 @app.command()

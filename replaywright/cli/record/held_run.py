@@ -15,7 +15,7 @@ from replaywright.cli.runs.follow import ended, handle_of, progress_of, session_
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
 from replaywright.cli.runs.watching import failure_lines
-from replaywright.cli.servers.connect import Backend
+from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.runs import Progress, RunState
 from replaywright.domain.run.scope import Heal, Mode
@@ -161,9 +161,12 @@ class DraftRun:
         run_id, self._run_id = self._run_id, ""
         if not run_id:
             return
-        with contextlib.suppress(InputInvalid):  # it has ended by itself
+        with (
+            contextlib.suppress(InputInvalid),
+            temporal_errors(self._here.settings, run_id),
+        ):  # it is over, or never began
             await updated(self._here, run_id, "abort", by_user("the editor was left"), type(None))
-        await ended(handle_of(self._here.client, run_id))
+            await ended(handle_of(self._here.client, run_id))
 
 
 def values_of(task: Task, given: Mapping[str, str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from replaywright.cli.app import app
 from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks
 from replaywright.cli.files import require_new
+from replaywright.cli.options import Port
 from replaywright.cli.record.browser import browsing, has_screen
 from replaywright.cli.record.keeping import OutputOptions, keep, read_file
 from replaywright.cli.record.live import live_view
@@ -77,9 +78,7 @@ class ShowOptions:
             autocompletion=tasks,
         ),
     ] = None
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
-    ] = 0
+    port: Port = 0
 
 
 @app.command()
