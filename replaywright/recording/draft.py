@@ -160,9 +160,10 @@ class Draft:
         """Return the text with only the changed steps written anew; empty where its form does not allow that."""
         root = yaml.compose(self.text, Loader=yaml.SafeLoader)
         pairs = root.value if isinstance(root, yaml.MappingNode) else []
-        key, node = next(((key, value) for key, value in pairs if key.value == "steps"), (None, None))
-        if not isinstance(node, yaml.SequenceNode) or node.flow_style or not node.value:
+        found = next(((key, value) for key, value in pairs if key.value == "steps"), None)
+        if found is None or not isinstance(found[1], yaml.SequenceNode) or found[1].flow_style:
             return "", True
+        key, node = found
         lines = self.text.splitlines(keepends=True)
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from tests.e2e.plain_site import Answer, Asked, serving
 
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 PAGE = """<!doctype html><title>Canteen</title>
-<style>body { margin: 0 } input, button, p { font: 20px sans-serif; display: block; margin: 0; height: 60px; width: 300px }
+<style>body { margin: 0 } input, button, p { font: 20px sans-serif; display: block; margin: 0; }
+input, button, p { height: 60px; width: 300px }
 p[hidden] { display: none }</style>
 <form method="post" action="/order"><input aria-label="Name" name="name">
 <button type="button" onclick="document.title += ' card'; this.nextElementSibling.hidden = false">Show the card</button>
@@ -59,21 +61,26 @@ verify:
 """
 
 
-@pytest.fixture
-def orders() -> list[str]:
-    return []
+@dataclass
+class Canteen:
+    """The site, with the orders that it has got."""
 
+    url: str = ""
+    orders: list[str] = field(default_factory=list)
 
-@pytest.fixture
-def site(orders: list[str]) -> Iterator[str]:
-    def answer(asked: Asked) -> Answer:
+    def answer(self, asked: Asked) -> Answer:
+        """Take an order, or show the form."""
         if asked.method == "POST":
-            orders.append(asked.body)
+            self.orders.append(asked.body)
             return Answer("<!doctype html><title>Done</title><p>Thanks</p>")
         return Answer(PAGE)
 
-    with serving(answer) as url:
-        yield url
+
+@pytest.fixture
+def canteen() -> Iterator[Canteen]:
+    canteen = Canteen()
+    with serving(canteen.answer) as canteen.url:
+        yield canteen
 
 
 class Person:
@@ -90,6 +97,13 @@ class Person:
     async def press(self, name: str) -> None:
         """Press a button of the panel."""
         await self.view.get_by_role("button", name=name, exact=True).click()
+
+    async def pick(self, number: int, x: int, y: int) -> None:
+        """Have a step act on what is at a place of the page."""
+        await self.press(f"pick: step {number}")
+        await expect(self.state).to_contain_text(f"Click in the page on the element of step {number}")
+        await self.click(x, y)
+        await expect(self.state).to_contain_text(f"step {number} is now")
 
     async def click(self, x: int, y: int) -> None:
         """Click at a place of the page that the picture shows."""
@@ -142,15 +156,15 @@ def browsers_of(lab: Lab) -> set[str]:
 
 @pytest.mark.slow
 async def test_a_step_that_names_a_wrong_element_is_mended_by_pointing_and_the_saved_file_runs(
-    bare_lab: Lab, tmp_path: Path, chromium_path: Path, pictures: Path, site: str, orders: list[str]
+    bare_lab: Lab, tmp_path: Path, chromium_path: Path, pictures: Path, canteen: Canteen
 ) -> None:
     file = tmp_path / "lunch.yaml"
-    file.write_text(TASK.format(url=site))
+    file.write_text(TASK.format(url=canteen.url))
     others = browsers_of(bare_lab)
     async with editing(bare_lab, tmp_path, chromium_path, "edit", "lunch") as person:
         view = person.view
         await expect(person.row(1)).to_have_attribute("aria-current", "step")
-        await expect(view.get_by_label("Address")).to_have_value(f"{site}/")
+        await expect(view.get_by_label("Address")).to_have_value(f"{canteen.url}/")
         await person.press("run to here: step 3")
         await expect(person.row(2)).to_contain_text('looked for button "Menu of last year"')
         await expect(person.row(2)).to_have_class("failed")
@@ -158,9 +172,7 @@ async def test_a_step_that_names_a_wrong_element_is_mended_by_pointing_and_the_s
 
         await person.click(100, 80)
         await expect(person.state).to_contain_text("nothing was done in the page")
-        await person.press("pick: step 2")
-        await expect(person.state).to_contain_text("Click in the page on the element of step 2")
-        await person.click(100, 80)
+        await person.pick(2, 100, 80)
         await expect(person.row(2)).to_contain_text("Show the card")
         await person.press("step")
         await expect(person.row(2)).to_have_class("done")
@@ -168,12 +180,12 @@ async def test_a_step_that_names_a_wrong_element_is_mended_by_pointing_and_the_s
 
         await person.press("run to the end")
         await expect(person.state).to_contain_text("step 3 has consequences and is not done without your word")
-        assert orders == []
+        assert canteen.orders == []
         await view.evaluate(AXE)
         assert [one["id"] for one in (await view.evaluate("axe.run()"))["violations"]] == []
         await person.press("do it, with its consequences")
         await expect(person.state).to_have_text("all steps are done")
-        assert orders == ["name=Ada"]
+        assert canteen.orders == ["name=Ada"]
         await person.press("save")
         await expect(person.state).to_contain_text("is written")
         await view.screenshot(path=pictures / "edit-saved.png")
@@ -189,15 +201,15 @@ async def test_a_step_that_names_a_wrong_element_is_mended_by_pointing_and_the_s
     task = read_task(str(file))
     ending = await ending_of(Order(task, {"name": "Bo"}, new_run_id(task, {}), mode=Mode.AUTO), bare_lab.stage, 120)
     assert (ending.status, ending.result.totals.usage.calls) == ("done", 0)
-    assert orders == ["name=Ada", "name=Bo"]
+    assert canteen.orders == ["name=Ada", "name=Bo"]
 
 
 @pytest.mark.slow
 async def test_steps_are_inserted_by_doing_them_and_deleted_and_an_interrupt_leaves_nothing(
-    bare_lab: Lab, tmp_path: Path, chromium_path: Path, site: str, orders: list[str]
+    bare_lab: Lab, tmp_path: Path, chromium_path: Path, canteen: Canteen
 ) -> None:
     file = tmp_path / "lunch.yaml"
-    file.write_text(TASK.format(url=site))
+    file.write_text(TASK.format(url=canteen.url))
     others = browsers_of(bare_lab)
     async with editing(bare_lab, tmp_path, chromium_path, "edit", "lunch.yaml") as person:
         view = person.view
@@ -234,22 +246,21 @@ async def test_steps_are_inserted_by_doing_them_and_deleted_and_an_interrupt_lea
     steps = yaml.safe_load(file.read_text())["steps"]
     assert [step["action"] for step in steps] == ["fill", "click", "click"]
     assert (steps[0]["value"], steps[1]["target"]) == ("Bo", {"role": "button", "name": "Show the card"})
-    assert (tmp_path / "lunch.yaml.bak1").read_text() == TASK.format(url=site)
-    assert orders == []
+    assert (tmp_path / "lunch.yaml.bak1").read_text() == TASK.format(url=canteen.url)
+    assert canteen.orders == []
 
 
 @pytest.mark.slow
 async def test_a_run_that_fails_is_edited_where_it_failed(
-    bare_lab: Lab, tmp_path: Path, chromium_path: Path, site: str, orders: list[str]
+    bare_lab: Lab, tmp_path: Path, chromium_path: Path, canteen: Canteen
 ) -> None:
     file = tmp_path / "lunch.yaml"
-    file.write_text(TASK.format(url=site))
+    file.write_text(TASK.format(url=canteen.url))
     command = ("run", "lunch.yaml", "--debug", "--mode", "replay", "-p", "name=Cy")
     async with editing(bare_lab, tmp_path, chromium_path, *command) as person:
         await expect(person.row(2)).to_have_class("failed")
         await expect(person.row(1)).to_have_class("done")
-        await person.press("pick: step 2")
-        await person.click(100, 80)
+        await person.pick(2, 100, 80)
         await person.press("step")
         await expect(person.row(2)).to_have_class("done")
         await person.press("do it, with its consequences")
@@ -260,8 +271,8 @@ async def test_a_run_that_fails_is_edited_where_it_failed(
         said = await person.left()
 
     assert person.process.returncode == 1, said
-    assert orders == ["name=Cy"]
-    assert file.read_text() == TASK.format(url=site)
+    assert canteen.orders == ["name=Cy"]
+    assert file.read_text() == TASK.format(url=canteen.url)
 
 
 @pytest.mark.slow
