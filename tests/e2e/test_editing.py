@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -235,10 +236,10 @@ async def test_steps_are_inserted_by_doing_them_and_deleted_and_an_interrupt_lea
         await view.get_by_role("textbox", name="Command").fill("set 1 value=Bo")
         await view.keyboard.press("Enter")
         await expect(person.state).to_contain_text("step 1 is now")
-        await view.get_by_role("textbox", name="Command").fill("save")
-        await view.keyboard.press("Enter")
+        assert person.process.stdin is not None
+        person.process.stdin.write(b"save\n")
         await expect(person.state).to_contain_text("comments are lost, and the file as it was is lunch.yaml.bak1")
-        person.process.send_signal(2)
+        person.process.send_signal(signal.SIGINT)
         said = await person.left()
 
     assert person.process.returncode == 0, said
@@ -273,6 +274,32 @@ async def test_a_run_that_fails_is_edited_where_it_failed(
     assert person.process.returncode == 1, said
     assert canteen.orders == ["name=Cy"]
     assert file.read_text() == TASK.format(url=canteen.url)
+
+
+@pytest.mark.slow
+async def test_a_browser_that_is_lost_is_had_again_with_the_steps_that_may_be_repeated(
+    bare_lab: Lab, tmp_path: Path, chromium_path: Path, canteen: Canteen
+) -> None:
+    mended = TASK.replace("Menu of last year", "Show the card")
+    (tmp_path / "lunch.yaml").write_text(mended.format(url=canteen.url))
+    others = browsers_of(bare_lab)
+    async with editing(bare_lab, tmp_path, chromium_path, "edit", "lunch") as person:
+        await person.press("run to here: step 2")
+        await expect(person.row(1)).to_have_class("done")
+        [own] = [one for one in bare_lab.sessions() if one.session_id in browsers_of(bare_lab) - others]
+        assert own.chromium is not None
+        os.killpg(own.chromium.pid, signal.SIGKILL)
+        await person.press("step")
+        await expect(person.row(2)).to_have_class("done")
+        await person.press("do it, with its consequences")
+        await expect(person.state).to_have_text("all steps are done")
+        await expect(person.view.get_by_label("Address")).to_have_value(f"{canteen.url}/order")
+        person.process.send_signal(signal.SIGTERM)
+        said = await person.left()
+
+    assert person.process.returncode == 0, said
+    await until("nothing is left running", lambda: browsers_of(bare_lab) <= others)
+    assert canteen.orders == ["name=Ada"]
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ async def edited(
     terminal = _Terminal()
     browsers = ChromiumBrowsers()
     run = DraftRun(here, values, browsers)
-    editor = Editor(draft, run, keep=_keeping(draft), set_fields=with_changes, changed=lambda: terminal.show(editor))
+    editor = Editor(draft, run, keep=keeping(draft), set_fields=with_changes, changed=lambda: terminal.show(editor))
     failed, at = None, 0
     if failed_run:
         failed = run.take(failed_run, await progress_or_fail(here, failed_run))
@@ -85,7 +85,7 @@ class _Terminal:
             output.print_progress(self._message or "ready")
 
 
-def _keeping(draft: Draft) -> Callable[[str, bool], str]:
+def keeping(draft: Draft) -> Callable[[str, bool], str]:
     """Return the function that writes the draft's file, and says what became of it."""
     known = draft.text
 
