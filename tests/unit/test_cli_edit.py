@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
-from replaywright.cli.record.editing import keeping
-from replaywright.recording.draft import Draft
+from replaywright.cli.record.edit_session import keeping
+from replaywright.recording.edited_task import Draft
 
 TASK = "task: lunch\nurl: http://lunch.test/\nsteps:\n  - {action: click, instruction: the menu}\n"
 

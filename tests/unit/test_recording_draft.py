@@ -7,7 +7,7 @@ from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported
 from replaywright.ports.recording import Act
-from replaywright.recording.draft import Draft
+from replaywright.recording.edited_task import Draft
 
 TEXT = """\
 # Of the canteen.

@@ -8,14 +8,14 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Port, ValueOptions
-from replaywright.cli.record.editing import edited
+from replaywright.cli.record.edit_session import edited
 from replaywright.cli.record.held_run import values_of
 from replaywright.cli.record.record import file_called
 from replaywright.cli.runs.run import mention_secrets
 from replaywright.cli.runs.starting import refuse_what_is_blocked
 from replaywright.cli.servers.connect import backend_exists, open_working_backend
 from replaywright.cli.tasks import taskfile
-from replaywright.recording.draft import Draft
+from replaywright.recording.edited_task import Draft
 from replaywright.settings import load_settings
 from replaywright.yaml_files import read_text
 

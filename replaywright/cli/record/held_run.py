@@ -28,7 +28,7 @@ from replaywright.errors import InputInvalid, StackFailed
 from replaywright.keeper.host.client import KeeperClient
 from replaywright.keeper.host.identity import boot_id, host_name
 from replaywright.keeper.protocol import SOCKET_NAME
-from replaywright.ports.editing import Standing
+from replaywright.ports.held_runs import HeldAt
 from replaywright.ports.recording import Demonstration, Screen
 from replaywright.recording.trial import values_shown
 
@@ -55,12 +55,12 @@ class DraftRun:
         """Index in the run's plan of the step at which it waits."""
         return self._step
 
-    def take(self, run_id: str, progress: Progress) -> Standing:
+    def take(self, run_id: str, progress: Progress) -> HeldAt:
         """Go on with a run that waits at a step that failed."""
         self._run_id = run_id
         return self._standing(progress)
 
-    async def begin(self, task: Task) -> Standing:
+    async def begin(self, task: Task) -> HeldAt:
         """See `HeldRun.begin`."""
         values = values_of(task, self._given)
         refuse_what_is_blocked(self._here.settings, task, values)
@@ -83,7 +83,7 @@ class DraftRun:
             raise InputInvalid(f"the task's page does not open: {standing.message}")
         return standing
 
-    async def do(self, steps: Sequence[Mapping[str, Any]]) -> Standing:
+    async def do(self, steps: Sequence[Mapping[str, Any]]) -> HeldAt:
         """See `HeldRun.do`."""
         first, *rest = map(dict, (*steps, _END))
         asked = EditStep(
@@ -98,7 +98,7 @@ class DraftRun:
         await updated(self._here, self._run_id, "edit_step", asked, type(None))
         return await self._waits()
 
-    async def answer(self, verdict: str) -> Standing:
+    async def answer(self, verdict: str) -> HeldAt:
         """See `HeldRun.answer`."""
         question = self._question
         if question is None or verdict not in question.answers:
@@ -109,7 +109,7 @@ class DraftRun:
         await decide(self._here, self._run_id, verdict_on(self._run_id, question, given, "", who=user_name(), why=""))
         return await self._waits()
 
-    async def _waits(self) -> Standing:
+    async def _waits(self) -> HeldAt:
         """Return where the run waits next."""
         handle = handle_of(self._here.client, self._run_id)
         while True:
@@ -122,19 +122,19 @@ class DraftRun:
                     return self._standing(progress)
                 if progress.status != "running" and progress.status not in WAITING:
                     result = (await ended(handle)).result
-                    return Standing(state="ended", message="; ".join(failure_lines(result)) or "the run has ended")
+                    return HeldAt(state="ended", message="; ".join(failure_lines(result)) or "the run has ended")
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    def _standing(self, progress: Progress) -> Standing:
+    def _standing(self, progress: Progress) -> HeldAt:
         question = self._question = progress.question
         if question is None:
             self._step = progress.step
-            return Standing(state="held")
+            return HeldAt(state="held")
         self._step = question.sequence
         if question.kind is QuestionKind.FAILED:
             own = f"step {question.sequence + 1} failed: "  # counted as the run's plan has it
-            return Standing(state="failed", message=question.text.removeprefix(own))
-        return Standing(state="asks", message=question.text, answers=question.answers)
+            return HeldAt(state="failed", message=question.text.removeprefix(own))
+        return HeldAt(state="asks", message=question.text, answers=question.answers)
 
     async def lend(self) -> tuple[Demonstration, Screen]:
         """See `HeldRun.lend`."""

@@ -131,7 +131,7 @@ async def run(
         return order
 
     async def failed(here: Backend, order: Order) -> Exit:
-        from replaywright.cli.record.editing import at_failure  # noqa: PLC0415 - loaded where it is wanted
+        from replaywright.cli.record.edit_session import at_failure  # noqa: PLC0415 - loaded where it is wanted
 
         return await at_failure(here, order, task)
 

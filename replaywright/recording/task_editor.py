@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from replaywright.domain.task.steps import ForEach, names_element
 from replaywright.errors import InputInvalid, ReplaywrightError
-from replaywright.ports.editing import HeldRun, Standing
+from replaywright.ports.held_runs import HeldAt, HeldRun
 from replaywright.ports.recording import Demonstration
-from replaywright.recording.draft import Draft
+from replaywright.recording.edited_task import Draft
 from replaywright.recording.held_screen import HeldScreen
 from replaywright.recording.recorder import DemonstrationRecorder
 
@@ -51,7 +51,7 @@ class Editor:
         """State of each step: done, failed, changed; empty for none."""
         self.message = self.failure = ""
         self._run, self._keep, self._set_fields, self._changed = run, keep, set_fields, changed
-        self._standing = Standing(state="ended")
+        self._standing = HeldAt(state="ended")
         self._demonstration: Demonstration | None = None
         self._pointing: asyncio.Task[None] | None = None
         self._picking: int | None = None
@@ -61,7 +61,7 @@ class Editor:
         self._stops = self._warned = False
         self._ended = asyncio.Event()
 
-    async def run(self, failed: Standing | None = None, at: int = 0) -> None:
+    async def run(self, failed: HeldAt | None = None, at: int = 0) -> None:
         """Edit until the person leaves; with `failed` the run waits already, at the step `at`."""
         self.at = at
         self.marks[:at] = ["done"] * at
@@ -223,7 +223,7 @@ class Editor:
         """Have a new run begin."""
         await self._let_go()
         await self._run.end()
-        self._standing = Standing(state="ended")
+        self._standing = HeldAt(state="ended")
         self.at, self.marks, self.failure = 0, [""] * len(self.draft.rows), ""
         self.say("starting")
         await self._came(await self._run.begin(self.draft.task))
@@ -258,7 +258,7 @@ class Editor:
             if self._standing.state != "held" or self.at == before:
                 return
 
-    async def _came(self, standing: Standing) -> None:
+    async def _came(self, standing: HeldAt) -> None:
         """Note where the run waits, and show its browser."""
         was_begun = self._standing.state != "ended"
         self._standing, self.message = standing, standing.message

@@ -19,8 +19,8 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.task.questions import QuestionKind
 from replaywright.domain.task.steps import ForEach
-from replaywright.recording.draft import Draft
-from replaywright.recording.editor import HELP, Editor
+from replaywright.recording.edited_task import Draft
+from replaywright.recording.task_editor import HELP, Editor
 from replaywright.yaml_files import read_text
 
 

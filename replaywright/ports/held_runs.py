@@ -1,4 +1,4 @@
-"""What the editor of tasks needs of a run: one that is held before each step, and whose browser is lent meanwhile."""
+"""Held runs, as the editor of tasks needs them: they wait before each step, and their browser is lent meanwhile."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
@@ -8,7 +8,7 @@ from replaywright.domain.task.tasks import Task
 from replaywright.ports.recording import Demonstration, Screen
 
 
-class Standing(Record):
+class HeldAt(Record):
     """Where a held run waits."""
 
     state: Literal["held", "failed", "asks", "ended"]
@@ -22,21 +22,21 @@ class Standing(Record):
 class HeldRun(Protocol):
     """Does the steps of a draft, one at a time, as every run does them."""
 
-    async def begin(self, task: Task) -> Standing:
+    async def begin(self, task: Task) -> HeldAt:
         """Begin anew, in another browser; return where it waits, which is before the first step of `task`.
 
         Raises:
             ReplaywrightError: it cannot begin.
         """
 
-    async def do(self, steps: Sequence[Mapping[str, Any]]) -> Standing:
+    async def do(self, steps: Sequence[Mapping[str, Any]]) -> HeldAt:
         """Do the first of these steps, which are the rest of the plan; return where it waits then.
 
         Raises:
             InputInvalid: the run does not take them.
         """
 
-    async def answer(self, verdict: str) -> Standing:
+    async def answer(self, verdict: str) -> HeldAt:
         """Answer its question; return where it waits then.
 
         Raises:
