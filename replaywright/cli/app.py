@@ -40,6 +40,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "Skills and recordings": {
         "skills": ("skills.skills", "skills.skill_run", "skills.skill_changes", "skills.script", "skills.recall"),
         "record": ("record.record",),
+        "edit": ("record.edit",),
     },
     "Operate": {
         "admin": (

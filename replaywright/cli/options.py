@@ -35,6 +35,9 @@ Once = Annotated[
     str, typer.Option("--id", metavar="ID", help="Id of your own for this request; a repeated request is done once.")
 ]
 NewId = Annotated[str | None, typer.Option("--id", metavar="ID", help="Id of your own; it can be used once.")]
+Port = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
 Site = Annotated[str, typer.Option("--site", metavar="HOST", help="Only those of this host.")]

@@ -22,14 +22,22 @@ class DemonstrationRecorder:
     """Records one demonstration; `changed` is called after each change of the list of steps."""
 
     def __init__(
-        self, demonstration: Demonstration, url: str, secrets: Sequence[str] = (), *, changed: Callable[[], None]
+        self,
+        demonstration: Demonstration,
+        url: str,
+        secrets: Sequence[str] = (),
+        *,
+        changed: Callable[[], None],
+        is_open: bool = False,
     ) -> None:
+        """With `is_open` the page at `url` is open already."""
         self.steps: list[Recorded] = []
         self.is_paused = self.is_pointing = False
         self._demonstration = demonstration
         self._url = url
         self._secrets = secrets
         self._changed = changed
+        self._is_open = is_open
         self._looking: asyncio.Task[None] | None = None
         self._seen: Snapshot | None = None
         """The page as it was last read."""
@@ -38,12 +46,15 @@ class DemonstrationRecorder:
         """Set while the latest act has come to rest."""
 
     async def run(self) -> None:
-        """Open the page and record until `end`, or until the browser is closed.
+        """Open the page, unless it is open, and record until `end`, or until the browser is closed.
 
         Raises:
             ActionFailed: the page does not load.
         """
-        await self._demonstration.open(self._url)
+        if self._is_open:
+            self._demonstration.listen(on=True)
+        else:
+            await self._demonstration.open(self._url)
         self._look(None)
         ended = asyncio.create_task(self._ended.wait())
         try:

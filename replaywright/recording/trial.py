@@ -3,13 +3,13 @@
 from itertools import takewhile
 
 from replaywright.domain.task.actions import effect_of
-from replaywright.domain.task.steps import Step, action_of
+from replaywright.domain.task.steps import ForEach, Step, action_of
 from replaywright.domain.task.tasks import Task
 
 
 def before_consequences(task: Task) -> Task | None:
     """Return the task up to its first step with consequences; None if that is its first step."""
-    steps = tuple(takewhile(_is_harmless, task.steps))
+    steps = tuple(takewhile(is_harmless, task.steps))
     if not steps:
         return None
     return task if len(steps) == len(task.steps) else task.model_copy(update={"steps": steps, "verify": ()})
@@ -21,5 +21,8 @@ def values_shown(task: Task) -> dict[str, str] | None:
     return values if all(values.values()) else None
 
 
-def _is_harmless(step: Step) -> bool:
+def is_harmless(step: Step) -> bool:
+    """Return True if the step, by its task alone, may be done again; of a list, all its steps."""
+    if isinstance(step, ForEach):
+        return all(map(is_harmless, step.steps))
     return effect_of(action_of(step), step.effect, None).repeatable

@@ -14,6 +14,7 @@ from replaywright.domain.predicate.predicates import Downloaded, Exists, Predica
 from replaywright.domain.proof.deriving import Seen, derived_from
 from replaywright.domain.task.actions import ACTIONS, Action, Effect
 from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import Task
 from replaywright.imports import Imported
 from replaywright.imports.draft import TaskDraft
 from replaywright.imports.elements import ImportedElement, words_for
@@ -244,6 +245,19 @@ def pointed_at(act: Act) -> Predicate | None:
     if text:
         return TextContains(text_contains=shorten(text, 80).removesuffix("…").strip())
     return None if query is None else Exists(exists=query)
+
+
+def data_of(task: Task) -> dict[str, Any]:
+    """Return the task as people write it: no defaults, the action first."""
+    data: dict[str, Any] = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    data["steps"] = [_in_order(step) for step in data["steps"]]
+    return data
+
+
+def _in_order(step: Mapping[str, Any]) -> dict[str, Any]:
+    first = ("action", "instruction", "target")
+    rest = [key for key in step if key not in (*first, "expect")]
+    return {key: step[key] for key in (*first, *rest, "expect") if key in step}
 
 
 def title_of(act: Act) -> str:

@@ -13,7 +13,9 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from bench.chromium import give_one_new_tab, launched
 from bench.demonstrating import Watched, watched
 from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.recording.screen import ChromiumScreen
 from replaywright.cli.record.live import live_view
+from replaywright.recording.commands import RecordingPanel
 from tests.adapters.browser_site import Site
 
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
@@ -52,7 +54,7 @@ async def viewer(endpoint: str, browsers: ChromiumBrowsers, site: Site, own_brow
     demonstration = await browsers.watch(endpoint)
     async with (
         watched(demonstration, endpoint, site.url("recording.html")) as person,
-        live_view(demonstration, person.recorder) as address,
+        live_view(ChromiumScreen(demonstration), RecordingPanel(person.recorder)) as address,
     ):
         view = await own_browser.new_page(viewport={"width": 1400, "height": 1000})
         await view.goto(address)

@@ -106,7 +106,7 @@ ELSEWHERE = {
     "admin keys list", "admin keys new", "admin keys sign-existing", "admin overrides add", "admin overrides check",
     "admin policy check", "admin policy show", "admin schema", "admin secrets bind", "admin secrets check",
     "admin secrets list", "admin secrets unbind", "admin trace replay", "admin trace verify", "admin versions list",
-    "admin versions promote", "dashboard", "demo", "doctor", "mcp", "record", "run", "skills import", "up",
+    "admin versions promote", "dashboard", "demo", "doctor", "edit", "mcp", "record", "run", "skills import", "up",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.
 What the dashboard and the server for agents read has tests of its own."""

@@ -11,7 +11,7 @@ from replaywright.cli.people.changed_step import with_changes
 from replaywright.cli.people.takeover import address_of
 from replaywright.domain.run.steering import LendSession, LentBrowser, NoteSteering, Said, TakeBack
 from replaywright.domain.session.network_policy import NetworkPolicy
-from replaywright.domain.task.editing import as_written, edited_step
+from replaywright.domain.task.editing import as_written, edited_steps
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid, SessionLost
 from replaywright.keeper.host.identity import boot_id, host_name
@@ -32,7 +32,9 @@ def task() -> Task:
 
 
 def test_an_edited_step_is_read_as_in_the_task_file(task: Task) -> None:
-    edited = edited_step(task, task.steps[0], {**FILL, "value": "{{secret:PIN}}", "expect": [{"text_contains": "ok"}]})
+    [edited] = edited_steps(
+        task, task.steps[0], {**FILL, "value": "{{secret:PIN}}", "expect": [{"text_contains": "ok"}]}
+    )
 
     assert edited.instruction == "the name field"
     assert as_written(edited) == {**FILL, "value": "{{secret:PIN}}", "expect": as_written(edited)["expect"]}
@@ -55,7 +57,7 @@ def test_an_edited_step_that_the_task_could_not_have_is_refused_with_its_field(
     task: Task, given: dict[str, object], told: str
 ) -> None:
     with pytest.raises(InputInvalid) as refused:
-        edited_step(task, task.steps[0], given)
+        edited_steps(task, task.steps[0], given)
 
     assert told in str(refused.value)
     assert str(refused.value).startswith("the edited step")

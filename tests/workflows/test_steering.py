@@ -15,8 +15,16 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.run.commands import CommandOnStep, StepContext
 from replaywright.domain.run.commit_requests import PersonVerdict
-from replaywright.domain.run.runs import Progress, RunResult
-from replaywright.domain.run.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
+from replaywright.domain.run.runs import Progress, RunResult, RunState
+from replaywright.domain.run.steering import (
+    EditStep,
+    HandedBack,
+    Said,
+    SkipStep,
+    Steering,
+    TakeBack,
+    TakeOverRequest,
+)
 from replaywright.domain.run.views import PlanView
 from replaywright.domain.step.checkpoints import Checkpoint, TakeCheckpoint
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -308,6 +316,53 @@ async def test_a_failed_step_is_done_otherwise_and_nothing_is_done_again(client:
     assert [request.verdict.verdict for request in script.settled] == ["retry"]
     assert result.succeeded
     assert replayed.replay_failure is None
+
+
+async def test_a_held_run_does_one_step_after_the_other_as_it_is_told_and_asks_where_one_fails(client: Client) -> None:
+    def perform(request: CommandOnStep, _call: int) -> StepOutcome:
+        if request.context.step.instruction == "the name field":
+            return StepOutcome(status=Status.REFUSED, reason="covered", effect=Effect.IDEMPOTENT)
+        return done(request)
+
+    script = Script(perform=perform)
+    state = RunState(steering=Steering(hold_at=1))
+    mended, other = {**FILL, "instruction": "the field called Name"}, {**FILL, "instruction": "the other field"}
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, on_failure="ask", state=state))
+        await status(handle, "paused")
+        far = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=2, step=CLICK, rest=()))
+        same = EditStep(sequence=1, step=FILL, rest=(CLICK,), hold=True)
+        await handle.execute_update(BrowserTask.edit_step, same)
+        question = await waiting(handle)
+        await handle.execute_update(
+            BrowserTask.edit_step, same.model_copy(update={"step": mended, "rest": (other, CLICK)})
+        )
+        held = await status(handle, "paused")
+        await handle.execute_update(BrowserTask.edit_step, EditStep(sequence=2, step=other, rest=(), hold=False))
+        result = await handle.result()
+
+    assert "the run waits at step 2, not at step 3" in far
+    assert question.sequence == 1
+    assert (held.step, held.steps) == (2, 4)
+    tried = [request.context.step.instruction for request in script.performed]
+    assert tried == ["", "the name field", "the name field", "the field called Name", "the other field"]
+    assert [note.event for note in script.steered] == ["paused", "continued", "edited", "paused", "continued", "edited"]
+    assert result.succeeded
+    assert await replays(handle)
+
+
+async def test_a_held_run_that_is_told_to_go_on_is_held_no_more(client: Client) -> None:
+    script = Script()
+    run = run_of(GOTO, FILL, CLICK, state=RunState(steering=Steering(hold_at=1)))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run)
+        await status(handle, "paused")
+        await handle.execute_update(BrowserTask.go_on, ADA)
+        await handle.result()
+
+    assert [request.context.sequence for request in script.performed] == [0, 1, 2]
 
 
 async def test_a_step_of_a_list_is_not_edited_alone(client: Client) -> None:

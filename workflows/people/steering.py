@@ -18,7 +18,7 @@ from workflows.run.context import RunContext
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.steering import EditStep, NoteSteering, Said, Skip, SkipStep, Steering
     from replaywright.domain.task.actions import effect_of
-    from replaywright.domain.task.editing import as_written, edited_step
+    from replaywright.domain.task.editing import as_written, edited_steps
     from replaywright.domain.task.questions import QuestionKind
     from replaywright.domain.task.steps import Step, action_of
     from replaywright.domain.trace.details import event_summary
@@ -99,22 +99,23 @@ class Steered:
             raise ValueError(f"skip: {SKIPS_KEPT} steps are to be left out already: mend the task instead")
 
     def check_edit(self, asked: EditStep) -> None:
-        """Raise `ValueError` unless the step has failed, the run asks about it, and this could be done instead."""
+        """Raise `ValueError` unless the run waits at the step, failed or held, and this could be done instead."""
         self.check_open("edit")
         question, course = self._board.question, self._context.course
-        if question is None or question.kind is not QuestionKind.FAILED:
+        at = self._at if question is None else question.sequence
+        if at is None or (question is not None and question.kind is not QuestionKind.FAILED):
             raise ValueError(f"edit: no step of this run waits because it failed; possible: {self._possible()}")
-        if asked.question and asked.question != question.id:
+        if question is not None and asked.question and asked.question != question.id:
             raise ValueError(f"edit: question {asked.question} is over; the run waits with question {question.id}")
-        if asked.sequence != question.sequence:
-            raise ValueError(f"edit: the run waits at step {question.sequence + 1}, not at step {asked.sequence + 1}")
+        if asked.sequence != at:
+            raise ValueError(f"edit: the run waits at step {at + 1}, not at step {asked.sequence + 1}")
         if course.iteration_at(asked.sequence) is not None:
             raise ValueError(
                 "edit: the step belongs to the items of a list, and what is changed would have to hold for all: end "
                 "the run, mend the task, and resume it"
             )
         try:
-            edited_step(self._context.run.task, course.plan[asked.sequence], asked.step)
+            edited_steps(self._context.run.task, course.plan[asked.sequence], asked.step, asked.rest)
         except InputInvalid as exc:
             raise ValueError(f"edit: {exc}") from exc
 
@@ -129,8 +130,8 @@ class Steered:
         )
 
     def go_on(self) -> None:
-        """End the pause."""
-        self._change(paused=None)
+        """End the pause, and hold the run no more."""
+        self._change(paused=None, hold_at=None)
 
     def skip(self, asked: SkipStep) -> None:
         """Leave a step out, if it still reads the same when its turn comes."""
@@ -170,9 +171,12 @@ class Steered:
 
     async def paused(self) -> None:
         """Wait while the run is paused. As for a person, the browser is given back after a while."""
+        position, hold_at = self._context.position, self._asked.hold_at
+        if self._asked.paused is None and hold_at is not None and self._context.course.place_of(position) >= hold_at:
+            self._change(paused=Said(why="the run is held here"))
         if self._asked.paused is None or self.aborted is not None:
             return
-        since, said, self._at = workflow.now(), self._asked.paused, self._context.position
+        since, said, self._at = workflow.now(), self._asked.paused, position
         await self.note("paused", said, self._context.position)
         self._board.pause(f"paused before step {self._context.position + 1} by {said}")
         self._context.show()
@@ -182,6 +186,7 @@ class Steered:
         self._context.show()
         self._at = None
         await self.note("continued", said, self._context.position)
+        await self.edited_at(position, "")
         self._context.budget.leave_out((workflow.now() - since).total_seconds())
 
     def skip_at(self, position: int) -> Skip | None:
@@ -201,9 +206,13 @@ class Steered:
         if edit is None or edit.sequence != position:
             return False
         course = self._context.course
-        old, rest = course.plan[position], course.rolled[course.written(position) + 1 :]
-        step = edited_step(self._context.run.task, old, edit.step)
-        self._context.revise((step, *rest))
+        at, old = course.written(position), course.plan[position]
+        self._change(hold_at=at + 1 if edit.hold else None)
+        step, *rest = edited_steps(self._context.run.task, old, edit.step, edit.rest)
+        plan = (step, *(course.rolled[at + 1 :] if edit.rest is None else rest))
+        if plan == course.rolled[at:]:
+            return True
+        self._context.revise(plan)
         self._change(edited=(*self._asked.edited, position))
         self._board.note_text(f"step {position + 1} is now {step.title!r}, by {edit}")
         said = Said(who=edit.who, why=edit.why)

@@ -91,14 +91,18 @@ class Handlers:
 
     @workflow.update
     async def edit_step(self, asked: EditStep) -> None:
-        """Do a step that failed, and that the run asks about, otherwise."""
+        """Do a step otherwise that failed, and that the run asks about, or that a pause holds."""
         self._steering.edit = asked
-        self._person.answer(_as_retry(asked))
+        if self._context.board.question is None:
+            self._steering.go_on()
+        else:
+            self._person.answer(_as_retry(asked))
 
     @edit_step.validator
     def _check_edit_step(self, asked: EditStep) -> None:
         self._steering.check_edit(asked)
-        self._person.check(_as_retry(asked))
+        if self._context.board.question is not None:
+            self._person.check(_as_retry(asked))
 
     @workflow.update
     async def take_over(self, asked: TakeOverRequest) -> LentBrowser:

@@ -113,6 +113,11 @@ class Tab:
         }
 
     @property
+    def _world(self) -> str:
+        """Name of the agent's world: with scripts one of its own, as a worker's may be in the page already."""
+        return f"{WORLD} with {', '.join(self.scripts)}" if self.scripts else WORLD
+
+    @property
     def url(self) -> str:
         """Return the top document's address."""
         return self.main.url
@@ -166,10 +171,10 @@ class Tab:
             cdp.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
             cdp.send("Runtime.enable"),
             cdp.send("Log.enable"),
-            cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
+            cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": self._world}),
             cdp.send(
                 "Page.addScriptToEvaluateOnNewDocument",
-                {"source": page_agent_source(*self.scripts), "worldName": WORLD, "runImmediately": True},
+                {"source": page_agent_source(*self.scripts), "worldName": self._world, "runImmediately": True},
             ),
             cdp.send("Target.setAutoAttach", _FRAMES_OF_THEIR_OWN),
         )
@@ -247,7 +252,7 @@ class Tab:
 
     def _context_created(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
         context = params["context"]
-        if context["name"] != WORLD:
+        if context["name"] != self._world:
             return
         frame = self._frame(context["auxData"]["frameId"], cdp)
         if frame.cdp is not cdp:  # it has moved to this process; late events of the old one may follow

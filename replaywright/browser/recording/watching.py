@@ -28,6 +28,8 @@ QUIET_LIMIT_S: Final = 8.0
 """A page that is never quiet is read after this."""
 _OWN_DOING_S: Final = 1.0
 """A tab that closes or goes back so soon after an act in it does so because of the act."""
+_LEAVING_S: Final = 2.0
+"""A page that does not answer for so long is left as it is."""
 _NEW_DOCUMENT: Final = frozenset({"differentDocument", "restore"})
 _KEPT_UP: Final = frozenset({"fill", "select"})
 """Acts that are told anew with each change of one value."""
@@ -145,6 +147,8 @@ class WatchedBrowser:
         """See `Demonstration.close`."""
         for task in tuple(self._tasks):
             task.cancel()
+        for tab in self.tabs.open_tabs:  # what was put into the pages stays there, and is to do nothing
+            await tab.call_all(tab.worlds(), "replaywrightPerson(false, false, false)", timeout_s=_LEAVING_S)
         await self.tabs.detach()
 
     # ------------------------------------------------------------------------------------------- what is told

@@ -1,7 +1,7 @@
 """Keeping a recorded task: as a file or as a candidate skill, and what is told of it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -19,9 +19,9 @@ from replaywright.domain.common.elsewhere import RECORDING_LIMIT
 from replaywright.domain.common.templates import SECRET_PREFIX
 from replaywright.domain.common.text import shorten
 from replaywright.domain.skill.skill_files import imported_skill
-from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, Note, read_recording, task_name
+from replaywright.recording.writing import data_of
 from replaywright.settings import load_settings
 from replaywright.yaml_files import read_text
 
@@ -119,20 +119,7 @@ def task_file(imported: Imported, source: str) -> str:
     lines = [f"Recorded: {source} ({imported.kind})."]
     lines += [": ".join(row) for row in _note_rows(imported.notes)]
     comments = "".join(f"# {_NOT_IN_YAML.sub('�', output.plain(line))}\n" for line in lines)
-    return comments + yaml.safe_dump(_written(imported.task), sort_keys=False, allow_unicode=True, width=110)
-
-
-def _written(task: Task) -> dict[str, Any]:
-    """Return the task as people write it: no defaults, the action first."""
-    data: dict[str, Any] = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    data["steps"] = [_in_order(step) for step in data["steps"]]
-    return data
-
-
-def _in_order(step: Mapping[str, Any]) -> dict[str, Any]:
-    first = ("action", "instruction", "target")
-    rest = [key for key in step if key not in (*first, "expect")]
-    return {key: step[key] for key in (*first, *rest, "expect") if key in step}
+    return comments + yaml.safe_dump(data_of(imported.task), sort_keys=False, allow_unicode=True, width=110)
 
 
 def _stem(file: str) -> str:

@@ -1,4 +1,4 @@
-"""The live view of a recording, served on loopback while it lasts."""
+"""The live view of a recording or of a task that is edited, served on loopback while that lasts."""
 
 import asyncio
 import contextlib
@@ -6,11 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
 
-from replaywright.browser.recording.screen import ChromiumScreen
-from replaywright.browser.recording.watching import WatchedBrowser
 from replaywright.cli.local.listening import HOST, listening
-from replaywright.recording.live.app import LiveView
-from replaywright.recording.recorder import DemonstrationRecorder
+from replaywright.ports.recording import Screen
+from replaywright.recording.live.app import LiveView, Panel
 from replaywright.temporary import temporary_folder
 
 _LEAVING_S = 2
@@ -20,12 +18,12 @@ _LEAVING_S = 2
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave Ctrl-C to the recording, which it finishes."""
+        """Leave Ctrl-C to the command, which it ends."""
         yield
 
 
 @contextlib.asynccontextmanager
-async def live_view(watched: WatchedBrowser, recorder: DemonstrationRecorder, port: int = 0) -> AsyncIterator[str]:
+async def live_view(screen: Screen, panel: Panel, port: int = 0) -> AsyncIterator[str]:
     """Serve the view; yields its address, which has a token.
 
     Raises:
@@ -33,7 +31,7 @@ async def live_view(watched: WatchedBrowser, recorder: DemonstrationRecorder, po
     """
     with listening(port) as listener, temporary_folder("replaywright-record-") as folder:
         names = [f"{name}:{listener.getsockname()[1]}" for name in (HOST, "localhost")]
-        view = LiveView(ChromiumScreen(watched), recorder, folder)
+        view = LiveView(screen, panel, folder)
         guard = view.guarded(names)
         config = uvicorn.Config(
             guard, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_LEAVING_S

@@ -4,12 +4,10 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final
 
-from replaywright.recording.commands import COMMANDS
+from replaywright.errors import InputInvalid
+from replaywright.recording.commands import RecordingPanel
 from replaywright.recording.recorder import DemonstrationRecorder
-
-HELP: Final = "; ".join(f"{letter} {command.meaning}" for letter, command in COMMANDS.items())
 
 
 class TerminalPanel:
@@ -36,11 +34,11 @@ class TerminalPanel:
 
     def obey(self, recorder: DemonstrationRecorder, text: str) -> None:
         """Do what a line of input says; an unknown letter is answered with the help."""
-        letter = text.strip().lower()
-        if letter in COMMANDS:
-            COMMANDS[letter].do(recorder)
-        elif letter:
-            self._say(f"{letter[:20]!r} is no command: {HELP}")
+        try:
+            if text.strip():
+                RecordingPanel(recorder).obey(text)
+        except InputInvalid as exc:
+            self._say(str(exc))
 
 
 @contextlib.contextmanager

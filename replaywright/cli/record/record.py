@@ -12,15 +12,17 @@ from urllib.parse import urlsplit
 
 import typer
 
+from replaywright.browser.recording.screen import ChromiumScreen
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks
 from replaywright.cli.files import require_new
+from replaywright.cli.options import Port
 from replaywright.cli.record.browser import browsing, has_screen
 from replaywright.cli.record.keeping import OutputOptions, keep, read_file
 from replaywright.cli.record.live import live_view
-from replaywright.cli.record.panel import HELP, TerminalPanel, heard
+from replaywright.cli.record.panel import TerminalPanel, heard
 from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.run import carry_out
 from replaywright.cli.runs.starting import Order
@@ -32,6 +34,7 @@ from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, check_name, task_name
+from replaywright.recording.commands import HELP, RecordingPanel
 from replaywright.recording.comparing import compared
 from replaywright.recording.recorder import DemonstrationRecorder
 from replaywright.recording.trial import before_consequences, values_shown
@@ -75,9 +78,7 @@ class ShowOptions:
             autocompletion=tasks,
         ),
     ] = None
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of the live view on loopback; 0 takes a free one.")
-    ] = 0
+    port: Port = 0
 
 
 @app.command()
@@ -201,7 +202,9 @@ async def demonstrated(settings: Settings, url: str, name: str, secrets: list[st
         if on_screen:
             output.print_progress("recording: work in the window that has opened")
         else:
-            address = await exits.enter_async_context(live_view(watched, recorder, port))
+            address = await exits.enter_async_context(
+                live_view(ChromiumScreen(watched), RecordingPanel(recorder), port)
+            )
             output.print_progress("there is no screen here: open this address, and work in the page that it shows")
             output.print_progress(f"live view: {address}")
         output.print_progress(f"here: {HELP}")

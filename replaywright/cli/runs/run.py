@@ -11,7 +11,7 @@ from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import NewId, ValueOptions, limit
 from replaywright.cli.runs.follow import ServerGone
-from replaywright.cli.runs.options import FollowOptions, RunOptions
+from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.starting import Order, order_of, refuse_what_is_blocked, start
 from replaywright.cli.servers.connect import Backend, backend_exists, open_working_backend, require_backend
 from replaywright.cli.tasks import goal, taskfile
@@ -93,6 +93,9 @@ async def run(
     spending: SpendingOptions,
     following: FollowOptions,
     run_id: NewId = None,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Where a step fails, edit the task there: see `replaywright edit`.")
+    ] = False,
 ) -> None:
     """Run a task and show its progress. A sentence is replayed with a skill that matches it, else learned.
 
@@ -116,6 +119,9 @@ async def run(
         fresh=sentence.fresh,
         wait_for_others=not sentence.no_wait,
     )
+    if debug:
+        _check_debug(task, manner, following, wanted)
+        order = replace(order, on_failure=OnFailure.ASK)
     if following.detach:
         require_backend(settings)
     if not backend_exists(settings):
@@ -124,11 +130,39 @@ async def run(
     async def begin(_here: Backend) -> Order:
         return order
 
-    raise typer.Exit(await carry_out(begin, settings, following))
+    async def failed(here: Backend, order: Order) -> Exit:
+        from replaywright.cli.record.edit_session import at_failure  # noqa: PLC0415 - loaded where it is wanted
+
+        return await at_failure(here, order, task)
+
+    raise typer.Exit(await carry_out(begin, settings, following, waits=failed if debug else None))
 
 
-async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) -> Exit:
-    """Start the run of `begin`, show it to its end, and return the exit status."""
+def _check_debug(file: str, manner: RunOptions, following: FollowOptions, wanted: Task) -> None:
+    """Refuse `--debug` where nobody can edit the task.
+
+    Raises:
+        InputInvalid: says what contradicts it.
+    """
+    others = {"--detach": following.detach, "--json": following.json, "--wait": following.wait}
+    others["--on-failure"] = manner.on_failure is not None
+    if other := next((name for name, is_given in others.items() if is_given), ""):
+        raise InputInvalid(f"--debug edits the task where it fails: leave out {other}")
+    if file == "-" or not wanted.steps:
+        raise InputInvalid("--debug edits a task file: name one that has steps")
+
+
+async def carry_out(
+    begin: Begin,
+    settings: Settings,
+    following: FollowOptions,
+    *,
+    waits: Callable[[Backend, Order], Awaitable[Exit]] | None = None,
+) -> Exit:
+    """Start the run of `begin`, show it to its end, and return the exit status.
+
+    Where it ends by waiting for a person, `waits` decides on the status.
+    """
 
     def tell(text: str) -> None:
         from replaywright.cli import output  # noqa: PLC0415 - as below; mostly nothing is told before
@@ -153,7 +187,8 @@ async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) 
                     watching.announce(order, here, following)
                 if following.detach:
                     return Exit.DONE
-                return await watching.watched(here, order, following)
+                status = await watching.watched(here, order, following)
+                return await waits(here, order) if waits is not None and status is Exit.WAITING else status
         except ServerGone:
             if restart == _RESTARTS:
                 raise

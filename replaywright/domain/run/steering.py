@@ -35,12 +35,16 @@ class SkipStep(Said):
 
 
 class EditStep(Said):
-    """Input of the update `edit_step`: do a step that failed otherwise, and go on from there."""
+    """Input of the update `edit_step`: do a step otherwise that failed or that a pause holds, and go on from there."""
 
     sequence: int = Field(ge=0)
     """Its index."""
     step: dict[str, Any]
     """Step as a task file has it."""
+    rest: tuple[dict[str, Any], ...] | None = None
+    """Steps that follow it, in place of those of the plan; None leaves these. With it, `step` may be as it was."""
+    hold: bool = False
+    """Pause again before the step that follows."""
     question: str = ""
     """Id of the question that this answers; empty: whichever is open."""
 
@@ -66,6 +70,8 @@ class Steering(Record):
     """Open requests of people; carried by continue-as-new."""
 
     paused: Said | None = None
+    hold_at: int | None = None
+    """Index in the plan as written of the step before which the run pauses by itself."""
     skips: tuple[Skip, ...] = ()
     edited: tuple[int, ...] = ()
     """Indexes in the plan at which a person has changed it."""

@@ -1,4 +1,4 @@
-"""The web application of the live view. The guard of the dashboard stands before it (`guarded`)."""
+"""The web application of the live view, page and panel. The guard of the dashboard stands before it (`guarded`)."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 from pydantic import Field, TypeAdapter, ValidationError
 from starlette.applications import Starlette
@@ -18,10 +18,8 @@ from starlette.routing import Route
 from replaywright.dashboard.guard import HEADERS, AccessGuard, Guarded
 from replaywright.domain.common.base import first_fault
 from replaywright.domain.common.files import safe_name
-from replaywright.errors import ActionFailed
+from replaywright.errors import ActionFailed, InputInvalid
 from replaywright.ports.recording import Screen, ViewInput
-from replaywright.recording.commands import COMMANDS
-from replaywright.recording.recorder import DemonstrationRecorder
 
 _WAIT_S: Final = 15.0
 """How long a request for news waits for some."""
@@ -29,19 +27,42 @@ _LOOK_EVERY_S: Final = 0.5
 _INPUT_LIMIT: Final = 200_000
 _FILE_LIMIT: Final = 50_000_000
 _INPUT: Final[TypeAdapter[ViewInput]] = TypeAdapter(Annotated[ViewInput, Field(discriminator="do")])
-_LETTER: Final[TypeAdapter[str]] = TypeAdapter(str)
+_COMMAND: Final[TypeAdapter[str]] = TypeAdapter(str)
 _FILES: Final = {"page.html": "text/html", "live.css": "text/css", "live.js": "text/javascript"}
 _PAGES: Final = Guarded(
-    "the live view", "`replaywright record`", "replaywright-record", ("GET", "HEAD", "POST"), HEADERS
+    "the live view",
+    "`replaywright record` or `replaywright edit`",
+    "replaywright-record",
+    ("GET", "HEAD", "POST"),
+    HEADERS,
 )
 
 
-class LiveView:
-    """Shows one browser and its recorder, and passes on what is done in the view."""
+class Panel(Protocol):
+    """The panel beside the page."""
 
-    def __init__(self, screen: Screen, recorder: DemonstrationRecorder, folder: Path) -> None:
+    def news(self) -> dict[str, Any]:
+        """Return its state as JSON.
+
+        `title`, `state` in words, `hasEnded`; `steps`, each with `text` and, where there are any, `mark`, `note` and
+        `buttons`; `commands`, the buttons that are about no one step. A button has `label`, `command` and, if it only
+        begins a command that the person ends, `fills`; with `takesCommands` there is a field for that.
+        """
+
+    def obey(self, text: str) -> None:
+        """Do what a command says.
+
+        Raises:
+            InputInvalid: there is no such command.
+        """
+
+
+class LiveView:
+    """Shows one browser and its panel, and passes on what is done in the view."""
+
+    def __init__(self, screen: Screen, panel: Panel, folder: Path) -> None:
         """Take `folder` for files that are uploaded in the view."""
-        self._screen, self._recorder, self._folder = screen, recorder, folder
+        self._screen, self._panel, self._folder = screen, panel, folder
         self._is_closing = False
 
     def close(self) -> None:
@@ -77,15 +98,7 @@ class LiveView:
     # --------------------------------------------------------------------------------------------------- news
 
     def _now(self) -> str:
-        state: dict[str, Any] = {
-            "shown": self._screen.shown.model_dump(mode="json"),
-            "steps": self._recorder.lines,
-            "isPaused": self._recorder.is_paused,
-            "isPointing": self._recorder.is_pointing,
-            "hasEnded": self._recorder.has_ended,
-            "commands": {letter: command.meaning for letter, command in COMMANDS.items()},
-        }
-        return json.dumps(state)
+        return json.dumps({"shown": self._screen.shown.model_dump(mode="json"), **self._panel.news()})
 
     async def _state(self, request: Request) -> Response:
         """Return the state once it is another than the one of the digest `seen`."""
@@ -129,12 +142,11 @@ class LiveView:
     async def _command(self, request: Request) -> Response:
         body = await _body(request, _INPUT_LIMIT)
         try:
-            letter = _LETTER.validate_json(body or b"")
-        except ValidationError:
-            letter = ""
-        if letter not in COMMANDS:
-            return PlainTextResponse("no such command", 400)
-        COMMANDS[letter].do(self._recorder)
+            self._panel.obey(_COMMAND.validate_json(body or b""))
+        except ValidationError as exc:
+            return PlainTextResponse(first_fault(exc), 400)
+        except InputInvalid as exc:
+            return PlainTextResponse(str(exc), 400)
         return Response(status_code=204)
 
     async def _upload(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-/* The live view: draws the pictures of the page, passes input on in its order, and shows the state of the recording. */
+/* The live view: draws the pictures of the page, passes input on in its order, and shows the state of the panel. */
 
 "use strict";
 
@@ -15,7 +15,7 @@ let sending = Promise.resolve();
 /** Sends after what was sent before; a refusal is told. */
 function post(path, type, body) {
   sending = sending.then(() => fetch(path, { method: "POST", headers: { "Content-Type": type }, body }))
-    .then((answer) => answer.ok || answer.text().then(say), () => say("The recording does not answer."));
+    .then((answer) => answer.ok || answer.text().then(say), () => say("The command does not answer."));
   return sending;
 }
 
@@ -172,14 +172,46 @@ function upload(file) {
 }
 
 let askedBefore = "";
-let commandsBefore = "";
+let panelBefore = "";
+
+/** A button of the panel; one that fills only begins a command, which the person ends. */
+function command({ label, command: text, fills }, about = "") {
+  const made = button(label, () => {
+    if (!fills) return void send("command", text);
+    $("command").value = text;
+    $("command").focus();
+  });
+  if (about) made.setAttribute("aria-label", `${label}: ${about}`);
+  made.dataset.command = text;
+  return made;
+}
+
+function step({ text, mark = "", note = "", buttons = [] }, number) {
+  const made = item(mark === "done" || mark === "failed" || mark === "changed" ? `${text} – ${mark}` : text);
+  if (mark) made.className = mark;
+  if (mark === "next") made.setAttribute("aria-current", "step");
+  if (note) made.append(Object.assign(document.createElement("p"), { className: "note", textContent: note }));
+  const group = Object.assign(document.createElement("div"), { className: "buttons" });
+  group.append(...buttons.map((one) => command(one, `step ${number + 1}`)));
+  if (buttons.length) made.append(group);
+  return made;
+}
+
+/** Draws the panel anew, and leaves the focus where it was. */
+function draw({ title, steps, commands, takesCommands = false }) {
+  const focused = document.activeElement?.dataset?.command;
+  $("title").textContent = title;
+  document.title = `${title} – Replaywright`;
+  $("steps").replaceChildren(...steps.map(step));
+  $("commands").replaceChildren(...commands.map((one) => command(one)));
+  $("typed").hidden = !takesCommands;
+  if (focused) [...document.querySelectorAll("[data-command]")].find((one) => one.dataset.command === focused)?.focus();
+}
 
 function show(state) {
   shown = state.shown.width ? state.shown : { ...state.shown, width: canvas.width, height: canvas.height };
   hasEnded = state.hasEnded;
-  say(hasEnded ? "Finished. The terminal shows the file." : state.isPaused ? "Paused" :
-    state.isPointing ? "Click in the page on what must be there" : "Recording");
-  $("steps").replaceChildren(...state.steps.map((line) => item(line)));
+  say(state.state);
   if (document.activeElement !== $("url")) $("url").value = state.shown.url;
   $("tabs").replaceChildren(...state.shown.tabs.map((tab) => {
     const take = button(tab.title || "New tab", () => give({ do: "tab", id: tab.id }));
@@ -194,10 +226,10 @@ function show(state) {
     $("asked").replaceChildren(...asked(state.shown));
     $("asked").querySelector("button, input")?.focus();
   }
-  if (JSON.stringify(state.commands) !== commandsBefore) {
-    commandsBefore = JSON.stringify(state.commands);
-    $("commands").replaceChildren(...Object.entries(state.commands).map(([letter, meaning]) =>
-      button(meaning, () => send("command", letter))));
+  const panel = JSON.stringify([state.title, state.steps, state.commands]);
+  if (panel !== panelBefore) {
+    panelBefore = panel;
+    draw(state);
   }
 }
 
@@ -209,7 +241,7 @@ async function follow() {
       seen = state.seen;
       show(state);
     } catch {
-      say("The recording does not answer.");
+      say("The command does not answer.");
       await new Promise((done) => setTimeout(done, 1000));
     }
   }
@@ -219,6 +251,11 @@ $("address").addEventListener("submit", (event) => {
   event.preventDefault();
   const url = $("url").value.trim();
   give({ do: "goto", url: /^https?:\/\//.test(url) ? url : `http://${url}` });
+});
+$("typed").addEventListener("submit", (event) => {
+  event.preventDefault();
+  send("command", $("command").value);
+  $("command").value = "";
 });
 $("back").addEventListener("click", () => give({ do: "back" }));
 watch();
