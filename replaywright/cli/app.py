@@ -33,7 +33,6 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "Answer and steer runs": {
         "answer": ("people.answer",),
-        "pause": ("people.pause",),
         "takeover": ("people.takeover",),
         "cancel": ("people.cancel",),
     },
@@ -45,7 +44,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "Operate": {
         "admin": (
             *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.hosts", "admin.keys"),
-            *("admin.overrides", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace", "admin.versions"),
+            *("admin.overrides", "people.pause", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace"),
+            "admin.versions",
         ),
     },
 }

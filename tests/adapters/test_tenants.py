@@ -64,7 +64,7 @@ REACHING: dict[str, list[str]] = {
     "cancel": [RUN],
     "resume": [RUN, "--dry-run"],
     "answer": [RUN, "yes"],
-    "pause": [RUN],
+    "admin pause": [RUN],
     "takeover": [RUN],
     "admin cache stats": [],
     "admin cache list": [],

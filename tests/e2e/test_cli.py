@@ -244,7 +244,7 @@ def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: S
 def test_a_run_is_left_alone_paused_looked_at_and_told_to_go_on(learned: Site) -> None:
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 4000}, trust_env=False).raise_for_status()
     detached = learned.run("--detach", "--json", "--id", "paused", subject="Paused")
-    paused = learned.cli("pause", "paused", "--why", "a look")
+    paused = learned.cli("admin", "pause", "paused", "--why", "a look")
     deadline = time.monotonic() + LIMIT_S
     while (shown := learned.cli("answer", "paused")).returncode != 0:
         assert "asks nothing" in shown.stderr

@@ -1,16 +1,16 @@
-"""`replaywright pause`: pause a run."""
+"""`replaywright admin pause`: pause a run."""
 
 from replaywright.cli import output
-from replaywright.cli.app import app
+from replaywright.cli.app import admin
 from replaywright.cli.options import Once, Run, Why
 from replaywright.cli.people.updates import by_user, under_way, updated
 
 
-@app.command()
+@admin.command()
 async def pause(*, run: Run, why: Why = "", once: Once = "") -> None:
     """Pause a run before its next step, for any time; its browser is released meanwhile.
 
-    Example: `replaywright pause latest --why "the site is being changed"`
+    Example: `replaywright admin pause latest --why "the site is being changed"`
     """
     async with under_way(run, "pause") as (here, run_id):
         message = await updated(here, run_id, "pause", by_user(why), str, once=once)
