@@ -312,7 +312,7 @@ ON_PAGES: Final = (
         "Ada: Curry",
     ),
     _ran("no target", _without("steps", 0, "target"), _unchanged, "the name", "target", "REPLAYWRIGHT_MODEL"),
-    _ran("no upload folder", _also(_VOUCHER), _unchanged, "REPLAYWRIGHT_UPLOAD_ROOTS"),
+    _ran("no upload folder", _also(_VOUCHER), _unchanged, "before anything was opened", "admin uploads allow"),
     _ran(
         "never comes",
         _also({"action": "wait_for", "expect": [{"text_contains": "Dessert"}], "timeout_ms": 1500}),

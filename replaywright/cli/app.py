@@ -44,7 +44,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "Operate": {
         "admin": (
             *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.hosts", "admin.keys"),
-            *("admin.overrides", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace", "admin.versions"),
+            *("admin.overrides", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace", "admin.uploads"),
+            "admin.versions",
         ),
     },
 }

@@ -42,7 +42,7 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 async def browsers(roots: Path) -> AsyncIterator[ChromiumBrowsers]:
-    shared = ChromiumBrowsers(download_limit_bytes=LIMIT, upload_roots=(roots,))
+    shared = ChromiumBrowsers(download_limit_bytes=LIMIT, upload_roots=lambda: (roots,))
     yield shared
     await shared.close()
 

@@ -36,6 +36,11 @@ class TaskBlocked(TaskFailed):
         self.rule = rule
 
 
+def is_of(error: ActivityError, kind: str) -> bool:
+    """Return True if an error of this kind made the activity fail."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == kind
+
+
 def rule_behind(error: ActivityError) -> str:
     """The rule of the policy for which an activity failed; empty if it did so for another reason."""
     match error.cause:

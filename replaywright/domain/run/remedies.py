@@ -38,7 +38,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "runs (`replaywright doctor`)",
     "ModelRateLimited": "the model's provider asks to wait: run again later",
     "ModelUnavailable": "the model's provider cannot be reached: run again later",
-    "SecretMissing": "set the variable where the worker runs, and start the worker again",
+    "SecretMissing": "`replaywright admin secrets set NAME` gives it a value where the worker runs, without a restart",
     BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright admin policy check TASK`)",
     SIGNED_OUT: "",
     "cancelled": "",
