@@ -92,6 +92,7 @@ async def test_an_expectation_that_fails_repeats_the_page_s_own_words(lab: Lab, 
     assert right.status == "done", right.result.message
     assert (wrong.status, wrong.result.failed_step) == ("failed", 2)
     assert f'; the page says "{said}"' in wrong.result.message
+    assert wrong.result.of_values == (name == "alert")
 
 
 async def test_a_dialog_that_was_dismissed_is_named_with_the_remedy_which_works(lab: Lab) -> None:

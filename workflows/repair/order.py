@@ -143,7 +143,9 @@ class StepRunner:
         if outcome.status is Status.BLOCKED or outcome.rule:
             raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)
         first = first_vain(attempt, outcome)
-        raise TaskFailed(first.reason or first.status, explained(attempt, outcome), outcome.artifacts)
+        failed = TaskFailed(first.reason or first.status, explained(attempt, outcome), outcome.artifacts)
+        failed.of_values = first.of_values
+        raise failed
 
     def passed(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Go on after a step that is done."""

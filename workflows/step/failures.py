@@ -15,6 +15,8 @@ class TaskFailed(Exception):
 
     rule = ""
     """The rule of the policy that is behind it; empty if none is."""
+    of_values = False
+    """The run's values are to blame, and not what is recorded."""
 
     def __init__(
         self, reason: str, message: str, artifacts: dict[str, str] | None = None, *, at_step: bool = True

@@ -269,6 +269,8 @@ class StepOutcome(Record):
     """Evidence of a failed step in the artifact store: digests by kind, see `ARTIFACT_KINDS`."""
     artifacts_missing: dict[str, str] = Field(default_factory=dict)
     """Reasons for missing ones, by kind."""
+    of_values: bool = False
+    """The step failed because of the run's values: that says nothing against its recording."""
     already_done: bool = False
     """The wanted state was there; nothing was touched."""
     proof: Proof | None = None
