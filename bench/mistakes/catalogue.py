@@ -304,6 +304,13 @@ ON_PAGES: Final = (
         "Thank you, Ada|the page",
     ),
     _ran(
+        "a value of before",
+        _set("steps", 2, "expect", to=[{"text_contains": "Ada: Soup"}]),
+        _set("steps", 2, "expect", to=[{"text_contains": "Ada: {{dish}}"}]),
+        "expect names 'Soup', and the parameter dish is 'Curry'",
+        r"what to do: .*write \{\{dish\}\} there",
+    ),
+    _ran(
         "final check",
         _set("verify", to=[{"exists": {"role": "listitem", "text": "Bob"}}]),
         _unchanged,
