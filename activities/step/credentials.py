@@ -76,7 +76,7 @@ class Credentials:
                 words |= {name: value} if is_word(value) else {}
 
         def shown(text: str) -> str:
-            return with_secrets(text, lambda name: words.get(name, f"{{{{secret:{name}}}}}"))
+            return str(with_secrets(text, lambda name: words.get(name, f"{{{{secret:{name}}}}}")))
 
         return changed_target(target, shown) if words else target
 

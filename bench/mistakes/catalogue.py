@@ -319,6 +319,13 @@ ON_PAGES: Final = (
         "Ada: Curry",
     ),
     _ran("no target", _without("steps", 0, "target"), _unchanged, "the name", "target", "REPLAYWRIGHT_MODEL"),
+    Mistake(
+        "no model for a sentence",
+        Typed(("run", "--url", "http://{shop}/{path}/shop", "order a curry for Ada")),
+        _run(_task()),
+        ("before anything was opened", "no model is configured", "REPLAYWRIGHT_MODEL", "task file"),
+        1,
+    ),
     _ran("no upload folder", _also(_VOUCHER), _unchanged, "before anything was opened", "admin uploads allow"),
     _ran(
         "never comes",

@@ -149,7 +149,7 @@ async def test_a_step_that_did_not_act_is_compared_with_the_page_before_it(stage
     await recorded(stage, request(FILL_TO, proposed=TO), compose)
     await recorded(stage, request(CLICK_SEND, proposed=SEND), Snapshot(url=SENT))
     del stage.site.pages[COMPOSE].elements["send"]
-    later = {"lineage": "later", "mode": Mode.REPLAY}
+    later: dict[str, Any] = {"lineage": "later", "mode": Mode.REPLAY}
 
     stranger = await stage.perform(request(CLICK_SEND, **later))
     await stage.perform(request(FILL_TO, sequence=0, **later))
