@@ -353,7 +353,7 @@ async def test_without_allowed_folders_nothing_is_uploaded_and_the_remedy_is_nam
     await browsers.close()
 
     assert refused.reason == "upload_refused"
-    assert "REPLAYWRIGHT_UPLOAD_ROOTS" in str(refused)
+    assert "replaywright admin uploads allow" in str(refused)
 
 
 @pytest.mark.parametrize(
