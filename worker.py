@@ -71,14 +71,16 @@ from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.devtools.attach import ChromiumBrowsers
+from replaywright.browser.input.uploads import allowed
 from replaywright.children import write_no_core_files
 from replaywright.domain.common.base import build_schemas
 from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.skill.skills import SkillContext
-from replaywright.errors import ReplaywrightError, StackFailed
+from replaywright.domain.step.outcomes import UPLOAD_REFUSED
+from replaywright.errors import ActionFailed, ReplaywrightError, SettingsInvalid, StackFailed
 from replaywright.extensions import custom_predicates
-from replaywright.grants import granted_hosts
+from replaywright.grants import granted_folders, granted_hosts
 from replaywright.keeper.host.client import reap
 from replaywright.keeper.host.identity import host_name
 from replaywright.keeper.host.local import LocalKeepers
@@ -395,7 +397,14 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     starts = TemporalStarts(context.client, context.signer, RedisFirstStarts(redis))
     vault = Vault(context.secrets, starts, context.settings.starts_rule)
     sessions = SessionActivities(
-        keepers, attachments, store, queue=own_queue, host_queue=of_host, policing=context.policing, vault=vault
+        keepers,
+        attachments,
+        store,
+        queue=own_queue,
+        host_queue=of_host,
+        policing=context.policing,
+        vault=vault,
+        check_files=lambda files: allowed(files, upload_folders(context.settings)),
     )
     activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions, vault=vault)
     most = context.settings.max_browsers or most_places()
@@ -409,10 +418,22 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     ]
 
 
+def upload_folders(settings: Settings) -> tuple[Path, ...]:
+    """Return the folders that files may be uploaded from now: those of the settings and of the grants.
+
+    Raises:
+        ActionFailed: the file of grants cannot be used.
+    """
+    try:
+        return (*settings.upload_folders, *granted_folders(settings.home))
+    except SettingsInvalid as exc:
+        raise ActionFailed(UPLOAD_REFUSED, str(exc), dispatched=False) from exc
+
+
 async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int]]) -> tuple[LocalKeepers, Attachments]:
     """Clean up after dead keepers, and prepare for new ones and for the browsers that are attached to."""
     settings, sessions_dir = context.settings, context.settings.home / "sessions"
-    browsers = ChromiumBrowsers(upload_roots=settings.upload_folders, custom=custom_predicates())
+    browsers = ChromiumBrowsers(upload_roots=partial(upload_folders, settings), custom=custom_predicates())
     context.exits.push_async_callback(browsers.close)
     _, executable, _ = await asyncio.gather(
         asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(_executable, settings), browsers.start()

@@ -1,4 +1,4 @@
-"""Grants of this machine's operator: hosts that each secret is bound to, and addresses that pages may reach.
+"""Grants of this machine's operator: hosts of each secret, addresses that pages may reach, folders of uploads.
 
 They stand in one file of the home, `grants.json`, that its owner alone may write. Tasks, skills and imports cannot
 change it.
@@ -44,6 +44,15 @@ def _address(pattern: str) -> str:
 
 _SecretName = Annotated[str, AfterValidator(_secret_name)]
 _Site = Annotated[str, AfterValidator(_site)]
+
+
+def _folder(path: str) -> str:
+    if not Path(path).is_absolute():
+        raise InputInvalid(f"{path!r} is no absolute path of a folder")
+    return path
+
+
+_Folder = Annotated[str, AfterValidator(_folder)]
 _Address = Annotated[str, AfterValidator(_address)]
 
 
@@ -56,6 +65,8 @@ class Grants(BaseModel):
     """Name of a secret → hosts whose pages may get it: `shop.example`, `*.shop.example`, `host:port`, `http://host`."""
     hosts: tuple[_Address, ...] = ()
     """Addresses that are not public and that pages may reach, as patterns of `hosts.allow`."""
+    uploads: tuple[_Folder, ...] = ()
+    """Absolute paths of folders that files may be uploaded from, beside those of the settings."""
 
     def bound(self, name: str, hosts: tuple[str, ...]) -> "Grants":
         """Grants with the secret `name` bound to `hosts`, beside those that it has.
@@ -100,6 +111,28 @@ class Grants(BaseModel):
             raise InputInvalid(f"{unknown[0]!r} is not granted; see `replaywright admin hosts list`")
         return self.model_copy(update={"hosts": tuple(host for host in self.hosts if host not in gone)})
 
+    def uploading(self, folders: tuple[str, ...]) -> "Grants":
+        """Grants with these folders, beside those that it has.
+
+        Raises:
+            InputInvalid: one is no folder.
+        """
+        real = tuple(str(Path(folder).expanduser().resolve()) for folder in folders)
+        if missing := [folder for folder in real if not Path(folder).is_dir()]:
+            raise InputInvalid(f"{missing[0]!r} is no folder: name one that is there")
+        return self.model_copy(update={"uploads": tuple(dict.fromkeys((*self.uploads, *real)))})
+
+    def not_uploading(self, folders: tuple[str, ...]) -> "Grants":
+        """Grants without these folders.
+
+        Raises:
+            InputInvalid: one of them is not granted.
+        """
+        gone = tuple(str(Path(folder).expanduser().resolve()) for folder in folders)
+        if unknown := [folder for folder in gone if folder not in self.uploads]:
+            raise InputInvalid(f"{unknown[0]!r} is not granted; see `replaywright admin uploads list`")
+        return self.model_copy(update={"uploads": tuple(folder for folder in self.uploads if folder not in gone)})
+
 
 def _granting(pattern: str) -> str:
     rule = host_rule(pattern, "HOST")
@@ -118,6 +151,15 @@ def granted_hosts(home: Path) -> tuple[HostRule, ...]:
         SettingsInvalid: see `read_grants`.
     """
     return tuple(host_rule(pattern, "hosts") for pattern in read_grants(home).hosts)
+
+
+def granted_folders(home: Path) -> tuple[Path, ...]:
+    """Read the folders that files may be uploaded from by the grants of `home`.
+
+    Raises:
+        SettingsInvalid: see `read_grants`.
+    """
+    return tuple(map(Path, read_grants(home).uploads))
 
 
 def grants_file(home: Path) -> Path:

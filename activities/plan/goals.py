@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
 from activities.plan.model import passing_on
@@ -15,13 +16,15 @@ from activities.traces import traced
 from replaywright.domain.common.templates import fill
 from replaywright.domain.common.token_count import count_tokens
 from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
-from replaywright.domain.plan.goal_runs import LabelRequest, Labels, PlanRequest
+from replaywright.domain.plan.goal_runs import NO_PLANNER, LabelRequest, Labels, PlanRequest
 from replaywright.domain.recall.labels import checked_labels
 from replaywright.domain.run.model_requests import Revision
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports.ledger import StepStore
 from replaywright.ports.models import Labelled, Labeller, Planner
 from replaywright.ports.stores import Artifacts, Secrets
+
+_SET = "set REPLAYWRIGHT_MODEL, for example openai:gpt-5-mini, or list the steps in a task file with targets"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +46,12 @@ class GoalActivities:
         """Ask the labeller what a goal is about. Only values that stand in the goal come back, and no secret.
 
         Raises:
+            ApplicationError: of type `NoPlanner`: no model is configured that could plan what is to be learned.
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
+        if not self.planner.is_configured:
+            message = "before anything was opened: no model is configured, and no skill does this; " + _SET
+            raise ApplicationError(message, type=NO_PLANNER, non_retryable=True)
         goal = self.secrets.redact(request.goal)
 
         def is_secret(text: str) -> bool:

@@ -84,6 +84,8 @@ class Attachment:
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """Look-ups for the next step that came with the last recording, by fingerprint and content key. They save a round
     trip."""
+    good_before: str = ""
+    """Digest of the page on which the last good run left the step that was done last; empty if it is not known."""
     unmet: Acted | None = None
     """The last step that did not lead to what is expected: it may yet. What it saw is too large for a history."""
     waiting: Acted | None = None

@@ -6,6 +6,7 @@ import logging
 import socket
 import time
 import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from temporalio import activity
@@ -26,7 +27,15 @@ from replaywright.domain.session.sessions import (
     SessionOpened,
     SessionRef,
 )
-from replaywright.errors import InputInvalid, NoPlace, PolicyBlocked, ReplaywrightError, SecretMissing, SessionLost
+from replaywright.errors import (
+    ActionFailed,
+    InputInvalid,
+    NoPlace,
+    PolicyBlocked,
+    ReplaywrightError,
+    SecretMissing,
+    SessionLost,
+)
 from replaywright.killpoints import hit_run
 from replaywright.ports.keepers import Keepers
 from replaywright.ports.ledger import StepStore
@@ -50,6 +59,8 @@ class SessionActivities:
     policing: Policing = field(default_factory=Policing, kw_only=True)
     vault: Vault | None = field(default=None, kw_only=True)
     """Secrets of browser setups; None: there are none."""
+    check_files: Callable[[Sequence[str]], object] = field(default=lambda _files: None, kw_only=True)
+    """Raises `ActionFailed` if one of these may not or cannot be uploaded from this host."""
     _told_full_at: float = field(default=float("-inf"), init=False)
 
     @activity.defn(name="session.open")
@@ -59,9 +70,11 @@ class SessionActivities:
         On a retry a new one is started: an earlier one that nobody holds ends by its own deadline.
 
         Raises:
-            ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started.
+            ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started. Of type
+                `upload_refused`: it has not the files that the run needs.
         """
         async with heartbeats("opening"):
+            await self._require(request.files)
             opened = await self._open(request, request.instead_of)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
@@ -108,6 +121,15 @@ class SessionActivities:
             line = {"kind": "browser", "sequence": recycling.sequence, "why": recycling.why, "kept": recycling.kept}
             await traced(self.store, tenant=recycling.tenant, lineage=recycling.lineage, line=line)
         return SessionClosed(refused=refused)
+
+    async def _require(self, files: Sequence[str]) -> None:
+        if not files:
+            return
+        try:
+            await asyncio.to_thread(self.check_files, files)
+        except ActionFailed as exc:
+            message = f"before anything was opened: {exc}"
+            raise ApplicationError(message, type=exc.reason, non_retryable=True) from exc
 
     async def _refused_in(self, ref: SessionRef) -> tuple[RefusedHost, ...]:
         """The hosts that were asked for most and refused; nothing of a session that is gone."""

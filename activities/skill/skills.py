@@ -1,21 +1,24 @@
 """Learning skills: claims on goals, and what a run has learned."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from replaywright.domain.common.templates import fill, generalise
+from replaywright.domain.common.templates import fill, generalise, texts_of
 from replaywright.domain.common.urls import site_of
 from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.plan.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
 from replaywright.domain.predicate.predicates import Exists, Predicate
 from replaywright.domain.recall.phrases import phrases_for
 from replaywright.domain.recall.recalling import other_context
+from replaywright.domain.secrets.common_words import common_words, other_secrets
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.personalising import refusal, settled
 from replaywright.domain.skill.recorded import named
 from replaywright.domain.skill.skills import Skill, SkillContext, SkillStatus
+from replaywright.domain.task.steps import placed
 from replaywright.domain.task.tasks import Task
 from replaywright.ports.ledger import StepStore
 from replaywright.ports.stores import Recalls, Secrets, Skills
@@ -121,8 +124,7 @@ class SkillActivities:
             run_id=request.run_id,
             note=self.secrets.redact(request.reason),
         )
-        written = skill.model_dump(mode="json")
-        if self.secrets.redact_data(written) != written:
+        if self._holds_secret(skill):
             return Learned(refused="what was done holds the value of a secret")
         saved = await self.skills.save(request.tenant, skill, who=request.run_id, reason=skill.note)
         await self.skills.set_status(
@@ -136,6 +138,20 @@ class SkillActivities:
         await self._name_recordings(request, saved.task)
         used = SkillUse(name=saved.name, version=saved.version, how="learned" if old is None else "relearned")
         return Learned(skill=used)
+
+    def _holds_secret(self, skill: Skill) -> bool:
+        """Tell if the skill holds the value of a secret, and not only as a word that is there anyway.
+
+        Models write labels and instructions without having seen a value: a word of theirs that is one is a common word.
+        """
+        written = skill.model_dump(mode="json")
+        redacted = self.secrets.redact_data(written)
+        if redacted == written:
+            return False
+        steps = (step for _, step in placed(skill.task.steps))
+        told = [text for step in steps for text in (step.instruction, step.action)]
+        common = common_words((skill.label, skill.description, *told, *_keys(written)), self.secrets.redact)
+        return other_secrets(tuple(texts_of(written)), tuple(texts_of(redacted)), common)
 
     async def _name_recordings(self, request: LearnRequest, task: Task) -> None:
         """Make what the run has recorded of its steps that of the task, now that it has a name."""
@@ -161,6 +177,16 @@ class SkillActivities:
             if is_same and not other_context(other.context, context)[0]:
                 return name
         return f"{wanted}-{request.run_id[-8:].lower()}"
+
+
+def _keys(data: object) -> Iterator[str]:
+    """Yield the names of all fields."""
+    match data:
+        case dict():
+            yield from data
+            yield from (key for inner in data.values() for key in _keys(inner))
+        case list():
+            yield from (key for inner in data for key in _keys(inner))
 
 
 def _precondition(first: Target | None, task: Task, values: dict[str, str]) -> tuple[Predicate, ...]:

@@ -48,6 +48,8 @@ class Acting:
         if isinstance(at.command, Perform) and at.command.shown:
             shown = await tools.failures.shown(at.command.shown)
             work = replace(work, shown=shown, patience_ms=at.command.patience_ms)
+        if work.target is not None and not at.is_proposed:
+            work = replace(work, target=await tools.credentials.named(work.target))
         begun = time.perf_counter()
         report = await self._performed(work)
         replayed = work.target is not None and not at.is_proposed

@@ -1,18 +1,22 @@
 """Text that a step enters: values, secrets, one-time passwords, and codes that a person gave."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from dataclasses import dataclass, field, replace
 
 from activities.vault import Vault
-from replaywright.domain.common.templates import fill, secrets_in, totps_in
+from replaywright.domain.common.templates import fill, secrets_in, totps_in, with_secrets
 from replaywright.domain.common.totp import totp_of
+from replaywright.domain.locating.filling import changed_target
+from replaywright.domain.page.targets import Target
 from replaywright.domain.run.commands import InputCommand, StepContext
+from replaywright.domain.secrets.common_words import is_word
 from replaywright.domain.secrets.secret_sites import BoundSecret, own_site
 from replaywright.domain.task.questions import CODE_LOST, CODE_NAME
 from replaywright.domain.task.steps import Fill, Paste, Type
-from replaywright.errors import ActionFailed, CodeLost, StoreUnavailable
+from replaywright.errors import ActionFailed, CodeLost, SecretMissing, StoreUnavailable
 from replaywright.ports.browser import Work
 from replaywright.ports.people import Codes
 
@@ -59,6 +63,22 @@ class Credentials:
             secrets=tuple(bound[name] for name in sorted(secrets_in(text))),
             dialog_secrets=tuple(bound[name] for name in sorted(secrets_in(prompt or ""))),
         )
+
+    async def named(self, target: Target) -> Target:
+        """Return a recorded target as the page has it: a secret's value is filled in if it is a common word.
+
+        Redaction has hidden it in what the page calls the element: it is looked for, and entered nowhere.
+        """
+        words: dict[str, str] = {}
+        for name in secrets_in(target.model_dump_json()):
+            with contextlib.suppress(SecretMissing):
+                value = await asyncio.to_thread(self.secrets.resolve, name)
+                words |= {name: value} if is_word(value) else {}
+
+        def shown(text: str) -> str:
+            return str(with_secrets(text, lambda name: words.get(name, f"{{{{secret:{name}}}}}")))
+
+        return changed_target(target, shown) if words else target
 
     async def coded(self, command: InputCommand, work: Work) -> Work:
         """Return the work with the code that a person gave for the step, if one did: redacted from now on.

@@ -95,7 +95,13 @@ class Endings:
         """Record an outcome that is not the step's last word: evidence, trace; find what may clear the way."""
         at = self._at
         outcome = await at.tools.failures.added(
-            outcome, at.context, at.browser, expect=at.step.expect, entry=at.entry, proposal=at.command.proposal
+            outcome,
+            at.context,
+            at.browser,
+            expect=at.step.expect,
+            entry=at.entry,
+            before=at.held.good_before,
+            proposal=at.command.proposal,
         )
         await self.write(outcome)
         return outcome.model_copy(update={"due": await self._due()})
@@ -115,6 +121,8 @@ class Endings:
         )
         if not isinstance(command, Perform):
             return outcome
+        if not at.context.override:
+            at.held.good_before = "" if at.entry is None else at.entry.good_snapshot
         begun = time.perf_counter()
         lesson = Lesson(at.context, at.named_by, at.is_new, at.entry, at.key, at.site, secrets)
         good_snapshot = "" if report.seen is None else await at.tools.failures.keep_snapshot(report.seen.after)

@@ -23,6 +23,7 @@ from replaywright.domain.run.scope import Mode
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.fitting import place_of
 from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
+from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
 from replaywright.ports.browser import BrowserSession
 from replaywright.ports.stores import Artifacts, Secrets
@@ -74,15 +75,19 @@ class FailureEvidence:
         *,
         expect: Sequence[Predicate],
         entry: ActionCacheEntry | None = None,
+        before: str = "",
         proposal: Proposal | None = None,
     ) -> StepOutcome:
-        """Return the outcome with the addresses of its evidence, if some is wanted. Raises nothing of its own."""
+        """Return the outcome with the addresses of its evidence, if some is wanted. Raises nothing of its own.
+
+        `before`: digest of the page that the step began on in the last good run; a step that did not act is compared
+        with that.
+        """
         if not is_evidence_wanted(context, outcome):
             return outcome
         kept = _Kept(self._artifacts)
         answers = await self._keep_page(kept, browser)
-        good = "" if entry is None else entry.good_snapshot
-        seen = await self._keep_snapshot(kept, outcome, browser if answers else None, good)
+        seen = await self._keep_snapshot(kept, outcome, browser if answers else None, entry, before)
         if self._pictures and answers and context.run.mode is not Mode.REPLAY:
             await self._keep_picture(kept, context, browser)
         await self._keep_data(kept, "expectations", expectations_json(expect, outcome.predicates))
@@ -154,12 +159,17 @@ class FailureEvidence:
         return seen.dom is not None
 
     async def _keep_snapshot(
-        self, kept: "_Kept", outcome: StepOutcome, browser: BrowserSession | None, good: str
+        self,
+        kept: "_Kept",
+        outcome: StepOutcome,
+        browser: BrowserSession | None,
+        entry: ActionCacheEntry | None,
+        before: str,
     ) -> tuple[Snapshot, Snapshot | None] | None:
-        """Keep the snapshot of now, and what is different from the one after the same step in the last good run.
+        """Keep the snapshot of now, and what is different from the same moment of the step in the last good run.
 
         Returns:
-            Both; None when the page cannot be read.
+            It, and the page after the step in the last good run; None when the page cannot be read.
         """
         if browser is None and not outcome.snapshot:
             kept.miss("snapshot", "the page does not answer")
@@ -167,16 +177,20 @@ class FailureEvidence:
         now = await self._snapshot(kept, outcome.snapshot, browser)
         if now is None:
             return None
-        if not good:
-            return now, None
+        after = "" if entry is None else entry.good_snapshot
+        same = _at_same_moment(outcome, entry, before)
+        good = await self._good(kept, same) if same else None
+        if good is not None:
+            text = diff(good, now).as_text(DIFF_LINES)
+            await kept.put("diff", text or "nothing differs from the last good run")
+        return now, good if same == after else await self.shown(after) if after else None
+
+    async def _good(self, kept: "_Kept", digest: str) -> Snapshot | None:
         try:
-            before = Snapshot.model_validate_json(await self._artifacts.get(good))
+            return Snapshot.model_validate_json(await self._artifacts.get(digest))
         except (ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:
             kept.miss("diff", f"the snapshot of the last good run cannot be read: {exc}")
-            return now, None
-        text = diff(before, now).as_text(DIFF_LINES)
-        await kept.put("diff", text or "nothing differs from the last good run")
-        return now, before
+            return None
 
     async def _keep_picture(self, kept: "_Kept", context: StepContext, browser: BrowserSession) -> None:
         """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""
@@ -205,6 +219,19 @@ class FailureEvidence:
             return None
         await kept.put("snapshot", now.model_dump_json(by_alias=True))
         return now
+
+
+def _at_same_moment(outcome: StepOutcome, entry: ActionCacheEntry | None, before: str) -> str:
+    """Return the digest of the page of the last good run to compare with; empty where none is of the same moment.
+
+    A step that did not act has left its page as it was: that is compared with the page before the step. Where that is
+    not known, the one after it serves if the step stays on its page.
+    """
+    if entry is None:
+        return ""
+    stays = set(entry.causes) <= {Cause.NOTHING}
+    has_acted = outcome.status not in (Status.MISSED, Status.REFUSED)
+    return entry.good_snapshot if has_acted or (stays and not before) else before
 
 
 class _Kept:

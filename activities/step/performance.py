@@ -18,6 +18,7 @@ from activities.step.underway import StepTools, StepUnderway
 from replaywright.domain.common.text import shorten
 from replaywright.domain.locating.filling import filled_target
 from replaywright.domain.locating.misses import missed_message
+from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.proof.late import LATE
@@ -27,6 +28,7 @@ from replaywright.domain.proof.witness import GRACE_MS, Witness, missing
 from replaywright.domain.run.commands import Await, Perform, Reapply, Recheck
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
+from replaywright.domain.skill.value_faults import is_of_values
 from replaywright.domain.skill.weak_steps import WEAK_STEP
 from replaywright.domain.step.outcomes import (
     AWAITED,
@@ -221,10 +223,18 @@ class Performance:
         message, seen = str(exc), self._at.browser.last_evidence
         if not exc.dispatched:
             await self._gate.take_back(f"refused: {exc.reason}")
-            return await self._endings.failed(self._endings.outcome(Status.REFUSED, exc.reason, message, seen=seen))
-        await self._gate.note_departure()
-        status = Status.UNMET if self._at.effect.repeatable else Status.IN_DOUBT
-        return await self._endings.failed(self._endings.outcome(status, exc.reason, message, seen=seen))
+            outcome = self._endings.outcome(Status.REFUSED, exc.reason, message, seen=seen)
+        else:
+            await self._gate.note_departure()
+            status = Status.UNMET if self._at.effect.repeatable else Status.IN_DOUBT
+            outcome = self._endings.outcome(status, exc.reason, message, seen=seen)
+        return await self._endings.failed(self._blamed(outcome))
+
+    def _blamed(self, outcome: StepOutcome, page: Snapshot | None = None, good: Snapshot | None = None) -> StepOutcome:
+        """Return the outcome with who is to blame for it: the run's values, or what is recorded."""
+        context = self._at.context
+        of_values = is_of_values(context.step, context.values, outcome, page, good)
+        return outcome.model_copy(update={"of_values": of_values})
 
     async def _blocked(self, exc: PolicyBlocked, report: Report | None = None) -> StepOutcome:
         """End a step that a rule forbade, or broke off.
@@ -354,19 +364,20 @@ class Performance:
             await self._gate.take_back(
                 "the page sent nothing that changes anything" if refused is None else "the site refused it"
             )
-        message += await self._remarks(report)
+        good = await self._good()
+        message += remarks_on(report.evidence, report.snapshot, good)
         outcome = self._endings.outcome(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
+        outcome = self._blamed(outcome, report.snapshot, good)
         # A step that was taken for repeatable and sent something is not performed a second time either.
         raised = {"effect": stronger(at.effect, at.learned_effect(report))} if sent else {}
         kept = {"snapshot": await at.tools.failures.keep_snapshot(report.snapshot)}
         self._report, at.held.unmet = report, self
         return await self._endings.failed(outcome.model_copy(update={**raised, **kept, "left": bool(report.left_at)}))
 
-    async def _remarks(self, report: Report) -> str:
-        """Return what the page, and dialogs of it, say to a step that acted and failed."""
+    async def _good(self) -> Snapshot | None:
+        """Return the page after the same step of the last good run."""
         digest = "" if self._at.entry is None else self._at.entry.good_snapshot
-        good = await self._at.tools.failures.shown(digest) if digest else None
-        return remarks_on(report.evidence, report.snapshot, good)
+        return await self._at.tools.failures.shown(digest) if digest else None
 
     def _is_unwitnessed(self, report: Report) -> bool:
         judge = self._at.judge()

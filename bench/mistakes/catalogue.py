@@ -304,6 +304,13 @@ ON_PAGES: Final = (
         "Thank you, Ada|the page",
     ),
     _ran(
+        "a value of before",
+        _set("steps", 2, "expect", to=[{"text_contains": "Ada: Soup"}]),
+        _set("steps", 2, "expect", to=[{"text_contains": "Ada: {{dish}}"}]),
+        "expect names 'Soup', and the parameter dish is 'Curry'",
+        r"what to do: .*write \{\{dish\}\} there",
+    ),
+    _ran(
         "final check",
         _set("verify", to=[{"exists": {"role": "listitem", "text": "Bob"}}]),
         _unchanged,
@@ -312,7 +319,14 @@ ON_PAGES: Final = (
         "Ada: Curry",
     ),
     _ran("no target", _without("steps", 0, "target"), _unchanged, "the name", "target", "REPLAYWRIGHT_MODEL"),
-    _ran("no upload folder", _also(_VOUCHER), _unchanged, "REPLAYWRIGHT_UPLOAD_ROOTS"),
+    Mistake(
+        "no model for a sentence",
+        Typed(("run", "--url", "http://{shop}/{path}/shop", "order a curry for Ada")),
+        _run(_task()),
+        ("before anything was opened", "no model is configured", "REPLAYWRIGHT_MODEL", "task file"),
+        1,
+    ),
+    _ran("no upload folder", _also(_VOUCHER), _unchanged, "before anything was opened", "admin uploads allow"),
     _ran(
         "never comes",
         _also({"action": "wait_for", "expect": [{"text_contains": "Dessert"}], "timeout_ms": 1500}),

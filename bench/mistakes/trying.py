@@ -40,7 +40,7 @@ class Place:
         file = self.folder / f"{name}.yaml"
         if typed.task:
             file.write_text(self._filled(typed.task, name), encoding="utf-8")
-        words = [word.replace("{task}", file.name) for word in typed.words]
+        words = [self._filled(word.replace("{task}", file.name), name) for word in typed.words]
         process = await asyncio.create_subprocess_exec(
             *_COMMAND,
             *words,

@@ -175,7 +175,7 @@ async def browser(uploads: Path) -> AsyncIterator[ChromiumSession]:
                     return any(tab["type"] == "page" for tab in tabs)
                 return False
 
-            browsers = ChromiumBrowsers(upload_roots=(uploads,))
+            browsers = ChromiumBrowsers(upload_roots=lambda: (uploads,))
             try:
                 await child.wait_until(answers, _BROWSER_S)
                 session = await browsers.attach(endpoint)

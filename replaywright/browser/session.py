@@ -59,7 +59,7 @@ class ChromiumSession:
         *,
         directory: str = "",
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
-        upload_roots: Sequence[Path] = (),
+        upload_roots: Callable[[], Sequence[Path]] = tuple,
         custom: Mapping[str, CustomPredicate] | None = None,
     ) -> None:
         self.tabs = tabs = Tabs(browser, context, connection)

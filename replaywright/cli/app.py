@@ -45,7 +45,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "admin": (
             *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.hosts", "admin.keys"),
             *("admin.overrides", "people.pause", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace"),
-            "admin.versions",
+            *("admin.uploads", "admin.versions"),
         ),
     },
 }

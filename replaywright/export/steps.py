@@ -229,6 +229,8 @@ class Steps:
                     f"{place}: a date in parts is not filled by a script; fill each part itself"
                 )
                 return []
+            case task.Fill() if seen is not None and seen.tag == "select":
+                return [Do(call(element, "select_option", text(step.value), timeout=time))]
             case task.Fill():
                 return [Do(call(element, "fill", text(step.value), timeout=time))]
             case task.Type():

@@ -24,6 +24,9 @@ from replaywright.imports.xpaths import css_of_xpath, is_css, is_positional, rol
 _ATTRIBUTE: Final = re.compile(r"\[\s*(name|role)\s*=\s*([\"'])(.{0,1000}?)\2\s*\]")
 _TEST_ID: Final = re.compile(r"^\[data-(?:testid|test|test-id|qa|cy)=([\"']?)([^\"'\]]+)\1\]$")
 _BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}
+_TICKED: Final = frozenset({"checkbox", "radio", "switch"})
+_OFF: Final = frozenset({"", "0", "false", "off"})
+"""Values of a `change` that clears a checkbox."""
 _CLICKABLE: Final = {"button": "button", "a": "link", "summary": ""}
 """Tags of what is pressed although something inside it was hit, with their roles."""
 
@@ -139,6 +142,9 @@ class _Reader:
         text = string(value)
         if path := re.fullmatch(r"[A-Za-z]:\\fakepath\\(.+)", text):
             self.draft.upload(where, "change", element, [path[1]])
+        elif element.query is not None and element.query.role in _TICKED:
+            is_on = element.query.role == "radio" or text.lower() not in _OFF
+            self.draft.tick(where, "change", element, on=is_on)
         elif element.is_list:
             self.draft.choose(where, "change", element, [Typed(text)])
         else:

@@ -116,6 +116,11 @@ class TaskDraft:
             self.check(where, what, f"the value is not in the recording: a caller gives it ({value})")
         return self._add(where, what, {"action": action}, element, {"value": value})
 
+    def tick(self, where: str, what: str, element: ImportedElement, *, on: bool) -> bool:
+        """Add a step that sets a checkbox or a radio button; a click on it just before was the same."""
+        self._absorb_click(where, element)
+        return self._add(where, what, {"action": "check" if on else "uncheck"}, element)
+
     def choose(self, where: str, what: str, element: ImportedElement, chosen: Sequence[Typed]) -> bool:
         """Add a step that chooses from a list."""
         self._absorb_click(where, element)
@@ -133,7 +138,7 @@ class TaskDraft:
         written = [self.values.file(path, at=len(self.entries)) for path in files]
         if added := self._add(where, what, {"action": "upload"}, element, {"files": written}):
             self.check(
-                where, what, "files are read from the folders in REPLAYWRIGHT_UPLOAD_ROOTS; see that it is there"
+                where, what, "files are read from folders that the operator allows (`replaywright admin uploads allow`)"
             )
         return added
 
@@ -227,7 +232,7 @@ class TaskDraft:
         same = entry.element is not None and _is_same(entry.element, element)
         if entry.data["action"] == "click" and plain and same:
             self.entries.pop()
-            self.changed(entry.where, "click", f"it gave the field the focus: part of the step of {where}")
+            self.changed(entry.where, "click", f"it is part of the step of {where}")
 
     # ------------------------------------------------------------------------------------------------- the task
 

@@ -102,6 +102,11 @@ class ModelRole:
         """All that was asked so far, failed and refused requests included."""
         self._prepare()
 
+    @property
+    def is_configured(self) -> bool:
+        """True if a model is named."""
+        return bool(self._name)
+
     def _prepare(self) -> None:
         """Make the agents of the role: once, before anything is asked."""
         raise NotImplementedError

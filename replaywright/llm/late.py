@@ -44,6 +44,11 @@ class LateRole(ABC, Generic[_Role]):
         self._made: _Role | None = None
         self._making = asyncio.Lock()
 
+    @property
+    def is_configured(self) -> bool:
+        """True if a model is named; its provider's key is looked for at the first question."""
+        return bool(self._model)
+
     @staticmethod
     @abstractmethod
     def _kind() -> type[_Role]:

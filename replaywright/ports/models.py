@@ -100,6 +100,10 @@ will not be asked again. Raises `PlanRefused`."""
 class Planner(Protocol):
     """The planner model: goal, what was done and what failed in, the rest of the plan out."""
 
+    @property
+    def is_configured(self) -> bool:
+        """True if a model is named: without one every question fails."""
+
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
         """Plan how to reach a goal from the page: all of it, or the part that can be seen from here.
 

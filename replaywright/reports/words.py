@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from replaywright.domain.common.durations import iso_of
 from replaywright.domain.common.text import shorten, still_lines
 from replaywright.domain.run.scope import Usage
 from replaywright.domain.run.spending import money_said
@@ -231,12 +232,6 @@ def moment(at: float | datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def iso(at: float | datetime) -> str:
-    """Format a time for programs."""
-    time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
-    return time.astimezone(UTC).isoformat(timespec="milliseconds")
-
-
 def took(seconds: float) -> str:
     """Format a duration; short ones in milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < QUICK_S else duration(seconds)
@@ -264,7 +259,7 @@ FILTERS: Final[Mapping[str, Any]] = {
     "duration": took,
     "effect": lambda effect: _EFFECTS[effect.value],
     "expected_said": predicate_text,
-    "iso": iso,
+    "iso": iso_of,
     "lone_value": lone_value,
     "moment": moment,
     "coded": coded,

@@ -1,5 +1,6 @@
 """Clients of Temporal, with our payloads, over TLS if that is asked for; and what their namespace knows."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from temporalio.api.enums.v1 import IndexedValueType
@@ -7,6 +8,7 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client, Plugin
 from temporalio.envconfig import ClientConfigProfile
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.service import RPCError, TLSConfig
 
 from replaywright.errors import SettingsInvalid
@@ -25,10 +27,21 @@ _NAMES = {
 """Names of the types that our attributes have."""
 
 
+@cache
+def quiet_runtime() -> Runtime:
+    """Return the SDK's runtime of commands: it writes nothing of its own beside what they say."""
+    return Runtime(telemetry=TelemetryConfig(logging=None))
+
+
 async def connect_client(
-    settings: Settings, plugins: tuple[Plugin, ...] = (), telemetry: "Telemetry | None" = None
+    settings: Settings,
+    plugins: tuple[Plugin, ...] = (),
+    telemetry: "Telemetry | None" = None,
+    runtime: Runtime | None = None,
 ) -> Client:
     """Connect to the Temporal in the settings; with `telemetry` client and workers are measured.
+
+    Without a `runtime` it is that of the telemetry, else the SDK's own, which logs.
 
     Raises:
         SettingsInvalid: keys or certificates cannot be read.
@@ -43,7 +56,7 @@ async def connect_client(
         api_key=api_key,
         plugins=plugins,
         interceptors=() if telemetry is None else (telemetry.interceptor,),
-        runtime=None if telemetry is None or telemetry.temporal is None else telemetry.temporal.runtime,
+        runtime=runtime if telemetry is None or telemetry.temporal is None else telemetry.temporal.runtime,
     )
 
 

@@ -76,6 +76,8 @@ class FakePlanner:
     The plan of a goal is a mapping with `steps`, `complete` and `verify`.
     """
 
+    is_configured = True
+
     def __init__(
         self, script: Iterable[Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | ReplaywrightError]
     ) -> None:

@@ -282,9 +282,9 @@ class FakeStepStore:
     def _count(self, recording: Recording) -> None:
         outcome = recording.outcome
         versions = self._entries.get((recording.tenant, outcome.content_key), [])
-        lookup, done = outcome.lookup, outcome.status is Status.DONE
+        done = outcome.status is Status.DONE
         performance = recording.run_id, recording.sequence
-        if versions and recording.used_version and (done or not lookup.is_proposed):
+        if versions and recording.used_version and (done or counted_as(outcome)):
             recent, of = self._recent.get((recording.tenant, outcome.content_key), ("", ("", -1)))
             recent = recent[:-1] if of == performance else recent
             recent = f"{recent}{int(done)}"[-PERFORMANCES_KEPT:]

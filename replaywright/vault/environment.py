@@ -1,5 +1,6 @@
-"""The secrets of this process: from environment variables, and from files and commands that they name."""
+"""The secrets of this process: from environment variables, files and commands that they name, and files of the home."""
 
+import contextlib
 import logging
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import Any
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.errors import SecretMissing
-from replaywright.vault.sources import SecretSource, bound_to, names_in, source_of
+from replaywright.vault.sources import SecretSource, bound_to, names_in, secrets_folder, source_of, sources_of
 
 _log = logging.getLogger("replaywright.vault")
 
@@ -25,16 +26,16 @@ PASSING_KEPT = 100
 
 
 class EnvironmentSecrets:
-    """`Secrets` from `REPLAYWRIGHT_SECRET_<NAME>`, `…_FILE` or `…_COMMAND`; see `replaywright.vault.sources`.
+    """`Secrets` from `REPLAYWRIGHT_SECRET_<NAME>`, `…_FILE`, `…_COMMAND` or the home; see `replaywright.vault.sources`.
 
     A file is read at every use and a command run every half minute at most, so that a rotated secret is taken up
-    without a restart. Redaction knows every secret that is configured, used or not (an adopted page may still show what
-    another worker typed; commands are asked for that by `learn`), and every value that one ever had while this process
-    looked. May be used by several threads.
+    without a restart; so is a new file of the home. Redaction knows every secret that is configured, used or not
+    (an adopted page may still show what another worker typed; commands are asked for that by `learn`), and every value
+    that one ever had while this process looked. May be used by several threads.
     """
 
     def __init__(self, environ: Mapping[str, str], home: Path | None = None) -> None:
-        """Read values from `environ`, and bindings from there and from the grants of `home`, if one is given."""
+        """Read values and bindings from `environ`, and from the files and the grants of `home`, if one is given."""
         self._environ = dict(environ)
         self._home = home
         self._lock = threading.Lock()
@@ -42,13 +43,14 @@ class EnvironmentSecrets:
         self._values: set[tuple[str, str]] = set()
         self._passing: deque[tuple[str, str]] = deque(maxlen=PASSING_KEPT)
         self._redactor = Redactor(())
+        self._looked_at_ns = 0
         for name in self.names:
             self._note_configured(name)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all secrets that are configured, rightly or not."""
-        return names_in(self._environ)
+        return names_in(self._environ, self._home)
 
     def source(self, name: str) -> SecretSource:
         """Return the source of the secret `name`.
@@ -56,7 +58,7 @@ class EnvironmentSecrets:
         Raises:
             SecretMissing: from nowhere, or from more than one place; the message names the variables.
         """
-        return source_of(name, self._environ)
+        return source_of(name, self._environ, self._home)
 
     def check(self, name: str) -> None:
         """See that the secret `name` has one source, which is not asked.
@@ -111,11 +113,24 @@ class EnvironmentSecrets:
 
     def redact(self, text: str) -> str:
         """Return `text` with every secret, in any common encoding, replaced by `{{secret:NAME}}`."""
+        self._look()
         return self._redactor.text(text)
 
     def redact_data(self, value: Any) -> Any:
         """Return JSON-like data with every secret replaced, in keys too."""
+        self._look()
         return self._redactor.data(value)
+
+    def _look(self) -> None:
+        """Note the values of files that are new in the home."""
+        try:
+            changed_ns = 0 if self._home is None else secrets_folder(self._home).stat().st_mtime_ns
+        except OSError:
+            return
+        if changed_ns != self._looked_at_ns:
+            self._looked_at_ns = changed_ns
+            for name in self.names:
+                self._note_configured(name)
 
     def _is_command(self, name: str) -> bool:
         try:
@@ -131,12 +146,10 @@ class EnvironmentSecrets:
 
     def _note_configured(self, name: str) -> None:
         """Redact a value even where it is not used, as there are two sources."""
-        for variable in (f"REPLAYWRIGHT_SECRET_{name}", f"REPLAYWRIGHT_SECRET_{name}_FILE"):
-            source = SecretSource(name, variable, self._environ.get(variable, ""))
-            try:
-                self._note(name, source.given and source.read(self._environ))
-            except SecretMissing:
-                continue
+        for source in sources_of(name, self._environ, self._home):
+            if source.kind != "command":
+                with contextlib.suppress(SecretMissing):
+                    self._note(name, source.read(self._environ))
 
     def _note(self, name: str, value: str) -> None:
         with self._lock:

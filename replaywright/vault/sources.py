@@ -1,15 +1,17 @@
-"""Sources of a secret: a variable, or a file or command that a variable names."""
+"""Sources of a secret: a variable, a file or command that a variable names, or a file of the home."""
 
 import os
+import re
 import shlex
 import signal
+import stat
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from replaywright.children import for_command
-from replaywright.domain.common.templates import SECRET_PREFIX
+from replaywright.domain.common.templates import ITEM_NAME, SECRET_PREFIX
 from replaywright.domain.secrets.secret_sites import Site, sites_in
 from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
 from replaywright.grants import read_grants
@@ -23,7 +25,8 @@ DOMAINS_SUFFIX = "_DOMAINS"
 SUFFIXES = (FILE_SUFFIX, COMMAND_SUFFIX, DOMAINS_SUFFIX)
 COMMAND_LIMIT_S = 10.0
 OUTPUT_LIMIT = 65_536
-"""Bytes of what a command prints."""
+"""Bytes of what a command prints, or a file holds."""
+_OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class SecretSource:
 
     name: str
     variable: str
+    """Name of the variable; of a file of the home its path."""
     given: str
     """Content of the variable: for the kind `environment` the value itself."""
 
@@ -40,7 +44,11 @@ class SecretSource:
         """`environment`, `file` or `command`."""
         if self.variable == SECRET_PREFIX + self.name:
             return "environment"
-        return "file" if self.variable.endswith(FILE_SUFFIX) else "command"
+        return "command" if self.variable.endswith(COMMAND_SUFFIX) and not self._is_of_home else "file"
+
+    @property
+    def _is_of_home(self) -> bool:
+        return self.variable == self.given
 
     @property
     def shown(self) -> str:
@@ -70,14 +78,16 @@ class SecretSource:
     def _content(self) -> str:
         try:
             with Path(self.given).open("rb") as stream:
+                if self._is_of_home and os.fstat(stream.fileno()).st_mode & _OPEN_TO_OTHERS:
+                    raise SecretMissing(f"secret {self.name!r}: others may read {self.given!r}: chmod 600 it")
                 data = stream.read(OUTPUT_LIMIT + 1)
             value = "" if len(data) > OUTPUT_LIMIT else without_line_break(data.decode())
         except (OSError, ValueError):
             value = ""
         if not value:
+            where = f"{self.given!r}" if self._is_of_home else f"{self.variable} names {self.given!r}, which"
             raise SecretMissing(
-                f"secret {self.name!r}: {self.variable} names {self.given!r}, which is empty or unreadable, "
-                f"or has more than {OUTPUT_LIMIT} bytes"
+                f"secret {self.name!r}: {where} is empty or unreadable, or has more than {OUTPUT_LIMIT} bytes"
             )
         return value
 
@@ -113,7 +123,44 @@ class SecretSource:
         return value
 
 
-def source_of(name: str, environ: Mapping[str, str]) -> SecretSource:
+def secrets_folder(home: Path) -> Path:
+    """Return the folder of the files that hold secrets of `home`, each named as its secret."""
+    return home / "secrets"
+
+
+def keep_secret(name: str, value: str, home: Path) -> Path:
+    """Write the value into its file of `home`, which its owner alone may read; return the file.
+
+    Raises:
+        InputInvalid: it is no name of a secret, or the value is empty or too long.
+        SettingsInvalid: nothing can be written there.
+    """
+    if not re.fullmatch(ITEM_NAME, name) or name.endswith(SUFFIXES):
+        raise InputInvalid(f"{name!r} is no name of a secret: expected letters, digits and _, no digit first")
+    if not 0 < len(value.encode()) <= OUTPUT_LIMIT:
+        raise InputInvalid(f"secret {name!r}: expected a value of 1 to {OUTPUT_LIMIT} bytes")
+    file = secrets_folder(home) / name
+    draft = file.with_name(f".{name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as stream:
+            stream.write(value)
+        draft.replace(file)
+    except OSError as exc:
+        raise SettingsInvalid(f"{file}: cannot be written: {exc.strerror}; set REPLAYWRIGHT_HOME") from exc
+    return file
+
+
+def sources_of(name: str, environ: Mapping[str, str], home: Path | None) -> list[SecretSource]:
+    """Return all sources of the secret `name`, of which there should be one."""
+    variables = (f"{SECRET_PREFIX}{name}{suffix}" for suffix in ("", FILE_SUFFIX, COMMAND_SUFFIX))
+    found = [SecretSource(name, variable, given) for variable in variables if (given := environ.get(variable, ""))]
+    if home is not None and (file := secrets_folder(home) / name).exists():
+        found.append(SecretSource(name, str(file), str(file)))
+    return found
+
+
+def source_of(name: str, environ: Mapping[str, str], home: Path | None) -> SecretSource:
     """Return the one source of the secret `name`.
 
     Raises:
@@ -122,17 +169,14 @@ def source_of(name: str, environ: Mapping[str, str]) -> SecretSource:
     variable = SECRET_PREFIX + name
     if name.endswith(SUFFIXES):
         raise SecretMissing(f"{name!r} is no name of a secret: {variable} says something about another one")
-    found = [
-        SecretSource(name, variable + suffix, given)
-        for suffix in ("", FILE_SUFFIX, COMMAND_SUFFIX)
-        if (given := environ.get(variable + suffix, ""))
-    ]
+    found = sources_of(name, environ, home)
     if len(found) > 1:
         both = " and ".join(source.variable for source in found)
-        raise SecretMissing(f"secret {name!r}: {both} are set; keep one and unset the rest")
+        raise SecretMissing(f"secret {name!r}: {both} are set; keep one and remove the rest")
     if not found:
         raise SecretMissing(
-            f"secret {name!r} has no value here; set {variable}, {variable}{FILE_SUFFIX} or {variable}{COMMAND_SUFFIX}"
+            f"secret {name!r} has no value here: `replaywright admin secrets set {name}`, or set {variable}, "
+            f"{variable}{FILE_SUFFIX} or {variable}{COMMAND_SUFFIX} before the worker is started"
         )
     return found[0]
 
@@ -153,10 +197,18 @@ def bound_to(name: str, environ: Mapping[str, str], home: Path | None) -> tuple[
     return (*declared, *granted)
 
 
-def names_in(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of all secrets in the environment, in order."""
+def names_in(environ: Mapping[str, str], home: Path | None) -> tuple[str, ...]:
+    """Return the names of all secrets in the environment and in `home`, in order."""
     found = (variable.removeprefix(SECRET_PREFIX) for variable in environ if variable.startswith(SECRET_PREFIX))
-    return tuple(sorted({_without_suffix(name) for name in found} - {""}))
+    kept = () if home is None else (file.name for file in _files_in(secrets_folder(home)))
+    return tuple(sorted({*map(_without_suffix, found), *kept} - {""}))
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return [file for file in folder.iterdir() if re.fullmatch(ITEM_NAME, file.name)]
+    except OSError:
+        return []
 
 
 def without_line_break(text: str) -> str:

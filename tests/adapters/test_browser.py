@@ -135,6 +135,20 @@ async def test_select_by_label_and_by_value(session: ChromiumSession, site: Site
     assert by_value.evaluations == 1
 
 
+@pytest.mark.parametrize(("text", "says_so"), [("High & urgent", "priority h"), ("l", "priority l")])
+async def test_to_fill_a_select_is_to_choose_from_it(
+    session: ChromiumSession, site: Site, text: str, says_so: str
+) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("fill", {"label": "Priority"}, text=text, expect=[says(says_so)]))
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("fill", {"label": "Priority"}, text="Highest", timeout_ms=800))
+
+    assert holds(report)
+    assert failed.value.reason == "no_such_option"
+
+
 async def test_an_option_that_does_not_exist_is_named_as_such(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_basic.html")
 

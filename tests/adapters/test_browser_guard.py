@@ -70,7 +70,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def session(endpoint: str, tmp_path: Path, root: Path) -> AsyncIterator[ChromiumSession]:
-    browsers = ChromiumBrowsers(upload_roots=(root,))
+    browsers = ChromiumBrowsers(upload_roots=lambda: (root,))
     attached = await browsers.attach(endpoint, str(tmp_path / "session"))
     yield attached
     await leave_one_blank_tab(endpoint, attached)

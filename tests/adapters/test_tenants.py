@@ -105,7 +105,8 @@ ELSEWHERE = {
     "admin artifacts prune", "admin codec-server", "admin hosts allow", "admin hosts list", "admin hosts revoke",
     "admin keys list", "admin keys new", "admin keys sign-existing", "admin overrides add", "admin overrides check",
     "admin policy check", "admin policy show", "admin schema", "admin secrets bind", "admin secrets check",
-    "admin secrets list", "admin secrets unbind", "admin trace replay", "admin trace verify", "admin versions list",
+    "admin secrets list", "admin secrets set", "admin secrets unbind", "admin trace replay", "admin trace verify",
+    "admin uploads allow", "admin uploads list", "admin uploads revoke", "admin versions list",
     "admin versions promote", "dashboard", "demo", "doctor", "edit", "mcp", "record", "run", "skills import", "up",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.

@@ -42,7 +42,7 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 async def browsers(roots: Path) -> AsyncIterator[ChromiumBrowsers]:
-    shared = ChromiumBrowsers(download_limit_bytes=LIMIT, upload_roots=(roots,))
+    shared = ChromiumBrowsers(download_limit_bytes=LIMIT, upload_roots=lambda: (roots,))
     yield shared
     await shared.close()
 
@@ -353,7 +353,7 @@ async def test_without_allowed_folders_nothing_is_uploaded_and_the_remedy_is_nam
     await browsers.close()
 
     assert refused.reason == "upload_refused"
-    assert "REPLAYWRIGHT_UPLOAD_ROOTS" in str(refused)
+    assert "replaywright admin uploads allow" in str(refused)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ async def test_files_are_dropped_where_the_file_field_of_an_area_is(
 ) -> None:
     await opened(session, site, PAGE)
     (tmp_path / "a.txt").write_text("a")
-    uploading = ChromiumBrowsers(upload_roots=(tmp_path,))
+    uploading = ChromiumBrowsers(upload_roots=lambda: (tmp_path,))
     other = await uploading.attach(endpoint)
 
     await other.perform(work("upload", {"css": "#attachments"}, files=["a.txt"], drop=True))

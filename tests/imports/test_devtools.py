@@ -154,6 +154,22 @@ def test_tabs_frames_buttons_lists_and_files_are_taken_over_or_told() -> None:
     ]
 
 
+def test_what_is_ticked_is_set_and_not_turned_over() -> None:
+    box, radio = [['aria/Mail me[role="checkbox"]']], [["aria/Large"], ["form > input[type='radio']"]]
+    imported = devtools(
+        {"type": "click", "target": "main", "selectors": box},
+        {"type": "change", "value": "on", "target": "main", "selectors": box},
+        {"type": "change", "value": "false", "target": "main", "selectors": box},
+        {"type": "change", "value": "large", "target": "main", "selectors": radio},
+    )
+
+    assert brief(imported)[1:] == [
+        "check (name Mail me, role checkbox)",
+        "uncheck (name Mail me, role checkbox)",
+        "check (name Large, role radio)",
+    ]
+
+
 def test_an_element_that_is_known_by_its_place_alone_is_marked() -> None:
     imported = devtools({"type": "click", "selectors": [["div:nth-of-type(2) > span"]]})
 

@@ -168,6 +168,17 @@ async def test_a_miss_keeps_a_snapshot_and_dispatches_nothing(stage: Stage) -> N
     assert await stage.versions(outcome) == []
 
 
+async def test_a_label_that_is_the_value_of_a_secret_is_hidden_and_found_again() -> None:
+    stage = Stage(secrets=FakeSecrets({"PASSWORD": "password", "PIN": PIN}, BOUND))
+    entry = await stage.learn(learned(FILL_SECRET, SECRET_FIELD))
+
+    outcome = await stage.perform(of_run("r2", request(FILL_SECRET)))
+
+    assert entry.target is not None
+    assert entry.target.name == "{{secret:PASSWORD}}"
+    assert (outcome.status, outcome.lookup.hit, outcome.lookup.healed) == (Status.DONE, True, False), outcome.message
+
+
 async def test_two_equal_buttons_are_a_miss(stage: Stage) -> None:
     await stage.learn(learned(CLICK_SEND, SEND))
     twin = SEND.model_copy(update={"xpath": "/header/button"})

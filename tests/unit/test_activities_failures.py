@@ -9,10 +9,24 @@ from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import ARTIFACT_KINDS, Status, StepOutcome
+from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports.browser import Capture
 from replaywright.testing.browser import FakeBrowserSession, FakeElement
-from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, HELP, PASSWORD, SEND, TO, Stage, request, step
+from tests.unit.staged import (
+    CLICK_HELP,
+    CLICK_SEND,
+    COMPOSE,
+    FILL_TO,
+    HELP,
+    PASSWORD,
+    SEND,
+    SENT,
+    TO,
+    Stage,
+    request,
+    step,
+)
 
 NEVER = step("click", "the help button", expect=[{"text_contains": "no page says this"}, {"url_contains": "/compose"}])
 
@@ -119,6 +133,32 @@ async def test_the_difference_from_the_last_good_run_is_told(stage: Stage) -> No
     again = await stage.perform(request(CLICK_HELP, mode=Mode.REPLAY, lineage="later"))
     assert "diff" not in again.artifacts
     assert "last good run" in again.artifacts_missing["diff"]
+
+
+async def recorded(stage: Stage, asked: Perform, page: Snapshot) -> None:
+    """Have the step's recording say that it leads to this page."""
+    good = await stage.artifacts.put(page.model_dump_json(by_alias=True).encode())
+    entry = await stage.learn(asked)
+    causes = () if page.url == COMPOSE else (Cause.NEW_DOCUMENT,)
+    stage.store._keep("acme", "good", entry.model_copy(update={"good_snapshot": good, "causes": causes}))
+    await stage.store.promote(tenant="acme", run_id="good", content_keys=[entry.content_key])
+
+
+async def test_a_step_that_did_not_act_is_compared_with_the_page_before_it(stage: Stage) -> None:
+    compose = Snapshot(url=COMPOSE, elements=(Element(id="to", target=TO), Element(id="send", target=SEND)))
+    await recorded(stage, request(FILL_TO, proposed=TO), compose)
+    await recorded(stage, request(CLICK_SEND, proposed=SEND), Snapshot(url=SENT))
+    del stage.site.pages[COMPOSE].elements["send"]
+    later: dict[str, Any] = {"lineage": "later", "mode": Mode.REPLAY}
+
+    stranger = await stage.perform(request(CLICK_SEND, **later))
+    await stage.perform(request(FILL_TO, sequence=0, **later))
+    missed = await stage.perform(request(CLICK_SEND, **later))
+
+    assert [outcome.status for outcome in (stranger, missed)] == [Status.MISSED, Status.MISSED]
+    assert "diff" not in stranger.artifacts  # nothing is known of the page before it
+    assert '- [send] button "Send"' in kept(stage, missed, "diff")
+    assert SENT not in kept(stage, missed, "diff")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ from replaywright.domain.session.sessions import (
     SessionOpened,
     SessionRef,
 )
-from replaywright.errors import Fenced, InputInvalid, KeeperUnavailable, SessionLost, StoreUnavailable
+from replaywright.errors import ActionFailed, Fenced, InputInvalid, KeeperUnavailable, SessionLost, StoreUnavailable
 from replaywright.testing.keepers import ANYWHERE
 from tests.unit.staged import COMPOSE, PASSWORD, SESSION, Stage, run_activity
 
@@ -557,3 +557,17 @@ async def test_a_browser_that_cannot_be_set_up_is_given_back_and_not_asked_for_a
     [(session_id, _)] = stage.keepers.launched
     assert (failed.value.type, failed.value.non_retryable) == ("InputInvalid", True)
     assert session_id in stage.keepers.dead
+
+
+async def test_without_a_file_that_the_run_needs_nothing_is_opened(stage: Stage) -> None:
+    def check(files: Sequence[str]) -> None:
+        raise ActionFailed("upload_refused", f"{files[0]!r} cannot be uploaded: no such file", dispatched=False)
+
+    stage.sessions.check_files = check
+    request = OpenSession(run_id="r1", lineage="l1", tenant="acme", network=ANYWHERE, files=("a.txt",))
+
+    with pytest.raises(ApplicationError, match=r"before anything was opened: 'a\.txt' cannot be uploaded") as failure:
+        await run_activity(stage.sessions.open_session, request)
+
+    assert (failure.value.type, failure.value.non_retryable) == ("upload_refused", True)
+    assert stage.keepers.policies == {}

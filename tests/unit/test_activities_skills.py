@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from activities.skill.skills import SkillActivities
 from replaywright.domain.page.targets import Target
 from replaywright.domain.plan.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
@@ -34,12 +36,17 @@ def task(*steps: dict[str, Any], goal: str = "Send {{to}} a mail with {{site}}",
 
 
 async def learn(
-    skills: FakeSkills, *, run_id: str = "run-1", steps: FakeStepStore | None = None, **fields: Any
+    skills: FakeSkills,
+    *,
+    run_id: str = "run-1",
+    steps: FakeStepStore | None = None,
+    password: str = "hunter22",
+    **fields: Any,
 ) -> Learned:
     told = {"task": task(), "values": VALUES, "labels": Labels(name="send-mail", label="Send a mail"), **fields}
     request = LearnRequest(run_id=run_id, tenant="default", **told)
     store = steps or FakeStepStore()
-    return await SkillActivities(skills, store, FakeSecrets({"PASSWORD": "hunter22"})).learn_skill(request)
+    return await SkillActivities(skills, store, FakeSecrets({"PASSWORD": password})).learn_skill(request)
 
 
 async def test_what_a_run_did_is_an_active_skill_of_templates() -> None:
@@ -159,6 +166,33 @@ async def test_what_holds_a_secret_is_not_kept() -> None:
     learned = await learn(skills, task=task({**FILL, "expect": [{"text_contains": "hunter22"}]}))
 
     assert (learned.skill, await skills.get("default", "send-mail")) == (None, None)
+    assert "secret" in learned.refused
+
+
+@pytest.mark.parametrize("password", ["password", "fill", "instruction"])
+async def test_a_password_that_is_a_common_word_keeps_no_skill_from_being_learned(password: str) -> None:
+    enter = {"action": "fill", "instruction": "the password field", "value": "{{secret:PASSWORD}}"}
+
+    learned = await learn(FakeSkills(), password=password, task=task(FILL, enter))
+
+    assert (learned.refused, learned.skill is not None) == ("", True)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"goal": "Log in with dragon"}, {"verify": [{"text_contains": "Your word is dragon"}]}],
+)
+async def test_a_word_that_stands_only_where_a_value_may_have_come_from_is_a_secret(fields: dict[str, Any]) -> None:
+    learned = await learn(FakeSkills(), password="dragon", task=task(FILL, **fields))
+
+    assert "secret" in learned.refused
+
+
+async def test_a_password_is_no_common_word_for_being_in_an_instruction() -> None:
+    enter = {"action": "fill", "instruction": "the field that had hunter22", "value": "{{secret:PASSWORD}}"}
+
+    learned = await learn(FakeSkills(), task=task(FILL, enter))
+
     assert "secret" in learned.refused
 
 

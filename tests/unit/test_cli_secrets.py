@@ -91,3 +91,11 @@ def test_check_says_of_each_what_is_wrong(
 def test_one_secret_can_be_checked_alone() -> None:
     assert list(told("check", "MOUNTED")) == ["MOUNTED"]
     assert invoked("check", "UNKNOWN").exit_code == 2
+
+
+def test_a_value_is_set_from_standard_input_and_not_shown() -> None:
+    result = CliRunner().invoke(app, ["admin", "secrets", "set", "PIN"], input=f"{VALUE}\n")
+
+    assert (result.exit_code, VALUE in result.output) == (0, False), result.output
+    assert told("list")["PIN"]["source"] == "file"
+    assert invoked("check", "DIRECT").exit_code == 0

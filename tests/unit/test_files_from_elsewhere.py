@@ -287,7 +287,7 @@ def test_a_file_with_more_rows_than_a_batch_takes_is_refused_with_the_first_that
 
 
 def test_a_secret_without_an_end_is_none() -> None:
-    source = source_of("PASSWORD", {"REPLAYWRIGHT_SECRET_PASSWORD_FILE": "/dev/zero"})
+    source = source_of("PASSWORD", {"REPLAYWRIGHT_SECRET_PASSWORD_FILE": "/dev/zero"}, None)
 
     with pytest.raises(SecretMissing, match="or has more than 65536 bytes"):
         source.read({})

@@ -19,7 +19,7 @@ from replaywright.cli.skills.elements import read_skills
 from replaywright.cli.tasks.taskfile import read_task, require_secrets
 from replaywright.domain.policy.policy_runs import CheckPolicy
 from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
-from replaywright.grants import Grants, change_grants, grants_file, read_grants
+from replaywright.grants import Grants, change_grants, granted_folders, grants_file, read_grants
 from replaywright.testing.stores import FakeStarts
 from replaywright.vault.environment import EnvironmentSecrets
 from tests.unit.staged import run_activity
@@ -223,3 +223,19 @@ def test_a_skill_file_cannot_bind_a_secret(home: Path, tmp_path: Path, skill: st
     file.write_text(SKILL.format(skill="description: x", task="goal: x"))
     assert len(read_skills([str(file)])) == 1
     assert not grants_file(home).exists()
+
+
+def test_folders_of_uploads_are_granted_by_their_real_paths_and_revoked(home: Path, tmp_path: Path) -> None:
+    folder, link = tmp_path / "invoices", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+
+    allowed = CliRunner().invoke(app, ["admin", "uploads", "allow", str(link), str(folder)])
+    listed = CliRunner().invoke(app, ["admin", "uploads", "list", "--json"])
+
+    assert (allowed.exit_code, granted_folders(home)) == (0, (folder,)), allowed.output
+    assert json.loads(listed.stdout)["folders"] == [str(folder)]
+    for words in (["allow", str(tmp_path / "nowhere")], ["revoke", str(tmp_path)]):
+        assert CliRunner().invoke(app, ["admin", "uploads", *words]).exit_code == 2
+    assert CliRunner().invoke(app, ["admin", "uploads", "revoke", str(folder)]).exit_code == 0
+    assert granted_folders(home) == ()

@@ -439,6 +439,18 @@ async def test_the_version_that_was_used_is_counted(
     assert used.recent == ("1" if status is Status.DONE else "0")
 
 
+async def test_a_failure_of_the_values_counts_neither_for_nor_against_a_step(store: StepStore) -> None:
+    await learn(store, "r1", entry())
+    failed = outcome(status=Status.UNMET, lookup=Lookup(hit=True))
+
+    for run_id, told in (("r2", failed), ("r3", failed.model_copy(update={"of_values": True}))):
+        await store.record(recording(run_id, outcome=told, used_version=1))
+
+    used = (await known(store, "r4", KEY)).entry
+    assert used is not None
+    assert (used.hits, used.recent) == (1, "0")
+
+
 async def test_recording_answers_with_what_is_known_of_the_next_step(store: StepStore) -> None:
     await learn(store, "r0", entry(OTHER_KEY))
     await store.record(recording(outcome=outcome(fingerprint="f2", extracted={"n": 1})))

@@ -47,6 +47,17 @@ def test_a_skill_is_not_to_blame_for_what_lies_outside(reason: str) -> None:
     assert skill_run("r1", 1, failed(0, reason), passed=0, added=0, revised_from=()).outside
 
 
+def test_a_skill_is_not_to_blame_for_values_that_do_not_fit() -> None:
+    refused = failed(0, "no_such_option")
+
+    counted = [
+        skill_run("r1", 1, result, passed=0, added=0, revised_from=()).outside
+        for result in (refused, refused.model_copy(update={"of_values": True}))
+    ]
+
+    assert counted == [False, True]
+
+
 @pytest.mark.parametrize("reason", ["not_found", "http_404", "verification_failed", "low_score", "undecidable", ""])
 def test_a_skill_is_to_blame_for_what_it_did_not_find_or_reach(reason: str) -> None:
     assert not is_outside(reason)

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from replaywright.errors import SecretMissing
+from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.ports.stores import Secrets
 from replaywright.vault import environment, sources
 from replaywright.vault.environment import EnvironmentSecrets
@@ -290,3 +290,40 @@ def test_extra_fields_and_stacks_are_redacted(log: Log) -> None:
     assert record["error"] == "{{secret:PASSWORD}}"
     assert record["n"] == 3
     assert "Stack (most recent call last)" in log.text
+
+
+def test_a_file_of_the_home_counts_and_is_redacted_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    secrets = EnvironmentSecrets({}, tmp_path)
+    with pytest.raises(SecretMissing, match="`replaywright admin secrets set PIN`"):
+        secrets.check("PIN")
+
+    file = sources.keep_secret("PIN", VALUE, tmp_path)
+
+    assert secrets.redact(f"it is {VALUE}") == "it is {{secret:PIN}}"
+    assert (secrets.resolve("PIN"), secrets.names) == (VALUE, ("PIN",))
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_a_file_of_the_home_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    sources.keep_secret("PIN", VALUE, tmp_path).chmod(0o640)
+
+    with pytest.raises(SecretMissing, match=r"others may read .*: chmod 600 it"):
+        EnvironmentSecrets({}, tmp_path).resolve("PIN")
+
+
+def test_a_variable_and_a_file_of_the_home_are_one_too_many(tmp_path: Path) -> None:
+    sources.keep_secret("PIN", VALUE, tmp_path)
+
+    with pytest.raises(SecretMissing, match=r"REPLAYWRIGHT_SECRET_PIN and .*/secrets/PIN are set; keep one"):
+        EnvironmentSecrets({"REPLAYWRIGHT_SECRET_PIN": "1"}, tmp_path).resolve("PIN")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [("../PIN", "1", "no name of a secret"), ("PIN_FILE", "1", "no name"), ("PIN", "", "expected a value")],
+)
+def test_only_a_value_with_a_name_is_kept(tmp_path: Path, name: str, value: str, says: str) -> None:
+    with pytest.raises(InputInvalid, match=says):
+        sources.keep_secret(name, value, tmp_path)
+
+    assert not sources.secrets_folder(tmp_path).exists()

@@ -11,7 +11,15 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import Replayer
 
 from replaywright.domain.plan.goal_plans import checked_goal_plan
-from replaywright.domain.plan.goal_runs import ROUNDS, ClaimRequest, GoalParameter, Labels, PlanRequest
+from replaywright.domain.plan.goal_runs import (
+    NO_PLANNER,
+    ROUNDS,
+    ClaimRequest,
+    GoalParameter,
+    LabelRequest,
+    Labels,
+    PlanRequest,
+)
 from replaywright.domain.plan.goal_runs import STEPS as STEPS_LIMIT
 from replaywright.domain.plan.plans import PlanRules
 from replaywright.domain.predicate.predicates import TextContains
@@ -207,6 +215,19 @@ async def test_a_skill_that_a_person_rejects_is_not_run_and_the_goal_is_learned(
     assert [judged.outcome for judged in script.judged] == ["rejected"]
     assert result.skill is not None
     assert result.skill.how == "learned"
+
+
+async def test_without_a_planner_a_goal_fails_before_a_browser_is_opened_and_gives_up_its_claim(client: Client) -> None:
+    def unplanned(_request: LabelRequest) -> Labelled:
+        raise ApplicationError("no model is configured", type=NO_PLANNER, non_retryable=True)
+
+    script = Script(label=unplanned)
+
+    async with scripted(client, script) as queue:
+        result = await ended(await start(client, queue, run_from(GOAL)))
+
+    assert (result.succeeded, result.reason, result.failed_step) == (False, "ModelMisconfigured", None)
+    assert (script.of_goal[-2:], script.performed) == (["label", "release"], [])
 
 
 async def test_nobody_confirms_a_recall_by_time(client: Client) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
+from workflows import policies
 from workflows.calls import MODEL, PLANNING, ask, ask_model
 from workflows.people.person import Person
 from workflows.plan.fitting import fit_of, missed, passing_over
@@ -14,7 +15,7 @@ from workflows.run.context import RunContext
 from workflows.session.browser import Browser
 from workflows.session.recovery import Recovery
 from workflows.step.attempts import Attempt, why_in_short, why_of
-from workflows.step.failures import TaskBlocked, TaskFailed
+from workflows.step.failures import TaskBlocked, TaskFailed, is_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
@@ -22,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.templates import fill
     from replaywright.domain.plan.goal_runs import (
         LOOK_S,
+        NO_PLANNER,
         ROUNDS,
         STEPS,
         WAIT_S,
@@ -52,7 +54,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.task.steps import Goto, Step
     from replaywright.domain.task.tasks import Parameter, Task, bind_parameters
     from replaywright.domain.trace.details import event_summary
-    from replaywright.errors import InputInvalid
+    from replaywright.errors import InputInvalid, ModelMisconfigured
     from replaywright.ports.models import Labelled
 
 _Result = TypeVar("_Result")
@@ -216,6 +218,9 @@ class Goals:
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise
+            if is_of(error, NO_PLANNER):
+                await self._released(key)
+                raise TaskFailed(ModelMisconfigured.__name__, policies.said(error), at_step=False) from error
             notes.append(f"nothing will be learned from this run, as the goal has no labels: {error.cause}")
         values = dict(run.values)
         parameters = dict(task.parameters)

@@ -108,6 +108,7 @@ class StepRunner:
         parts, ladder = self._parts, _Ladder(self._repairs)
         parts.doubts.at_hand = attempt
         noted: StepOutcome | None = None
+        of_values = False
         outcome = await parts.goals.unfit(attempt) or await parts.lists.without(attempt)
         outcome = outcome or await parts.human.before(attempt)
         if outcome is None:
@@ -116,6 +117,7 @@ class StepRunner:
         else:
             ladder.mends = False
         while (repair := ladder.following(attempt, outcome)) is not None:
+            of_values = of_values or outcome.of_values
             if repair.scope is Scope.PLAN and noted is None:
                 noted = outcome
                 attempt.note(outcome)
@@ -143,7 +145,9 @@ class StepRunner:
         if outcome.status is Status.BLOCKED or outcome.rule:
             raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)
         first = first_vain(attempt, outcome)
-        raise TaskFailed(first.reason or first.status, explained(attempt, outcome), outcome.artifacts)
+        failed = TaskFailed(first.reason or first.status, explained(attempt, outcome), outcome.artifacts)
+        failed.of_values = of_values or outcome.of_values  # also where a model tried another element since
+        raise failed
 
     def passed(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Go on after a step that is done."""

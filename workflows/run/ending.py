@@ -81,7 +81,7 @@ class RunEnding:
         parts, context = self._parts, self._context
         if isinstance(error, TaskFailed):
             self._note_unfinished()
-            kept = {"artifacts": error.artifacts, "rule": error.rule}
+            kept = {"artifacts": error.artifacts, "rule": error.rule, "of_values": error.of_values}
             return self._failed(error.reason, str(error), at_step=error.at_step).model_copy(update=kept)
         if isinstance(error, ReplaywrightError):
             if parts.browser.session is None:

@@ -1,12 +1,12 @@
 """The beginning of a run: the values of its parameters, the policy, and the skill that it is told the name of."""
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError
 
 from workflows import policies
 from workflows.calls import ASKING, ask
 from workflows.run.context import RunContext
-from workflows.step.failures import TaskBlocked, TaskFailed, rule_behind
+from workflows.step.failures import TaskBlocked, TaskFailed, is_of, rule_behind
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
@@ -65,7 +65,7 @@ async def check_policy(context: RunContext) -> str:
     except ActivityError as error:
         if rule := rule_behind(error):
             raise TaskBlocked(rule, policies.said(error), at_step=False) from error
-        if not _is_of(error, SecretMissing.__name__):
+        if not is_of(error, SecretMissing.__name__):
             raise
         raise TaskFailed(SecretMissing.__name__, policies.said(error), at_step=False) from error
     context.budget.cap(answer.caps)
@@ -75,11 +75,6 @@ async def check_policy(context: RunContext) -> str:
         if warning not in context.state.warnings:
             context.warn(warning)
     return answer.admitted
-
-
-def _is_of(error: ActivityError, kind: str) -> bool:
-    """Return True if an error of this kind made the activity fail."""
-    return isinstance(error.cause, ApplicationError) and error.cause.type == kind
 
 
 async def newest(run: RunInput, lineage: str) -> RunInput:
@@ -99,7 +94,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
             summary=event_summary(f"look up the newest version of the skill {run.named}"),
         )
     except ActivityError as error:
-        if not _is_of(error, INPUT_INVALID):
+        if not is_of(error, INPUT_INVALID):
             raise
         raise TaskFailed(INPUT_INVALID, policies.said(error), at_step=False) from error
     try:

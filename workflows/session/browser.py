@@ -10,9 +10,11 @@ from temporalio.exceptions import ActivityError
 from workflows import policies
 from workflows.calls import Terms, ask
 from workflows.run.context import RunContext
+from workflows.step.failures import TaskFailed, is_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
+    from replaywright.domain.plan.needs import files_needed
     from replaywright.domain.policy.host_rules import network_policy
     from replaywright.domain.session.network_policy import RefusedHost, most_refused
     from replaywright.domain.session.sessions import (
@@ -25,7 +27,7 @@ with workflow.unsafe.imports_passed_through():
         SessionRef,
     )
     from replaywright.domain.step.checkpoints import Checkpoint
-    from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.step.outcomes import UPLOAD_REFUSED, StepOutcome
     from replaywright.domain.task.tasks import browser_setup
 
 _Result = TypeVar("_Result")
@@ -67,10 +69,23 @@ class Browser:
         return self.session
 
     async def open(self) -> None:
-        """Get a browser, waiting for a worker with a free place if need be."""
+        """Get a browser, waiting for a worker with a free place if need be.
+
+        Raises:
+            TaskFailed: the worker has not the files that the run is to upload; no person is asked about failed steps.
+        """
         if self.session is not None:
             return
-        self.session = await self._opened("session-open", "open a browser")
+        context = self._context
+        to_do = () if context.asks_on_failure else context.plan[context.position :]
+        request = self._open_request(self.epoch, files=files_needed(to_do, context.run.values))
+        try:
+            opened = await self._anywhere("session.open", request, "session-open", "open a browser")
+        except ActivityError as error:
+            if not is_of(error, UPLOAD_REFUSED):
+                raise
+            raise TaskFailed(UPLOAD_REFUSED, policies.said(error), at_step=False) from error
+        self.session = opened.session
 
     async def recover(self) -> bool:
         """Find the browser again, or get a new one; returns whether the live page was adopted."""
@@ -130,10 +145,11 @@ class Browser:
             await self.close()
         self.session = None
         self.raise_epoch()
-        session = await self._opened(f"session-open-e{self.epoch}", "open another browser")
-        self.session, self.adopted, self.is_asleep = session, False, False
+        request = self._open_request(self.epoch)
+        opened = await self._anywhere("session.open", request, f"session-open-e{self.epoch}", "open another browser")
+        self.session, self.adopted, self.is_asleep = opened.session, False, False
 
-    def _open_request(self, epoch: int, instead_of: str = "") -> OpenSession:
+    def _open_request(self, epoch: int, instead_of: str = "", files: tuple[str, ...] = ()) -> OpenSession:
         return OpenSession(
             **self._scope,
             lineage=self._context.lineage,
@@ -141,6 +157,7 @@ class Browser:
             instead_of=instead_of,
             network=self._network,
             setup=self._setup,
+            files=files,
         )
 
     @property
@@ -234,11 +251,6 @@ class Browser:
             workflow.logger.warning("browser not closed: %s", error.cause)
         else:
             self.refused = most_refused((*self.refused, *(() if closed is None else closed.refused)))
-
-    async def _opened(self, activity_id: str, summary: str) -> SessionRef:
-        """Get a new browser from any worker."""
-        opened = await self._anywhere("session.open", self._open_request(self.epoch), activity_id, summary)
-        return opened.session
 
     async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
         """Get a browser from any worker; where every place is taken the run says so, and waits."""

@@ -15,6 +15,8 @@ class TaskFailed(Exception):
 
     rule = ""
     """The rule of the policy that is behind it; empty if none is."""
+    of_values = False
+    """The run's values are to blame, and not what is recorded."""
 
     def __init__(
         self, reason: str, message: str, artifacts: dict[str, str] | None = None, *, at_step: bool = True
@@ -34,6 +36,11 @@ class TaskBlocked(TaskFailed):
     ) -> None:
         super().__init__(BLOCKED, message, artifacts, at_step=at_step)
         self.rule = rule
+
+
+def is_of(error: ActivityError, kind: str) -> bool:
+    """Return True if an error of this kind made the activity fail."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == kind
 
 
 def rule_behind(error: ActivityError) -> str:

@@ -8,6 +8,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.predicate.evaluation import failing
     from replaywright.domain.proof.proof import is_input
     from replaywright.domain.proof.signed_out import SIGNED_OUT
+    from replaywright.domain.run.remedies import literal_remark
     from replaywright.domain.run.runs import Totals
     from replaywright.domain.run.spending import BUDGET_SPENT, Spent
     from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
@@ -65,7 +66,8 @@ def explained(attempt: Attempt, outcome: StepOutcome) -> str:
     """Return the message for a failed step."""
     first = first_vain(attempt, outcome)
     what = attempt.message_of(outcome) or outcome.reason.replace("_", " ") or outcome.status.value
-    return f"{attempt.title}: {first.status.value.replace('_', ' ')}: {what}"
+    named = literal_remark(attempt.step, attempt.context.run.task.parameters, attempt.values)
+    return f"{attempt.title}: {first.status.value.replace('_', ' ')}: {what}{f'; {named}' if named else ''}"
 
 
 def failed_question(attempt: Attempt, outcome: StepOutcome) -> Ask:

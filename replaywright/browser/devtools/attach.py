@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -52,13 +52,13 @@ class ChromiumBrowsers:
         *,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
-        upload_roots: Sequence[Path] = (),
+        upload_roots: Callable[[], Sequence[Path]] = tuple,
         custom: Mapping[str, CustomPredicate] | None = None,
     ) -> None:
-        """Take `custom`: the conditions that predicates of the kind `custom` may name."""
+        """Take `custom`: the conditions that predicates of the kind `custom` may name; `upload_roots` is asked anew."""
         self._connect_timeout_s = connect_timeout_s
         self._download_limit_bytes = download_limit_bytes
-        self._upload_roots = tuple(upload_roots)
+        self._upload_roots = upload_roots
         self._custom = custom
         self._driver: Playwright | None = None
         self._exits = contextlib.ExitStack()

@@ -4,10 +4,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from replaywright.browser.devtools.evidence import without_query
+from replaywright.domain.common.durations import iso_of
 
 LINES_KEPT = 200
 """Limit of console messages, and of requests."""
@@ -70,13 +70,13 @@ class Journal:
                 pass
 
     def console_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
-        """Return one line per message: time (UTC), level, text without secrets and line breaks."""
-        return tuple(f"{_clock(at)} {level} {_shown(text, redact)}" for at, level, text in tuple(self.console))
+        """Return one line per message: time (ISO 8601, UTC), level, text without secrets and line breaks."""
+        return tuple(f"{iso_of(at)} {level} {_shown(text, redact)}" for at, level, text in tuple(self.console))
 
     def network_lines(self, redact: Callable[[str], str]) -> tuple[str, ...]:
-        """Return one line per request: time (UTC), method, URL without query, kind, status, size, duration."""
+        """Return one line per request: time (ISO 8601), method, URL without query, kind, status, size, duration."""
         return tuple(
-            f"{_clock(request.at)} {_shown(request.line(), redact)}" for request in tuple(self._requests.values())
+            f"{iso_of(request.at)} {_shown(request.line(), redact)}" for request in tuple(self._requests.values())
         )
 
     def _add_message(self, level: str, text: str) -> None:
@@ -107,7 +107,3 @@ def _argument(value: Mapping[str, Any]) -> str:
 def _shown(text: str, redact: Callable[[str], str]) -> str:
     shown = " ".join(redact(text).split())
     return shown if len(shown) <= TEXT_SHOWN else f"{shown[:TEXT_SHOWN]}…"
-
-
-def _clock(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")[:-3]

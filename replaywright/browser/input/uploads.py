@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from replaywright.domain.session.guard import UploadRoots
+from replaywright.domain.step.outcomes import UPLOAD_REFUSED
 from replaywright.errors import ActionFailed, PolicyBlocked
 
 FOLDER = "uploads"
@@ -39,7 +40,7 @@ def allowed(files: Sequence[str], roots: Sequence[Path], rules: Sequence[UploadR
 
 def _allowed(file: str, roots: Sequence[Path]) -> Path:
     if not roots:
-        raise _refused(f"{file!r} may not be uploaded: set REPLAYWRIGHT_UPLOAD_ROOTS to the folders that may be")
+        raise _refused(f"{file!r} may not be uploaded: allow its folder (`replaywright admin uploads allow FOLDER`)")
     tried = [Path(file)] if Path(file).is_absolute() else [root / file for root in roots]
     try:
         path = next((path for path in tried if os.path.lexists(path)), tried[0]).resolve(strict=True)
@@ -50,7 +51,7 @@ def _allowed(file: str, roots: Sequence[Path]) -> Path:
         raise _refused(f"{file!r} cannot be uploaded: {why.lower()}") from None
     if not inside:
         shown = ", ".join(str(root) for root in roots)
-        raise _refused(f"{file!r} is outside the folders that REPLAYWRIGHT_UPLOAD_ROOTS allows: {shown}")
+        raise _refused(f"{file!r} is outside the folders of uploads: {shown} (`replaywright admin uploads allow`)")
     _require_plain(file, status)
     if not os.access(path, os.R_OK):
         raise _refused(f"{file!r} may not be read by this worker: change its permissions")
@@ -132,4 +133,4 @@ class Copies:
 
 
 def _refused(message: str) -> ActionFailed:
-    return ActionFailed("upload_refused", message, dispatched=False)
+    return ActionFailed(UPLOAD_REFUSED, message, dispatched=False)

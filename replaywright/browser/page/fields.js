@@ -57,6 +57,9 @@ function controlFor(element, need, reading) {
   return shown.length === 1 ? shown[0] : element;
 }
 
+const isFilledList = (element, { need, secret, text }) => need === "fill" && !secret && given(text) &&
+  (element instanceof HTMLSelectElement || controlOf(element) instanceof HTMLSelectElement);
+
 const isExpandable = (element) => expandedOf(element) !== null;
 
 /** The element to edit for a part of an editor: the editor, if the part is all of its content. */

@@ -34,9 +34,12 @@ class Preparation {
   /** Called whenever something happened in the page, until the element is ready. */
   prepare(reading) {
     const { attempt } = this;
-    const { element, drag, files, spec } = attempt;
-    const { need } = spec;
+    const { element, drag, files } = attempt;
     if (!element) return this.prepareNothing(reading);
+    // To fill a list is to choose from it: a recording of what was entered does not say which of both it was.
+    if (isFilledList(element, attempt.spec)) attempt.spec = { ...attempt.spec, need: "select", option: attempt.spec.text };
+    const { spec } = attempt;
+    const { need } = spec;
     if (need === "read" || need === "none") return this.readyToRead(reading);
     const field = files && !files.drop ? fileFieldFor(element) : null;
     if (field) return this.prepareFiles(field, reading);

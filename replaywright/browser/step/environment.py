@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,8 +37,8 @@ class StepEnvironment:
     """Private copies of uploaded files."""
     debounces: Debounces
     """Timers that inputs have started."""
-    upload_roots: Sequence[Path]
-    """Folders that files may be uploaded from."""
+    upload_roots: Callable[[], Sequence[Path]]
+    """Reads the folders that files may be uploaded from."""
     custom: Mapping[str, CustomPredicate]
     """Conditions of the user's own, by name."""
     first_token: int

@@ -136,7 +136,7 @@ class StepRun:
         environment = context.environment
         files: Sequence[Path] = ()
         if isinstance(step, Upload):
-            allowed = uploads.allowed(step.files, environment.upload_roots, context.tabs.guard.uploads)
+            allowed = uploads.allowed(step.files, environment.upload_roots(), context.tabs.guard.uploads)
             files = await asyncio.to_thread(environment.copies.of, allowed)
         if isinstance(step, Extract | ForEach):
             result = await self._steadily(lambda: self._find(spec), _extracted)

@@ -1,6 +1,8 @@
 """`replaywright admin secrets`: list and check the secrets that are configured here, and bind them to hosts."""
 
 import os
+import sys
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.grants import change_grants, grants_file, read_grants
 from replaywright.settings import load_settings
 from replaywright.vault.environment import EnvironmentSecrets
+from replaywright.vault.sources import keep_secret, without_line_break
 
 secrets_app = admin.group(
     "secrets",
@@ -30,7 +33,7 @@ def list_secrets(
 ) -> None:
     """List the secrets: name, source, and the domains that they are bound to. Nothing is read or run.
 
-    A worker sees the secrets of its own environment, which may differ.
+    A worker sees those of this home, and of its own environment, which may differ.
 
     Example: `replaywright admin secrets list`
     """
@@ -53,10 +56,30 @@ def check_secrets(
     """
     secrets = EnvironmentSecrets(os.environ, load_settings().home)
     if not names and not secrets.names:
-        raise InputInvalid("no secret is configured here: set REPLAYWRIGHT_SECRET_NAME, or the same with _FILE")
+        raise InputInvalid("no secret is configured here: `replaywright admin secrets set NAME`")
     rows = [_checked(secrets, name) for name in names or secrets.names]
     _show(rows, as_json=json, checked=True)
     raise typer.Exit(Exit.BAD_INPUT if any(one[_FAULTS] for one in rows) else Exit.DONE)
+
+
+@secrets_app.command("set")
+def set_secret(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
+    json: Json = False,
+) -> None:
+    """Write the value of a secret into a file of this home, which its owner alone may read.
+
+    The value is asked for on the terminal, without an echo, or read from standard input. Workers of this home see it at
+    once. To remove it, delete the file.
+
+    Example: `replaywright admin secrets set PASSWORD`
+    """
+    value = getpass(f"value of {name}: ") if sys.stdin.isatty() else without_line_break(sys.stdin.read())
+    home = load_settings().home
+    file = keep_secret(name, value, home)
+    _show([_described(EnvironmentSecrets(os.environ, home), name)], as_json=json)
+    if not json:
+        output.print_line_as_is(str(file))
 
 
 @secrets_app.command("bind")

@@ -136,6 +136,8 @@ async def open_file(path: Path, remedy: str) -> None:
     if command is None:
         raise InputInvalid(f"nothing here opens files: {remedy}")
     null = asyncio.subprocess.DEVNULL
-    status = await (await asyncio.create_subprocess_exec(command, str(path), stdin=null, stdout=null)).wait()
+    status = await (
+        await asyncio.create_subprocess_exec(command, str(path), stdin=null, stdout=null, stderr=null)
+    ).wait()
     if status:
         raise InputInvalid(f"{command} could not open {path} (status {status}): open it yourself")

@@ -5,7 +5,6 @@ interface. It stops at the first command that differs, but compares neither what
 workflow ended with; so an interceptor notes both, and these are compared here.
 """
 
-import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from temporalio.api.common.v1 import Payload
 from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
-from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.worker import (
     ContinueAsNewInput,
     ExecuteWorkflowInput,
@@ -41,6 +39,7 @@ from replaywright.domain.task.steps import action_of
 from replaywright.domain.trace.histories import ActivityCall, ExecutionEnd, How, calls_of, end_of
 from replaywright.domain.trace.trace_file import History
 from replaywright.ports.browser import Report
+from replaywright.stack.temporal_client import quiet_runtime
 from workflows.admission import AdmittingRunner
 from workflows.plugin import WorkflowPlugin
 
@@ -98,7 +97,7 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
         plugins=[WorkflowPlugin()],
         interceptors=[_Noting(decided)],
         workflow_runner=AdmittingRunner(),
-        runtime=_quiet(),
+        runtime=quiet_runtime(),  # this module reports the same facts itself
     )
     history_of_run = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
     result = await replayer.replay_workflow(history_of_run, raise_on_replay_failure=False)
@@ -111,12 +110,6 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
     policing = policing or Policing()
     found += [difference for call in recorded for difference in _on_outcome(call, policing)]
     return Replayed(history, len(recorded), tuple(found))
-
-
-@functools.cache
-def _quiet() -> Runtime:
-    """Return a runtime without logging: this module reports the same facts itself."""
-    return Runtime(telemetry=TelemetryConfig(logging=None))
 
 
 # ---------------------------------------------------------------------------------- what today's code does

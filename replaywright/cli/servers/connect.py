@@ -16,7 +16,7 @@ from replaywright.stack import Child, Stack, read_running, start_worker
 from replaywright.stack.services import run_address
 from replaywright.stack.starting import is_starting, wait_for_start
 from replaywright.stack.telemetry import command_telemetry
-from replaywright.stack.temporal_client import connect_client
+from replaywright.stack.temporal_client import connect_client, quiet_runtime
 from replaywright.stack.versions import served
 from replaywright.stack.workers import WORKER_READY_S
 from replaywright.temporary import temporary_folder
@@ -90,7 +90,7 @@ async def connect(settings: Settings) -> Client:
     """
     address = settings.temporal_address or ""
     try:
-        return await connect_client(settings, telemetry=command_telemetry(settings))
+        return await connect_client(settings, telemetry=command_telemetry(settings), runtime=quiet_runtime())
     except (RuntimeError, ValueError) as exc:  # what the SDK raises when nobody answers, or for a wrong address
         raise StackFailed(
             f"Temporal at {address} does not answer: {exc}; start it, or check REPLAYWRIGHT_TEMPORAL_ADDRESS"

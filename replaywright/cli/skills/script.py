@@ -88,7 +88,7 @@ def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:
 
 def _require_no_secrets(text: str, name: str) -> None:
     """Check that the script holds no value of a secret that is set here."""
-    redacted = EnvironmentSecrets(os.environ).redact(text)
+    redacted = EnvironmentSecrets(os.environ, load_settings().home).redact(text)
     if redacted != text:
         pairs = zip(text.splitlines(), redacted.splitlines(), strict=False)
         line = next((new for old, new in pairs if old != new), "")

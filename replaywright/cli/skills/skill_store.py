@@ -13,6 +13,7 @@ from replaywright.domain.skill.recorded import RecordedElement
 from replaywright.domain.skill.skill_files import written, written_file
 from replaywright.domain.skill.skills import Skill, SkillRecord
 from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
 from replaywright.vault.environment import EnvironmentSecrets
 
 _NEAR = 0.5
@@ -96,7 +97,7 @@ def require_no_secrets(
     Raises:
         InputInvalid: names skill and secret.
     """
-    secrets = EnvironmentSecrets(os.environ)
+    secrets = EnvironmentSecrets(os.environ, load_settings().home)
     for skill in skills:
         data = written_file([skill], elements)
         text, without = yaml_of(data), yaml_of(secrets.redact_data(data))

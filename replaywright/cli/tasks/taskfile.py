@@ -22,7 +22,7 @@ from replaywright.domain.task.mistakes import Source
 from replaywright.domain.task.steps import ForEach, Step
 from replaywright.domain.task.tasks import GivenTexts, Task, begins_at, parse_task
 from replaywright.errors import InputInvalid, SecretMissing
-from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
+from replaywright.vault.sources import bound_to, source_of, sources_of
 from replaywright.yaml_files import checked, line_of, parse_yaml, read_text
 
 _SUMMARY_BYTES = 200
@@ -34,7 +34,6 @@ _HOST_LIMIT = 64
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 _DOCS = "guide to these pages: `docs/how-to/temporal-ui.md`"
-_SOURCES = ("", FILE_SUFFIX, COMMAND_SUFFIX)
 
 
 def read_task(path: str) -> Task:
@@ -123,16 +122,16 @@ def require_secrets(
         InputInvalid: names all that have no value and the variables to set, or the command that binds the first.
     """
     here = os.environ if environment is None else environment
-    missing = [name for name in task.secrets if not any(here.get(SECRET_PREFIX + name + one) for one in _SOURCES)]
-    if missing:
+    if missing := [name for name in task.secrets if not sources_of(name, here, home)]:
         raise InputInvalid(
-            f"task {task.task!r} needs secrets that have no value here: set "
+            f"task {task.task!r} needs secrets that have no value here: "
+            f"{', '.join(f'`replaywright admin secrets set {name}`' for name in missing)}, or set "
             f"{', '.join(SECRET_PREFIX + name for name in missing)} (or the same name with _FILE, the path of a file "
-            f"that holds it, or with _COMMAND, a command that prints it)"
+            f"that holds it, or with _COMMAND, a command that prints it) where the worker is started"
         )
     for name in task.secrets:
         try:
-            source_of(name, here)
+            source_of(name, here, home)
             if not bound_to(name, here, home):
                 raise SecretMissing(unbound(name, begins_at(task, values)))
         except SecretMissing as exc:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from replaywright.domain.batch.batches import Row, RowEnd
+from replaywright.domain.common.durations import iso_of
 from replaywright.domain.common.elsewhere import MOST_ROWS
 from replaywright.domain.common.text import shorten
 from replaywright.domain.task.tasks import Parameter, Task, bind_parameters, checked_value
@@ -209,7 +210,7 @@ def result_of(row: Row, end: RowEnd | None) -> dict[str, Any]:
         "message": end.message,
         "step": None if end.failed_step is None else end.failed_step + 1,
         "seconds": end.seconds,
-        "ended": end.ended,
+        "ended": iso_of(end.ended),
         "run": end.run_id,
         "commits": [{**line.model_dump(mode="json"), "step": line.step + 1} for line in end.commits],
         "extracted": end.extracted,

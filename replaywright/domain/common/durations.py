@@ -1,4 +1,4 @@
-"""Durations as people write them (`30s`, `15min`, `12h`, `7d`, `2w`) and times of day."""
+"""Durations as people write them (`30s`, `15min`, `12h`, `7d`, `2w`), moments for files, and times of day."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -20,6 +20,12 @@ def written_duration(duration: timedelta) -> str:
         if seconds and seconds % _SECONDS[unit] == 0:
             return f"{seconds // _SECONDS[unit]}{unit}"
     return f"{seconds}s"
+
+
+def iso_of(at: float | datetime) -> str:
+    """Return a moment, in seconds since 1970 if it is a number, as ISO 8601 in UTC with milliseconds."""
+    time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def clock_of(at: float) -> str:

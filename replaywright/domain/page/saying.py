@@ -19,6 +19,11 @@ def texts_of(page: Snapshot, roles: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
+def alerts_of(page: Snapshot) -> tuple[str, ...]:
+    """Return the texts of the page's alerts."""
+    return texts_of(page, ("alertdialog", "alert"))
+
+
 def complaints_of(page: Snapshot, good: Snapshot | None) -> tuple[str, ...]:
     """Return the alerts and messages of a page on which a step failed, and its headings, as some sites use them.
 

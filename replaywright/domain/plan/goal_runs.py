@@ -109,6 +109,10 @@ class Mended(Record):
     """True if a person did a part of it."""
 
 
+NO_PLANNER = "NoPlanner"
+"""Type of the failure of `label_goal` where no model plans: nothing can be learned."""
+
+
 class LabelRequest(OfRun):
     """Input of `label_goal`."""
 

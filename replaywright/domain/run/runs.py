@@ -347,6 +347,8 @@ class RunResult(RunEnd):
 
     succeeded: bool
     """Every step was done and the final verification held."""
+    of_values: bool = False
+    """It failed because of its values: a page refused one, or shows another. That says nothing against a skill."""
     totals: Totals = Totals()
     """Counts over the run."""
     artifacts: dict[str, str] = Field(default_factory=dict)

@@ -116,5 +116,5 @@ def skill_run(
         failed_step=None if stopped is None or stopped < added else stopped - added,
         reason=result.reason,
         change="" if result.succeeded else change_of(result.reason),
-        outside=not result.succeeded and is_outside(result.reason),
+        outside=not result.succeeded and (result.of_values or is_outside(result.reason)),
     )

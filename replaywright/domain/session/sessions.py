@@ -47,6 +47,8 @@ class OpenSession(OfRun):
     """Allowed connections."""
     setup: BrowserSetup | None = None
     """Setup of the browser; None: as it comes."""
+    files: tuple[str, ...] = ()
+    """Paths of the files that the run uploads: without one of them nothing is opened."""
 
 
 class RecoverSession(Record):

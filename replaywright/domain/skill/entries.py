@@ -119,7 +119,7 @@ class ActionCacheEntry(Target):
 
 def counted_as(outcome: StepOutcome) -> str:
     """Return the statistic of the used version that the outcome adds to; empty for none."""
-    if outcome.lookup.is_proposed:
+    if outcome.lookup.is_proposed or outcome.of_values:
         return ""
     if outcome.status is Status.MISSED:
         return "misses"

@@ -173,6 +173,8 @@ SKIPPED_AHEAD = "skipped_ahead"
 """Reason, and warning, of a step that a person had left out before it began."""
 ENTRY_LOST = "entry_lost"
 """Reason of a press that was not given, as the page has changed what was entered before."""
+UPLOAD_REFUSED = "upload_refused"
+"""Reason of an upload that was not begun: a file is missing, or may not be uploaded from the worker's machine."""
 OUT_OF_REACH = frozenset({"covered", "invisible", "gone", "intercepted", "not_editable"})
 """Reasons of refused steps whose element took no input, and may not be the one."""
 LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT, SKIPPED_AHEAD})
@@ -267,6 +269,8 @@ class StepOutcome(Record):
     """Evidence of a failed step in the artifact store: digests by kind, see `ARTIFACT_KINDS`."""
     artifacts_missing: dict[str, str] = Field(default_factory=dict)
     """Reasons for missing ones, by kind."""
+    of_values: bool = False
+    """The step failed because of the run's values: that says nothing against its recording."""
     already_done: bool = False
     """The wanted state was there; nothing was touched."""
     proof: Proof | None = None

@@ -282,7 +282,7 @@ class Fill(ElementStep):
 
     action: Literal["fill"]
     value: str
-    """New value; an editor takes line feeds as paragraphs, a date field the ISO form."""
+    """New value; an editor takes line feeds as paragraphs, a date field the ISO form, a `<select>` an option."""
 
     @property
     def title(self) -> str:

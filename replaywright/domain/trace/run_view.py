@@ -1,14 +1,16 @@
 """A run as people look at it: the one model that the report, the dashboard and programs read.
 
 `replaywright.domain.trace.run_reading` makes it of what is kept of a run. It is data only: texts of pages, tasks and
-models are in it as they are, and whoever shows them escapes them. Times are seconds since 1970, lengths seconds.
+models are in it as they are, and whoever shows them escapes them. Times are seconds since 1970, in JSON ISO 8601;
+lengths are seconds.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from replaywright.domain.common.base import Record
+from replaywright.domain.common.durations import iso_of
 from replaywright.domain.page.pictures import StepPicture
 from replaywright.domain.run.runs import RunEnd, Totals
 from replaywright.domain.run.scope import Usage
@@ -19,6 +21,8 @@ from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.trace import Verdict
 
+Moment: TypeAlias = Annotated[float, PlainSerializer(iso_of, when_used="json")]
+"""Seconds since 1970; in JSON it is ISO 8601."""
 Area: TypeAlias = Literal["model", "plan", "person", "recovery", "policy", "check", "note"]
 """Subject of an event."""
 
@@ -27,7 +31,7 @@ class RunNumbers(Record):
     """Cost of a run, compared with others of the same task."""
 
     run_id: str
-    started: float
+    started: Moment
     seconds: float
     status: RunStatus
     steps: int = 0
@@ -57,7 +61,7 @@ class Expected(Record):
 class Event(Record):
     """Something that happened beside the attempts at steps."""
 
-    at: float
+    at: Moment
     area: Area = "recovery"
     kind: str = "history"
     """Kind of the trace's line, or `history` for facts of the workflow's history alone."""
@@ -81,10 +85,10 @@ class RunFacts(RunEnd):
     run_id: str
     task: str
     status: RunStatus
-    started: float
-    ended: float | None = None
+    started: Moment
+    ended: Moment | None = None
     """None while it goes on."""
-    now: float = 0.0
+    now: Moment = 0.0
     """Time of the view, for the length of a run that goes on."""
     goal: str = ""
     """The sentence that it began from; empty for steps that somebody wrote."""
@@ -123,7 +127,7 @@ class RunFacts(RunEnd):
 class AttemptView(StepOutcome):
     """One attempt at a step that came to an end, with its outcome."""
 
-    at: float
+    at: Moment
     number: int
     """From 1, in the step."""
     kind: str = ""
