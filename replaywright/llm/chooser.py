@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from replaywright.domain.skill.skills import Skill
 from replaywright.llm import prompts
-from replaywright.llm.role import Inquiry, ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import ChosenSkill
 
 

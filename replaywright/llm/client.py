@@ -33,7 +33,7 @@ from pydantic_ai.usage import RunUsage
 from replaywright.domain.run.scope import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
-from replaywright.llm.role import Answer, Inquiry, ModelRole
+from replaywright.llm.inquiry import Answer, Inquiry, ModelAccess
 from replaywright.observing import observer
 
 _MESSAGE_LIMIT = 300
@@ -57,13 +57,13 @@ _KEY_VARIABLES = {
 class ModelClient:
     """Asks the model of one role."""
 
-    def __init__(self, role: ModelRole) -> None:
-        self._role = role
+    def __init__(self, access: ModelAccess) -> None:
+        self._access = access
         self._model: Model | None = None
 
     async def ask(self, inquiry: Inquiry[Answer]) -> tuple[Answer, Usage]:
         """Return the model's answer, and what it cost; see `ModelRole.ask`."""
-        role, agent = self._role, _agent_of(inquiry)
+        access, agent = self._access, _agent_of(inquiry)
         counted = _Counted(await self._ready())
         picture = [] if inquiry.picture is None else [BinaryContent(inquiry.picture, media_type="image/png")]
         tokens = RunUsage()
@@ -87,11 +87,11 @@ class ModelClient:
                 input_tokens=tokens.input_tokens,
                 output_tokens=tokens.output_tokens,
                 model=(None if response is None else response.model_name) or counted.model_name,
-                cost_usd=0.0 if role.price is None else role.price.of(tokens.input_tokens, tokens.output_tokens),
-                priced=0 if role.price is None else counted.requests,
+                cost_usd=0.0 if access.price is None else access.price.of(tokens.input_tokens, tokens.output_tokens),
+                priced=0 if access.price is None else counted.requests,
                 prompts=prompts.VERSION,
             )
-            observer().model_asked(role.ROLE, role.name, usage, time.perf_counter() - begun, ok=ok)
+            observer().model_asked(access.role, access.model, usage, time.perf_counter() - begun, ok=ok)
         return run.output, usage
 
     async def close(self) -> None:
@@ -104,15 +104,16 @@ class ModelClient:
 
     async def _ready(self) -> Model:
         if self._model is None:
+            access = self._access
             try:
                 # In a thread: importing a provider's SDK would hold up the heartbeats of everything else here.
-                self._model = await asyncio.to_thread(_make, self._role.name, self._role.base_url, self._role.api_key)
+                self._model = await asyncio.to_thread(_make, access.model, access.base_url, access.api_key)
             except (UserError, ImportError) as exc:
                 raise ModelMisconfigured(self._what_to_set(str(exc))) from exc
         return self._model
 
     def _settings(self, model: Model) -> ModelSettings:
-        settings = ModelSettings(timeout=self._role.timeout_s, request_timeout=self._role.timeout_s, max_retries=0)
+        settings = ModelSettings(timeout=self._access.timeout_s, request_timeout=self._access.timeout_s, max_retries=0)
         profile: dict[str, Any] = {**model.profile}
         # Reasoning models refuse a temperature; pydantic-ai would drop it with a warning on every request.
         if not profile.get("openai_supports_reasoning") and not profile.get("anthropic_disallows_sampling_settings"):
@@ -124,30 +125,30 @@ class ModelClient:
         said = str(exc)[:_MESSAGE_LIMIT]
         if isinstance(exc, ModelRateLimitError):
             wait = exc.retry_after if exc.retry_after is not None else _fraction(exc)
-            return ModelRateLimited(f"{self._role.name!r} asks to wait{self._at()}: {said}", retry_after_s=wait)
+            return ModelRateLimited(f"{self._access.model!r} asks to wait{self._at()}: {said}", retry_after_s=wait)
         if isinstance(exc, _UNAVAILABLE) or (isinstance(exc, ModelHTTPError) and exc.status_code in _TEMPORARY):
-            return ModelUnavailable(f"{self._role.name!r} does not answer{self._at()}: {said}")
+            return ModelUnavailable(f"{self._access.model!r} does not answer{self._at()}: {said}")
         if isinstance(exc, ContentFilterError):
-            return ModelRefused(f"{self._role.name!r} declined: {said}")
+            return ModelRefused(f"{self._access.model!r} declined: {said}")
         if isinstance(exc, UnexpectedModelBehavior):
-            return ModelRefused(f"{self._role.name!r} gave no usable answer: {said}")
+            return ModelRefused(f"{self._access.model!r} gave no usable answer: {said}")
         if isinstance(exc, _FINAL) or not isinstance(exc, ModelAPIError):
             return ModelMisconfigured(self._what_to_set(said))
         # What is left came with no status and no reason: a gateway's page instead of JSON, for example.
-        return ModelUnavailable(f"{self._role.name!r} sent no answer{self._at()}: {said}")
+        return ModelUnavailable(f"{self._access.model!r} sent no answer{self._at()}: {said}")
 
     def _what_to_set(self, said: str) -> str:
-        if not self._role.name:
-            return f"no model is configured; set {self._role.SETTING}, for example openai:gpt-5-mini"
-        variables = [self._role.SETTING]
-        if self._role.base_url:
-            variables.append(f"{self._role.SETTING}_BASE_URL")
-        if key := _KEY_VARIABLES.get(self._role.name.partition(":")[0]):
+        if not self._access.model:
+            return f"no model is configured; set {self._access.setting}, for example openai:gpt-5-mini"
+        variables = [self._access.setting]
+        if self._access.base_url:
+            variables.append(f"{self._access.setting}_BASE_URL")
+        if key := _KEY_VARIABLES.get(self._access.model.partition(":")[0]):
             variables.append(key)
-        return f"{self._role.name!r} cannot be used{self._at()}; check {', '.join(variables)}: {said}"
+        return f"{self._access.model!r} cannot be used{self._at()}; check {', '.join(variables)}: {said}"
 
     def _at(self) -> str:
-        return f" at {self._role.base_url}" if self._role.base_url else ""
+        return f" at {self._access.base_url}" if self._access.base_url else ""
 
 
 def _agent_of(inquiry: Inquiry[Answer]) -> Agent[object, Answer]:

@@ -3,7 +3,8 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from replaywright.llm import prompts
-from replaywright.llm.role import Inquiry, ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import Choice
 
 

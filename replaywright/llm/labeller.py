@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.llm import prompts
-from replaywright.llm.role import Inquiry, ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import Labelled
 
 

@@ -10,7 +10,8 @@ from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.task.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
-from replaywright.llm.role import Inquiry, ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."

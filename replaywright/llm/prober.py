@@ -8,7 +8,8 @@ from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.scope import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
-from replaywright.llm.role import Inquiry, ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import ProbeQuestion
 
 
