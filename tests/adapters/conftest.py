@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser
 
 from bench.chromium import launched
-from cache.connection import Client
+from cache.connection import Client, open_redis
 from cache.replies import pipelined
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
@@ -26,6 +26,14 @@ def site() -> Iterator[Site]:
     """A site for each module: what its pages store belongs to an origin of their own."""
     with browser_site.serving() as served:
         yield served
+
+
+@pytest.fixture
+async def client(redis_url: str) -> AsyncIterator[Client]:
+    """A client of an empty Redis."""
+    client = open_redis(redis_url)
+    yield client
+    await client.aclose()
 
 
 @pytest.fixture

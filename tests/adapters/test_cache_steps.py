@@ -1,12 +1,12 @@
 """Action cache, trace and look-ups on the real server."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.keys import entry_key, index_key, ledger_key, trace_key
 from cache.steps import RedisStepStore
 from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
@@ -20,13 +20,6 @@ OPEN = "a2" + "0" * 62
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 PAGE = {"tenant": "acme", "lineage": "order-7"}
 KEY = entry_key("acme", SEND)
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture
