@@ -87,7 +87,12 @@ from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.host.own_processes import entered
 from replaywright.keeper.host.places import most_places
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
-from replaywright.llm.late import LateExecutor, LateLabeller, LatePlanner, LateProber, LateRole, LateSkillChooser
+from replaywright.llm.chooser import ModelSkillChooser
+from replaywright.llm.executor import ModelExecutor
+from replaywright.llm.labeller import ModelLabeller
+from replaywright.llm.planner import ModelPlanner
+from replaywright.llm.prober import ModelProber
+from replaywright.llm.role import ModelRole
 from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
@@ -131,7 +136,7 @@ BEAT_FLUSH = timedelta(milliseconds=500)
 """The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""
 ROLES = ("all", "workflow", "browser", "model")
 
-_Role = TypeVar("_Role", bound=LateRole[Any])
+_Role = TypeVar("_Role", bound=ModelRole)
 
 
 async def connect(settings: Settings, telemetry: "Telemetry | None" = None) -> Client:
@@ -329,13 +334,13 @@ def _model_worker(context: WorkerContext) -> Worker:
         context.exits.push_async_callback(adapter.close)
         return adapter
 
-    planner = asked(LatePlanner, settings.goal_planner)
-    chooser = asked(LateSkillChooser, settings.executor) if settings.model else None
+    planner = asked(ModelPlanner, settings.goal_planner)
+    chooser = asked(ModelSkillChooser, settings.executor) if settings.model else None
     redis = context.redis("replaywright-model")
     store = RedisStepStore(redis, signer=context.signer)
     kept, recalls = RedisSkills(redis, signer=context.signer), RedisRecalls(redis)
     goals = GoalActivities(
-        asked(LateLabeller, settings.labeller),
+        asked(ModelLabeller, settings.labeller),
         planner,
         artifacts,
         secrets,
@@ -345,13 +350,13 @@ def _model_worker(context: WorkerContext) -> Worker:
     )
     skills = SkillActivities(kept, store, secrets, recalls, _skill_context())
     recalling = RecallActivities(kept, recalls, store, chooser, redact=secrets.redact, context=_skill_context())
-    executor = asked(LateExecutor, settings.executor)
+    executor = asked(ModelExecutor, settings.executor)
     naming = ModelActivities(executor, artifacts, context.overrides, store)
     activities: list[Callable[..., Any]] = [
         naming.propose_target,
         naming.try_candidate,
         PlanActivities(planner, artifacts, store, context.policing).revise_plan,
-        ProbeProposals(asked(LateProber, settings.prober), artifacts, store).propose_probe,
+        ProbeProposals(asked(ModelProber, settings.prober), artifacts, store).propose_probe,
         recalling.recall,
         goals.label_goal,
         goals.plan_goal,

@@ -9,9 +9,10 @@ from replaywright.agents import calls
 from replaywright.agents.following import Report, followed
 from replaywright.agents.permissions import AgentGrant, require_permitted
 from replaywright.agents.requests import begun, run_id_of
-from replaywright.agents.results import Result, as_data, question_facts, question_lines, report_of, standing
+from replaywright.agents.results import Result, as_data, question_facts, report_of, standing
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.answer import checked_value, chosen
+from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.cancel import end_run
 from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.people.updates import decide, question_of, user_name, verdict_on
@@ -85,7 +86,7 @@ class Handling:
     async def _waiting(self, here: Backend) -> Result:
         waiting: list[JsonValue] = []
         for item in await waiting_in(here):
-            asked = as_data([f"task {item.task}", *question_lines(item.question)])
+            asked = as_data([f"task {item.task}", *lines_of(item.question)])
             waiting.append(question_facts(item.run_id, item.question, self.grants) | {"fromPages": asked})
         return Result({"waiting": waiting})
 

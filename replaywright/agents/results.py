@@ -125,15 +125,10 @@ def question_facts(run_id: str, question: Question, grants: frozenset[AgentGrant
     }
 
 
-def question_lines(question: Question) -> list[str]:
-    """Return what a question asks and shows: it may quote a page."""
-    return lines_of(question)
-
-
 def _asking(run_id: str, totals: Totals, question: Question, grants: frozenset[AgentGrant]) -> Result:
     links = (picture_link(run_id, question.picture, "the page as it is asked"),) if question.picture else ()
     facts = _counts(run_id, "waiting", totals) | question_facts(run_id, question, grants)
-    return Result(facts, links, question_lines(question))
+    return Result(facts, links, lines_of(question))
 
 
 def _ended(run_id: str, ending: Ending) -> Result:

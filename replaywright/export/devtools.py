@@ -257,9 +257,8 @@ class _Writer:
             if found and (named or is_placed(target.css)):
                 return found
             return [*found, *self._fixed(target)]
-        if in_row:
-            return self._by_row(target, in_row, name)
-        return self._fixed(target) or self._by_row(target, frozenset(), name)
+        # In which row an element stands is nothing that the format says.
+        return [] if in_row else self._fixed(target)
 
     def _fixed(self, target: Target) -> list[list[str]]:
         for key in (*TEST_IDS, "id"):
@@ -267,16 +266,6 @@ class _Writer:
             if value and not parameters_in(value) and (key in TEST_IDS or not looks_generated(value)):
                 return [[*target.css.split(" >>> ")[:-1], css_attribute(key, value)]]
         return [target.css.split(" >>> ")] if target.css and not parameters_in(target.css) else []
-
-    def _by_row(self, target: Target, named: frozenset[str], name: str) -> list[list[str]]:
-        cells = [cell for cell in target.row if parameters_in(cell) & named]
-        if not cells or not (name or target.text):
-            return []
-        holds = " and ".join(f"contains(normalize-space(.), {_xpath_text(self._filled(cell))})" for cell in cells)
-        called = _xpath_text(name or self._filled(target.text))
-        own = f"normalize-space(.) = {called} or @aria-label = {called} or @title = {called}"
-        rows = f"//*[self::tr or self::li or @role = 'row' or @role = 'listitem'][{holds}]"
-        return [[f"xpath/{rows}//{target.tag or '*'}[{own}]"]]
 
     def _of_query(self, query: ElementQuery) -> list[list[str]]:
         """Selectors of a query; nothing where the format cannot say it."""
@@ -375,11 +364,3 @@ def _aria(role: str, name: str) -> list[list[str]]:
     if not name or re.search(r"[\[\]\\]", name) or normalise(name) != normalise(plain(name)):
         return []
     return [[f'aria/{name}[role="{role}"]' if role in ROLES else f"aria/{name}"]]
-
-
-def _xpath_text(text: str) -> str:
-    """Write a literal of XPath 1.0, which has no escapes."""
-    if '"' not in text:
-        return f'"{text}"'
-    parts = ", '\"', ".join(f'"{part}"' for part in text.split('"'))
-    return f"concat({parts})"

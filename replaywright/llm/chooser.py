@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent
 
 from replaywright.domain.skill.skills import Skill
 from replaywright.llm import prompts
-from replaywright.llm.client import ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import ChosenSkill
 
 
@@ -34,12 +34,9 @@ class ModelSkillChooser(ModelRole):
 
     ROLE = "chooser"
 
-    def _prepare(self) -> None:
-        self._agent = Agent(output_type=ChoiceAnswer, instructions=prompts.CHOOSER, retries=1, name="chooser")
-
     async def choose(self, *, goal: str, offers: Sequence[Skill]) -> ChosenSkill:
         """Ask which skill it is; see `SkillChooser`."""
-        answer, usage = await self.ask(self._agent, prompts.chooser_message(goal, offers), None)
+        answer, usage = await self.ask(Inquiry(ChoiceAnswer, (prompts.CHOOSER,), prompts.chooser_message(goal, offers)))
         given = {one.name: tuple(one.value) if isinstance(one.value, list) else one.value for one in answer.values}
         return ChosenSkill(
             skill=answer.skill or "",

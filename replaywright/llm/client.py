@@ -6,10 +6,9 @@ the error. The one exception is an answer that cannot be used: the model is told
 
 import asyncio
 import time
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any
 
-from pydantic_ai import Agent, ModelSettings
+from pydantic_ai import Agent, BinaryContent, ModelRetry, ModelSettings, RunContext, ToolOutput
 from pydantic_ai.exceptions import (
     AgentRunError,
     ContentFilterError,
@@ -25,20 +24,17 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UserError,
 )
-from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
+from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.usage import RunUsage
 
 from replaywright.domain.run.scope import Usage
-from replaywright.domain.task.budgets import Price
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
+from replaywright.llm.inquiry import Answer, Inquiry, ModelAccess
 from replaywright.observing import observer
-
-_Deps = TypeVar("_Deps")
-_Output = TypeVar("_Output")
 
 _MESSAGE_LIMIT = 300
 """Characters of a provider's own message that are passed on."""
@@ -58,99 +54,44 @@ _KEY_VARIABLES = {
 }
 
 
-class ModelRole:
-    """One role of a model of any provider that pydantic-ai knows.
+class ModelClient:
+    """Asks the model of one role."""
 
-    The model is made at the first question: a worker without one starts, replays what is cached, and says what is
-    missing when it has to ask; see `late.py` for the library. Belongs to one event loop.
-    """
-
-    SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"
-    """The variable that names the role's model, for messages."""
-    ROLE: ClassVar[str] = "executor"
-    """The role's name in metrics."""
-    TIMEOUT_S: ClassVar[float] = 60.0
-
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        setting: str = "",
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float | None = None,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`).
-
-        Args:
-            model: None or empty: every question raises `ModelMisconfigured`.
-            setting: The variable that names the model, for messages; empty: `SETTING`.
-            base_url: Another server; it must speak Anthropic's dialect for `anthropic:…`, else OpenAI's.
-            api_key: Key for `base_url`; None takes the provider's own variable, or none at all.
-            timeout_s: Limit of one HTTP request, from connecting to the last byte; None: `TIMEOUT_S`.
-            price: What it costs; None when that is not known.
-        """
-        self._name = model or ""
-        self._setting = setting or self.SETTING
-        self._base_url = base_url
-        self._api_key = api_key
-        self._timeout_s = self.TIMEOUT_S if timeout_s is None else timeout_s
-        self._price = price
+    def __init__(self, access: ModelAccess) -> None:
+        self._access = access
         self._model: Model | None = None
-        self.spent = Usage()
-        """All that was asked so far, failed and refused requests included."""
-        self._prepare()
 
-    @property
-    def is_configured(self) -> bool:
-        """True if a model is named."""
-        return bool(self._name)
-
-    def _prepare(self) -> None:
-        """Make the agents of the role: once, before anything is asked."""
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def ask(
-        self, agent: Agent[_Deps, _Output], message: str | Sequence[UserContent], deps: _Deps
-    ) -> tuple[_Output, Usage]:
-        """Return the agent's answer, and what it cost.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
-        """
+    async def ask(self, inquiry: Inquiry[Answer]) -> tuple[Answer, Usage]:
+        """Return the model's answer, and what it cost; see `ModelRole.ask`."""
+        access, agent = self._access, _agent_of(inquiry)
         counted = _Counted(await self._ready())
+        picture = [] if inquiry.picture is None else [BinaryContent(inquiry.picture, media_type="image/png")]
         tokens = RunUsage()
         response: ModelResponse | None = None
         usage = Usage()
         begun, ok = time.perf_counter(), False
         try:
             run = await agent.run(
-                message, deps=deps, model=counted, model_settings=self._settings(counted.wrapped), usage=tokens
+                [inquiry.message, *picture] if picture else inquiry.message,
+                model=counted,
+                model_settings=self._settings(counted.wrapped),
+                usage=tokens,
             )
             response = run.response
             ok = True
         except (AgentRunError, UserError) as exc:
             raise self._failure(exc) from exc
         finally:
-            price = self._price
             usage = Usage(
                 calls=counted.requests,
                 input_tokens=tokens.input_tokens,
                 output_tokens=tokens.output_tokens,
                 model=(None if response is None else response.model_name) or counted.model_name,
-                cost_usd=0.0 if price is None else price.of(tokens.input_tokens, tokens.output_tokens),
-                priced=0 if price is None else counted.requests,
+                cost_usd=0.0 if access.price is None else access.price.of(tokens.input_tokens, tokens.output_tokens),
+                priced=0 if access.price is None else counted.requests,
                 prompts=prompts.VERSION,
             )
-            self.spent = self.spent.plus(usage)
-            observer().model_asked(self.ROLE, self._name, usage, time.perf_counter() - begun, ok=ok)
+            observer().model_asked(access.role, access.model, usage, time.perf_counter() - begun, ok=ok)
         return run.output, usage
 
     async def close(self) -> None:
@@ -163,15 +104,16 @@ class ModelRole:
 
     async def _ready(self) -> Model:
         if self._model is None:
+            access = self._access
             try:
                 # In a thread: importing a provider's SDK would hold up the heartbeats of everything else here.
-                self._model = await asyncio.to_thread(_make, self._name, self._base_url, self._api_key)
+                self._model = await asyncio.to_thread(_make, access.model, access.base_url, access.api_key)
             except (UserError, ImportError) as exc:
                 raise ModelMisconfigured(self._what_to_set(str(exc))) from exc
         return self._model
 
     def _settings(self, model: Model) -> ModelSettings:
-        settings = ModelSettings(timeout=self._timeout_s, request_timeout=self._timeout_s, max_retries=0)
+        settings = ModelSettings(timeout=self._access.timeout_s, request_timeout=self._access.timeout_s, max_retries=0)
         profile: dict[str, Any] = {**model.profile}
         # Reasoning models refuse a temperature; pydantic-ai would drop it with a warning on every request.
         if not profile.get("openai_supports_reasoning") and not profile.get("anthropic_disallows_sampling_settings"):
@@ -183,30 +125,43 @@ class ModelRole:
         said = str(exc)[:_MESSAGE_LIMIT]
         if isinstance(exc, ModelRateLimitError):
             wait = exc.retry_after if exc.retry_after is not None else _fraction(exc)
-            return ModelRateLimited(f"{self._name!r} asks to wait{self._at()}: {said}", retry_after_s=wait)
+            return ModelRateLimited(f"{self._access.model!r} asks to wait{self._at()}: {said}", retry_after_s=wait)
         if isinstance(exc, _UNAVAILABLE) or (isinstance(exc, ModelHTTPError) and exc.status_code in _TEMPORARY):
-            return ModelUnavailable(f"{self._name!r} does not answer{self._at()}: {said}")
+            return ModelUnavailable(f"{self._access.model!r} does not answer{self._at()}: {said}")
         if isinstance(exc, ContentFilterError):
-            return ModelRefused(f"{self._name!r} declined: {said}")
+            return ModelRefused(f"{self._access.model!r} declined: {said}")
         if isinstance(exc, UnexpectedModelBehavior):
-            return ModelRefused(f"{self._name!r} gave no usable answer: {said}")
+            return ModelRefused(f"{self._access.model!r} gave no usable answer: {said}")
         if isinstance(exc, _FINAL) or not isinstance(exc, ModelAPIError):
             return ModelMisconfigured(self._what_to_set(said))
         # What is left came with no status and no reason: a gateway's page instead of JSON, for example.
-        return ModelUnavailable(f"{self._name!r} sent no answer{self._at()}: {said}")
+        return ModelUnavailable(f"{self._access.model!r} sent no answer{self._at()}: {said}")
 
     def _what_to_set(self, said: str) -> str:
-        if not self._name:
-            return f"no model is configured; set {self._setting}, for example openai:gpt-5-mini"
-        variables = [self._setting]
-        if self._base_url:
-            variables.append(f"{self._setting}_BASE_URL")
-        if key := _KEY_VARIABLES.get(self._name.partition(":")[0]):
+        if not self._access.model:
+            return f"no model is configured; set {self._access.setting}, for example openai:gpt-5-mini"
+        variables = [self._access.setting]
+        if self._access.base_url:
+            variables.append(f"{self._access.setting}_BASE_URL")
+        if key := _KEY_VARIABLES.get(self._access.model.partition(":")[0]):
             variables.append(key)
-        return f"{self._name!r} cannot be used{self._at()}; check {', '.join(variables)}: {said}"
+        return f"{self._access.model!r} cannot be used{self._at()}; check {', '.join(variables)}: {said}"
 
     def _at(self) -> str:
-        return f" at {self._base_url}" if self._base_url else ""
+        return f" at {self._access.base_url}" if self._access.base_url else ""
+
+
+def _agent_of(inquiry: Inquiry[Answer]) -> Agent[object, Answer]:
+    output = ToolOutput(inquiry.answer, strict=False) if inquiry.is_loose else inquiry.answer
+    agent: Agent[object, Answer] = Agent(output_type=output, instructions=inquiry.prompts, retries=1)
+
+    @agent.output_validator
+    def _must_be_usable(ctx: RunContext[object], answer: Answer) -> Answer:
+        if correction := inquiry.correction(answer, ctx.retry >= ctx.max_retries):
+            raise ModelRetry(correction)
+        return answer
+
+    return agent
 
 
 def _make(name: str, base_url: str | None, api_key: str | None) -> Model:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent
 
 from replaywright.domain.plan.goal_runs import Labels
 from replaywright.llm import prompts
-from replaywright.llm.client import ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import Labelled
 
 
@@ -41,12 +41,11 @@ class ModelLabeller(ModelRole):
     SETTING = "REPLAYWRIGHT_LABELLER_MODEL"
     ROLE = "labeller"
 
-    def _prepare(self) -> None:
-        self._agent = Agent(output_type=LabelAnswer, instructions=prompts.LABELLER, retries=1, name="labeller")
-
     async def label(
         self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
     ) -> Labelled:
         """Ask about one goal; see `Labeller`."""
-        answer, usage = await self.ask(self._agent, prompts.labeller_message(goal, languages), None)
+        answer, usage = await self.ask(
+            Inquiry(LabelAnswer, (prompts.LABELLER,), prompts.labeller_message(goal, languages))
+        )
         return Labelled(labels=check(answer.model_dump()), usage=usage)

@@ -1,24 +1,20 @@
 """The planner model: goal, what was done, what failed and the page in, the rest of the plan out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext, ToolOutput
-from pydantic_ai.messages import UserContent
 
 from replaywright.domain.plan.goal_plans import GoalPlan
 from replaywright.domain.run.model_requests import Revision
 from replaywright.domain.task.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
-
-_Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class PlannedAct(BaseModel):
@@ -86,19 +82,7 @@ class GoalAnswer(BaseModel):
     question: str | None = Field(None, description=_QUESTION)
 
 
-_PlanOrGoal = TypeVar("_PlanOrGoal", PlanAnswer, GoalAnswer)
-
-
-@dataclass
-class _Checked:
-    """One question with the check of its answer, and the plan that passed it."""
-
-    check: Callable[[list[dict[str, Any]], Any, bool], GoalPlan]
-    """Takes the steps, the whole answer, and whether the model is not asked again."""
-    sees: bool
-    """The page comes with a picture."""
-    plan: GoalPlan | None = None
-    refused: str = ""
+_Answer = TypeVar("_Answer", PlanAnswer, GoalAnswer)
 
 
 class ModelPlanner(ModelRole):
@@ -108,26 +92,6 @@ class ModelPlanner(ModelRole):
     ROLE = "planner"
     TIMEOUT_S = 120.0
 
-    def _prepare(self) -> None:
-        self._agent = Agent(
-            output_type=_loosely(PlanAnswer),
-            deps_type=_Checked,
-            instructions=prompts.PLANNER,
-            retries=1,
-            name="planner",
-        )
-        self._agent.output_validator(_must_pass)
-        self._agent.instructions(_of_picture)
-        self._goals = Agent(
-            output_type=_loosely(GoalAnswer),
-            deps_type=_Checked,
-            instructions=prompts.GOAL_PLANNER,
-            retries=1,
-            name="goal planner",
-        )
-        self._goals.output_validator(_must_pass)
-        self._goals.instructions(_of_picture)
-
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
     ) -> Revision:
@@ -136,7 +100,7 @@ class ModelPlanner(ModelRole):
         def checked(steps: list[dict[str, Any]], _answer: PlanAnswer, _last: bool) -> GoalPlan:
             return GoalPlan(steps=check(steps), complete=True)
 
-        return await self._revision(self._agent, question, checked, complete=True)
+        return await self._revision(PlanAnswer, prompts.PLANNER, question, checked, complete=True)
 
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
         """Ask how to reach the goal from the page; see `Planner`."""
@@ -144,60 +108,41 @@ class ModelPlanner(ModelRole):
         def checked(steps: list[dict[str, Any]], answer: GoalAnswer, last: bool) -> GoalPlan:
             return check(steps, answer.complete, answer.verify, last)
 
-        return await self._revision(self._goals, question, checked, complete=False)
+        return await self._revision(GoalAnswer, prompts.GOAL_PLANNER, question, checked, complete=False)
 
     async def _revision(
         self,
-        agent: Agent[_Checked, Any],
+        kind: type[_Answer],
+        prompt: str,
         question: PlanQuestion,
-        check: Callable[[list[dict[str, Any]], Any, bool], GoalPlan],
+        check: Callable[[list[dict[str, Any]], _Answer, bool], GoalPlan],
         *,
         complete: bool,
     ) -> Revision:
-        """Ask for a plan; one that passes no check is given up, with the mark `complete`."""
-        checked = _Checked(check, question.picture is not None)
-        answer, usage = await self.ask(agent, _message(question), checked)
+        """Ask for a plan; one that passes no check is given up, with the mark `complete`.
+
+        A plan that breaks a rule is sent back once; the second one is refused.
+        """
+        plan: GoalPlan | None = None
+        refused = ""
+
+        def correction(answer: _Answer, last: bool) -> str:
+            nonlocal plan, refused
+            if (answer.gave_up or answer.question) and not answer.steps:
+                return ""
+            try:
+                plan = check([step.model_dump(exclude_none=True) for step in answer.steps], answer, last)
+            except PlanRefused as exc:
+                refused = str(exc) if last else ""
+                return "" if last else prompts.refused_plan(str(exc))
+            return ""
+
+        message, told = prompts.planner_message(question), (prompt, *([prompts.PICTURE] if question.picture else []))
+        inquiry = Inquiry(kind, told, message, question.picture, is_loose=True, correction=correction)
+        answer, usage = await self.ask(inquiry)
         if answer.question and not answer.steps:
             return Revision(question=answer.question, complete=complete, usage=usage)
-        plan = checked.plan
         if plan is None:
-            refused = checked.refused and f"the plan was refused: {checked.refused}"
-            gave_up = refused or answer.gave_up or "no reason given"
-            return Revision(gave_up=gave_up, complete=complete, usage=usage)
+            why = f"the plan was refused: {refused}" if refused else answer.gave_up or "no reason given"
+            return Revision(gave_up=why, complete=complete, usage=usage)
         return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage)
-
-
-def _loosely(answer: type[_Answer]) -> ToolOutput[_Answer]:
-    """Declare the answer without strict decoding of its schema.
-
-    Predicates and queries are objects of many forms. A provider's strict mode knows no such object: it is left with no
-    fields at all, and a plan without `expect`, `when`, `verify` and `where`. What comes is checked here in any case.
-    """
-    return ToolOutput(answer, strict=False)
-
-
-def _message(question: PlanQuestion) -> str | list[UserContent]:
-    text = prompts.planner_message(question)
-    if question.picture is None:
-        return text
-    return [text, BinaryContent(question.picture, media_type="image/png")]
-
-
-def _of_picture(ctx: RunContext[_Checked]) -> str:
-    """Return the prompt's part about the picture, if there is one."""
-    return prompts.PICTURE if ctx.deps.sees else ""
-
-
-def _must_pass(ctx: RunContext[_Checked], answer: _PlanOrGoal) -> _PlanOrGoal:
-    """Send a plan that breaks a rule back once; refuse the second one."""
-    checked = ctx.deps
-    if (answer.gave_up or answer.question) and not answer.steps:
-        return answer
-    last = ctx.retry >= ctx.max_retries
-    try:
-        checked.plan = checked.check([step.model_dump(exclude_none=True) for step in answer.steps], answer, last)
-    except PlanRefused as exc:
-        if not last:
-            raise ModelRetry(prompts.refused_plan(str(exc))) from exc
-        checked.refused = str(exc)
-    return answer

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent
 
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.run.scope import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import ModelRole
+from replaywright.llm.inquiry import Inquiry
+from replaywright.llm.role import ModelRole
 from replaywright.ports.models import ProbeQuestion
 
 
@@ -30,14 +30,11 @@ class ModelProber(ModelRole):
     ROLE = "prober"
     TIMEOUT_S = 120.0
 
-    def _prepare(self) -> None:
-        self._agent = Agent(output_type=ProbeAnswer, instructions=prompts.PROBER, retries=1, name="prober")
-
     async def propose(
         self, question: ProbeQuestion, check: Callable[[str, Sequence[str]], SiteProbe]
     ) -> tuple[SiteProbe | None, str, Usage]:
         """Ask for a page that shows the effect; see `Prober`."""
-        answer, usage = await self.ask(self._agent, prompts.prober_message(question), None)
+        answer, usage = await self.ask(Inquiry(ProbeAnswer, (prompts.PROBER,), prompts.prober_message(question)))
         if not answer.shows:
             return None, answer.gave_up or "no reason given", usage
         try:

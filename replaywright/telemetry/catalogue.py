@@ -1,11 +1,11 @@
-"""Every metric and every span that there is, as data.
+"""Every metric that there is, as data.
 
 Code that measures, the reference, the alert rules and the dashboard all take the names from here. A label has a closed
 set of values wherever it can have one; what is not in it is counted as `other`, so that nothing that a page, a model or
 a person says can make a new time series. No label holds the id of a run, an address or free text.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import get_args
 
@@ -18,6 +18,8 @@ OTHER = "other"
 """Label value for one outside its set."""
 PREFIX = "replaywright."
 """Prefix of every metric, and of every span attribute of ours."""
+RUN_ID = f"{PREFIX}run.id"
+"""Span attribute of the run, which is also the workflow's id."""
 
 
 class MetricKind(StrEnum):
@@ -77,26 +79,6 @@ class Metric:
         if unit and not name.endswith(f"_{unit}"):
             name = f"{name}_{unit}"
         return f"{name}_total" if self.kind is MetricKind.COUNTER else name
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """Something that a span says."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
-class SpanKind:
-    """One kind of span."""
-
-    name: str
-    """`<activity>` and `<action>` stand for each of theirs."""
-    where: str
-    """The process that writes it."""
-    description: str
-    attributes: tuple[Attribute, ...] = field(default=())
 
 
 _PROMETHEUS_UNITS = {"s": "seconds", "By": "bytes", "1": ""}
@@ -315,95 +297,4 @@ MASK_FAILURES = _counter(
 )
 
 METRICS: tuple[Metric, ...] = tuple(each for each in tuple(globals().values()) if isinstance(each, Metric))
-"""All of them."""
-
-# ---------------------------------------------------------------------------------------------------- spans
-
-
-def _own(name: str, description: str) -> Attribute:
-    return Attribute(PREFIX + name, description)
-
-
-RUN_ID = _own("run.id", "The run, which is also the workflow's id.")
-_SITE = _own("site", "Host that the step, or the run, begins at.")
-_SEQUENCE = _own("step.sequence", "Number of the step in the plan, from 1.")
-_ACTION = _own("step.action", "What the step does.")
-_EFFECT = _own("step.effect", "`read`, `idempotent`, `commit` or `irreversible`.")
-_OUTCOME = _own("step.outcome", "How it ended.")
-_REASON = _own("step.reason", "The code of why, where it did not go as recorded.")
-_FINGERPRINT = _own("step.fingerprint", "The first twelve characters of the step's fingerprint.")
-_TIER = _own("lookup.tier", "By what the element was found.")
-_HOW = _own("step.how", "What led to the element, as in the metric.")
-
-SPANS: tuple[SpanKind, ...] = (
-    SpanKind(
-        "run.start",
-        "whoever starts the run",
-        "Starting the workflow. The root of the trace, unless its caller has one.",
-        (RUN_ID,),
-    ),
-    SpanKind(
-        "run",
-        "workflow worker",
-        "The whole run, from its start to its end, over every worker that had a part in it.",
-        (
-            RUN_ID,
-            _SITE,
-            _own("run.mode", "What it may use."),
-            _own("run.tenant", "Whose it is."),
-            _own("run.task", "What it is called."),
-            _own("run.status", "How it ended."),
-            _own("run.reason", "The code of why, where it failed."),
-            _own("run.steps", "Steps done."),
-            _own("run.heals", "Elements found by healing."),
-            _own("run.fallbacks", "Elements asked of a model although one was recorded."),
-            _own("run.recoveries", "Losses of its browser or worker that it survived."),
-            _own("model.calls", "Requests to models."),
-            _own("model.cost", "US dollars, where prices are known."),
-        ),
-    ),
-    SpanKind(
-        "step",
-        "workflow worker",
-        "One step of the plan with all its attempts, and whatever repaired it.",
-        (RUN_ID, _SITE, _SEQUENCE, _ACTION, _EFFECT, _OUTCOME, _REASON, _HOW, _TIER, _FINGERPRINT),
-    ),
-    SpanKind(
-        "recovery",
-        "workflow worker",
-        "From the loss of a browser or worker to the run going on.",
-        (RUN_ID, _own("recovery.kind", "`adopted`, `rebuilt` or `failed`.")),
-    ),
-    SpanKind(
-        "<activity>",
-        "browser or model worker",
-        "One attempt at an activity, called as it is in Temporal's UI: `session.open`, `model.propose_target`, …",
-        (
-            RUN_ID,
-            _own("activity.attempt", "Temporal's count, from 1."),
-            _own("queue.wait_ms", "How long it waited for a worker."),
-            _own("model.calls", "Requests that it made to a model."),
-            Attribute("error.type", "What the error is called that it failed with."),
-        ),
-    ),
-    SpanKind(
-        "browser.<action>",
-        "browser worker",
-        "One attempt at a step. It has the attributes of every activity, too.",
-        (
-            *(_SITE, _SEQUENCE, _ACTION, _EFFECT, _OUTCOME, _REASON, _TIER, _FINGERPRINT),
-            _own("step.attempt", "Why it was another attempt: `retry`, `model`, `resume`, …"),
-            _own("step.from_ledger", "Whether the ledger answered, and nothing was done."),
-            _own("lookup.healed", "Whether the element was found by healing."),
-            _own("lookup.score", "Score of the element that was found."),
-            _own("lookup.runner_up", "Score of the second best."),
-            _own("lookup.reason", "Why the recording did not lead to it."),
-            _own("cost.evaluations", "Round trips to the page."),
-            _own("cost.redis_round_trips", "Round trips to Redis."),
-            _own("cost.locating_ms", "Time until the element was found."),
-            _own("cost.acting_ms", "Time of the input."),
-            _own("cost.verifying_ms", "Time until the expectation held."),
-        ),
-    ),
-)
 """All of them."""

@@ -151,7 +151,7 @@ class _Client(temporalio.client.OutboundInterceptor):
     ) -> temporalio.client.WorkflowHandle[Any, Any]:
         if input.workflow != WORKFLOW:
             return await super().start_workflow(input)
-        with self._spans.open("run.start", attributes={RUN_ID.name: input.id}, kind=SpanKind.PRODUCER) as started:
+        with self._spans.open("run.start", attributes={RUN_ID: input.id}, kind=SpanKind.PRODUCER) as started:
             input.headers = {**input.headers, **_header(started.traceparent)}
             try:
                 return await super().start_workflow(input)
@@ -182,7 +182,7 @@ class _Activity(temporalio.worker.ActivityInboundInterceptor):
         if self._spans is None:
             return await self._measured(input, info.attempt)
         given: dict[str, Value] = {
-            RUN_ID.name: info.workflow_id or "",
+            RUN_ID: info.workflow_id or "",
             f"{PREFIX}activity.attempt": info.attempt,
             f"{PREFIX}queue.wait_ms": round(wait_s * 1000, 1),
         }
@@ -368,7 +368,7 @@ def _told(told: Told) -> dict[str, Value]:
             }
         case RecoveryTold():
             values = {"recovery.kind": told.kind}
-    return {RUN_ID.name: told.run_id, **{PREFIX + name: value for name, value in values.items() if value != ""}}
+    return {RUN_ID: told.run_id, **{PREFIX + name: value for name, value in values.items() if value != ""}}
 
 
 def _site_of(run: RunInput) -> str:
@@ -398,4 +398,4 @@ def _of_run(ended: RunEnd) -> dict[str, Value]:
             "model.calls": totals.usage.calls,
             "model.cost": totals.usage.cost_usd,
         }
-    return {RUN_ID.name: ended.run_id, **{PREFIX + name: value for name, value in values.items() if value != ""}}
+    return {RUN_ID: ended.run_id, **{PREFIX + name: value for name, value in values.items() if value != ""}}

@@ -15,16 +15,8 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import Decision
-from opentelemetry.trace import (
-    NonRecordingSpan,
-    Span,
-    SpanContext,
-    SpanKind,
-    Status,
-    StatusCode,
-    TraceFlags,
-    set_span_in_context,
-)
+from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, get_current_span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from replaywright.observing import child_of
 from replaywright.telemetry.measuring import Value
@@ -32,6 +24,7 @@ from replaywright.telemetry.measuring import Value
 SCOPE = "replaywright"
 """Instrumentation scope of OpenTelemetry."""
 
+_PROPAGATOR = TraceContextTextMapPropagator()
 _chosen: ContextVar[tuple[int, int] | None] = ContextVar("chosen", default=None)
 
 
@@ -134,8 +127,7 @@ class OpenSpan:
 
 def within(traceparent: str) -> Context:
     """Return the context in which what is begun becomes part of that span; an empty one where it is none."""
-    context = context_of(traceparent)
-    return Context() if context is None else set_span_in_context(NonRecordingSpan(context), Context())
+    return _PROPAGATOR.extract({"traceparent": traceparent}, Context())
 
 
 def traceparent_of(context: SpanContext) -> str:
@@ -145,13 +137,5 @@ def traceparent_of(context: SpanContext) -> str:
 
 def context_of(traceparent: str) -> SpanContext | None:
     """Parse a `traceparent`; None if it is malformed."""
-    parts = traceparent.split("-")
-    lengths = (2, 32, 16, 2)
-    if len(parts) != len(lengths) or any(len(part) != size for part, size in zip(parts, lengths, strict=True)):
-        return None
-    try:
-        _, trace_id, span_id, flags = (int(part, 16) for part in parts)
-    except ValueError:
-        return None
-    context = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags))
+    context = get_current_span(within(traceparent)).get_span_context()
     return context if context.is_valid else None

@@ -1,6 +1,8 @@
 """One Chromium of each kind for all tests of the adapters: tests are kept apart by contexts, or by tabs."""
 
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -11,14 +13,16 @@ import pytest
 from playwright.async_api import Browser
 
 from bench.chromium import launched
-from cache.connection import Client
+from cache.connection import Client, open_redis
 from cache.replies import pipelined
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
+from replaywright.keeper.host.client import list_live, reap
 from tests.adapters import browser_site
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium, leave_one_blank_tab
 from tests.pages.harness import AgentPage, agent_page
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,14 @@ def site() -> Iterator[Site]:
     """A site for each module: what its pages store belongs to an origin of their own."""
     with browser_site.serving() as served:
         yield served
+
+
+@pytest.fixture
+async def client(redis_url: str) -> AsyncIterator[Client]:
+    """A client of an empty Redis."""
+    client = open_redis(redis_url)
+    yield client
+    await client.aclose()
 
 
 @pytest.fixture
@@ -39,6 +51,17 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     monkeypatch.setattr("cache.replies.pipelined", counted)
     return pipelines
+
+
+@pytest.fixture
+async def sessions(tmp_path: Path) -> AsyncIterator[Path]:
+    """A directory for sessions whose keepers do not outlive the test."""
+    directory = tmp_path / "sessions"
+    yield directory
+    for record in list_live(directory):
+        os.kill(record.keeper.pid, signal.SIGKILL)
+    await until(lambda: len(list_live(directory)) == 0)
+    reap(directory)
 
 
 @pytest.fixture

@@ -1,10 +1,5 @@
 """Roles and accessible names are those of Chromium's own accessibility tree, but for known differences."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +8,7 @@ import pytest
 from bench.environments import miniwob_pages, serve_folder
 from tests.pages.accessibility import KNOWN, Agreement, compare
 from tests.pages.harness import PAGES, AgentPage
+from tests.webmail import webmail
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery staple"
@@ -29,16 +25,9 @@ NEVER_LOADS = {"browser_hung.html"}
 
 
 @pytest.fixture(scope="module")
-def webmail(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    command = [sys.executable, "-m", "demo.webmail", "--port", "0", "--store", str(tmp_path_factory.mktemp("mail"))]
-    environment = {**os.environ, "WEBMAIL_PASSWORD": PASSWORD}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=10)
+def mails(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with webmail(tmp_path_factory.mktemp("mail"), PASSWORD) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +43,7 @@ def pages() -> Iterator[str]:
 
 
 async def test_at_least_98_of_100_agree_on_all_pages_and_every_difference_is_known(
-    agent: AgentPage, pages: str, webmail: str, miniwob: str
+    agent: AgentPage, pages: str, mails: str, miniwob: str
 ) -> None:
     found = Agreement()
     for file in sorted(PAGES.glob("*.html")):
@@ -62,11 +51,11 @@ async def test_at_least_98_of_100_agree_on_all_pages_and_every_difference_is_kno
             await agent.page.goto(f"{pages}/{file.name}")
             await compare(agent, file.name, found)
     for skin in SKINS:
-        await agent.page.request.post(f"{webmail}/__admin__/skin", data={"skin": skin}, fail_on_status_code=True)
-        await agent.page.goto(f"{webmail}/login")
-        await agent.page.request.post(f"{webmail}/login", form={"user": "demo", "password": PASSWORD})
+        await agent.page.request.post(f"{mails}/__admin__/skin", data={"skin": skin}, fail_on_status_code=True)
+        await agent.page.goto(f"{mails}/login")
+        await agent.page.request.post(f"{mails}/login", form={"user": "demo", "password": PASSWORD})
         for view in VIEWS:
-            await agent.page.goto(webmail + view)
+            await agent.page.goto(mails + view)
             await compare(agent, f"{skin}{view}", found)
     for task in TASKS:
         await agent.page.goto(f"{miniwob}/{task}.html")

@@ -46,13 +46,6 @@ def test_what_was_put_comes_back_under_its_sha256(shared: ArtifactStore, data: b
     assert asyncio.run(there_and_back()) == (hashlib.sha256(data).hexdigest(), data)
 
 
-async def test_putting_twice_changes_nothing(store: ArtifactStore) -> None:
-    first, second = await store.put(b"x"), await store.put(b"x")
-
-    assert first == second
-    assert await store.get(first) == b"x"
-
-
 async def test_an_unknown_digest_is_missing(store: ArtifactStore) -> None:
     with pytest.raises(ArtifactMissing, match="00000000"):
         await store.get("0" * 64)

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,13 +10,7 @@ import pytest
 
 from replaywright.browser.devtools.attach import ChromiumBrowsers
 from tests.adapters.chromium import Chromium
-
-
-async def until(holds: Callable[[], bool], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come about"
-        await asyncio.sleep(0.05)
+from tests.waiting import until
 
 
 def connected_to(endpoint: str) -> bool:

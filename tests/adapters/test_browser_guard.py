@@ -1,8 +1,6 @@
 """What a policy says of files and tabs, in a real browser: forbidden ones are broken off, and the rule is told."""
 
-import threading
 from collections.abc import AsyncIterator, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from replaywright.domain.task.actions import Cause
 from replaywright.errors import PolicyBlocked
 from tests.adapters.chromium import leave_one_blank_tab
 from tests.adapters.steps import button, link, work
+from tests.e2e.plain_site import Answer, Asked, serving
 
 TYPES = "policy 'p': downloads.types"
 SIZE = "policy 'p': downloads.max_mb"
@@ -34,28 +33,18 @@ PAGE = (
 )
 
 
-class _Site(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        kind, body = FILES.get(self.path, ("text/html", PAGE.encode()))
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        if self.path in FILES:
-            self.send_header("Content-Disposition", f'attachment; filename="{self.path[1:]}"')
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+def answer(asked: Asked) -> Answer:
+    if asked.path not in FILES:
+        return Answer(PAGE)
+    kind, body = FILES[asked.path]
+    attached = f'attachment; filename="{asked.path[1:]}"'
+    return Answer(body, headers={"content-type": kind, "content-disposition": attached})
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
-    server.shutdown()
-    server.server_close()
+    with serving(answer) as url:
+        yield f"{url}/"
 
 
 @pytest.fixture(scope="module")

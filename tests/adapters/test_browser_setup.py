@@ -28,7 +28,7 @@ from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.steps import PREDICATE, button, holds, says, work
-from tests.adapters.test_keeper import until
+from tests.waiting import until
 
 GERMAN = BrowserSetup(
     width=1024,

@@ -1,12 +1,12 @@
 """The ledger's state machine on the real server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.keys import ledger_key
 from cache.steps import RedisStepStore
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -16,13 +16,6 @@ from replaywright.ports.ledger import Intent, Known, Recording
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 KEY = ledger_key(**STEP)
 DAYS_90 = 90 * 24 * 3600
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture

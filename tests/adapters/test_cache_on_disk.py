@@ -2,11 +2,9 @@
 
 import asyncio
 import gzip
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]  # it has no types
@@ -14,6 +12,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from tests.adapters.chromium import Chromium
+from tests.e2e.plain_site import Answer, Asked, serving
 from tests.leaks import Leak, files, leaks
 
 VALUE = "Zq7pw-Cached-41-value"
@@ -26,28 +25,14 @@ LIMIT_S = 60.0
 def served() -> Iterator[str]:
     """A site with one page, packed as its path says."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            encoding = self.path.strip("/")
-            body = PACKED.get(encoding, b"")
-            self.send_response(200 if body else 404)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Cache-Control", "max-age=3600")
-            if body:
-                self.send_header("Content-Encoding", encoding)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(asked: Asked) -> Answer:
+        encoding = asked.path.strip("/")
+        if encoding not in PACKED:
+            return Answer(status=404)
+        return Answer(PACKED[encoding], headers={"cache-control": "max-age=3600", "content-encoding": encoding})
 
-        def log_message(self, *_: object) -> None:
-            """Nothing is told."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(answer) as url:
+        yield url
 
 
 @pytest.mark.parametrize(("encoding", "form"), [("gzip", "gzip"), ("br", "brotli")])

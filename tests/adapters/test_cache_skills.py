@@ -3,12 +3,11 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.keys import (
     claim_key,
     skill_changes_key,
@@ -25,13 +24,6 @@ from tests.unit.skills import SITE, run, skill
 T = "acme"
 ACTIVE = SkillStatus.ACTIVE
 KEY = skill_key(T, "send-mail")
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture

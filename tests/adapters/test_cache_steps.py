@@ -1,32 +1,25 @@
 """Action cache, trace and look-ups on the real server."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.keys import entry_key, index_key, ledger_key, trace_key
 from cache.steps import RedisStepStore
-from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action
-from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
-from replaywright.ports.ledger import Intent, Known, Recording, StepStore
+from replaywright.errors import InputInvalid, ValueTooLarge
+from replaywright.ports.ledger import Intent, Known, Recording
 
 SEND = "a1" + "0" * 62
 OPEN = "a2" + "0" * 62
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 PAGE = {"tenant": "acme", "lineage": "order-7"}
 KEY = entry_key("acme", SEND)
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture
@@ -78,16 +71,6 @@ async def learn(store: RedisStepStore, name: str = "Send", run: str = "run-1", c
 async def statuses(store: RedisStepStore) -> list[tuple[int, str]]:
     versions = await store.versions(tenant="acme", content_key=SEND)
     return [(version.version, version.status.value) for version in versions]
-
-
-def test_it_is_a_step_store(store: RedisStepStore) -> None:
-    port: StepStore = store
-
-    assert port is store
-
-
-async def test_nothing_is_known_of_a_new_step(store: RedisStepStore) -> None:
-    assert await store.look_up(**STEP, run_id="run-1", content_key=SEND) == Known()
 
 
 async def test_what_was_recorded_is_found(store: RedisStepStore) -> None:
@@ -162,23 +145,6 @@ async def test_lost_scripts_are_loaded_again(client: Client, store: RedisStepSto
 # -------------------------------------------------------------------------------------- two-phase commit
 
 
-async def test_a_candidate_is_seen_by_its_own_run_only(store: RedisStepStore) -> None:
-    await store.record(recording(entry()))
-
-    assert await found(store, "run-1") is not None
-    assert await found(store, "run-2") is None
-
-
-async def test_a_promoted_candidate_is_seen_by_every_run(store: RedisStepStore) -> None:
-    await learn(store)
-
-    active = await found(store, "run-2")
-
-    assert active is not None
-    assert active.status is EntryStatus.ACTIVE
-    assert (active.run_id, active.version) == ("run-1", 1)
-
-
 async def test_a_healed_version_takes_over_only_when_it_is_promoted(store: RedisStepStore) -> None:
     await learn(store)
     await store.record(recording(entry(name="Send now"), run="run-2"))
@@ -206,16 +172,6 @@ async def test_promoting_nothing_asks_nothing(store: RedisStepStore, sent: list[
     assert len(sent) == 0
 
 
-async def test_a_held_version_waits_for_a_person(store: RedisStepStore) -> None:
-    await learn(store)
-    await store.record(recording(entry(name="Send now", hold=True), run="run-2"))
-
-    assert await store.promote(tenant="acme", run_id="run-2", content_keys=[SEND]) == (0, 1)
-
-    assert await statuses(store) == [(1, "active"), (2, "candidate")]
-    assert (await store.versions(tenant="acme", content_key=SEND))[1].hold
-
-
 async def test_candidates_of_other_runs_are_not_promoted(store: RedisStepStore) -> None:
     await store.record(recording(entry(), run="run-1"))
     await store.record(recording(entry(name="Send now"), run="run-2"))
@@ -233,13 +189,6 @@ async def test_of_several_candidates_of_a_run_the_newest_is_used_and_promoted(st
     await store.promote(tenant="acme", run_id="run-1", content_keys=[SEND])
 
     assert await statuses(store) == [(1, "retired"), (2, "active")]
-
-
-async def test_the_same_candidate_is_kept_once(store: RedisStepStore) -> None:
-    for _ in range(3):
-        await store.record(recording(entry()))
-
-    assert await statuses(store) == [(1, "candidate")]
 
 
 async def test_ten_versions_are_kept_and_the_active_one_always(store: RedisStepStore, client: Client) -> None:
@@ -407,15 +356,6 @@ async def test_a_trace_line_says_what_was_done_when(store: RedisStepStore, clien
         "lookup": {"hit": True},
     }
     assert 0 < await client.execute_command("TTL", trace_key(**PAGE)) <= 90 * 24 * 3600
-
-
-async def test_a_fenced_recording_leaves_a_trace(store: RedisStepStore) -> None:
-    await store.fence(**STEP, epoch=2)
-
-    with pytest.raises(Fenced):
-        await store.record(recording(epoch=1))
-
-    assert [line["epoch"] for line in await store.trace(**PAGE)] == [1]
 
 
 # ---------------------------------------------------------------------------------------- damage, limits

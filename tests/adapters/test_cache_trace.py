@@ -28,13 +28,6 @@ JSON = st.recursive(
 
 
 @pytest.fixture
-async def client(redis_url: str) -> Any:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
-
-
-@pytest.fixture
 def store(client: Client) -> RedisStepStore:
     return RedisStepStore(client)
 

@@ -17,8 +17,9 @@ from replaywright.keeper.host.client import list_live
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import KeeperOptions
 from replaywright.testing.keepers import ANYWHERE
-from tests.adapters.test_keeper import is_running, until
+from tests.adapters.test_keeper import is_running
 from tests.unit.staged import run_activity
+from tests.waiting import until
 
 LIMIT_S = 60
 """For everything, also on a busy machine; a browser that hangs would stay for ever."""

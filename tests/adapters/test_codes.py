@@ -1,22 +1,13 @@
 """Keys of codes in Redis: one for each question, which expires, and never the code."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from cache.codes import RedisCodes
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from replaywright.errors import CodeLost
 from replaywright.sealing.envelope import sealed
 
 ASKED = {"tenant": "acme", "run_id": "pay/1", "question": "3-1"}
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 async def test_a_code_is_read_with_its_key_until_that_is_deleted_and_redis_never_has_it(client: Client) -> None:

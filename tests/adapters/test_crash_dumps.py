@@ -8,7 +8,8 @@ import psutil
 import pytest
 
 from replaywright.keeper.host.client import KeeperHandle, launch_keeper
-from tests.adapters.test_keeper import is_running, options, processes_of, until
+from tests.adapters.test_keeper import is_running, options, processes_of
+from tests.waiting import until
 
 
 def of_kind(handle: KeeperHandle, kind: str) -> list[psutil.Process]:

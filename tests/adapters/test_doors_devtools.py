@@ -20,9 +20,10 @@ from replaywright.browser.devtools.endpoint import reachable
 from replaywright.keeper.host.client import KeeperHandle, launch_keeper
 from replaywright.keeper.protocol import DEVTOOLS_NAME, SOCKET_NAME
 from tests.adapters.other_user import NOBODY, needs_other_user
-from tests.adapters.test_keeper import driving, first_page, options, playwright, processes_of, sessions, site, until
+from tests.adapters.test_keeper import driving, first_page, options, playwright, processes_of, site
+from tests.waiting import until
 
-__all__ = ["playwright", "sessions", "site"]
+__all__ = ["playwright", "site"]
 
 KNOCKS = f"""
 import os, socket, sys

@@ -4,14 +4,11 @@ Each channel is tried twice: what is cut never arrives, not even when the gate i
 arrives once. The site is the judge.
 """
 
-import asyncio
-import inspect
 import itertools
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,15 +24,9 @@ from replaywright.keeper.host.client import KeeperClient, launch_keeper
 from replaywright.keeper.protocol import KeeperOptions
 from tests.adapters.gate_site import Authority, GateSite, authority, serving
 from tests.adapters.networks import LOOPBACK
+from tests.waiting import until
 
 HOLD_MS = 20_000
-
-
-async def until(condition: Callable[[], object], timeout_s: float = 15.0) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not (await held if inspect.isawaitable(held := condition()) else held):
-        assert time.monotonic() < deadline_s, "condition did not come true"
-        await asyncio.sleep(0.01)
 
 
 @dataclass

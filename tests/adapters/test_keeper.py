@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import inspect
 import os
 import shutil
 import signal
@@ -10,9 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -44,6 +42,7 @@ from replaywright.keeper.protocol import OPTIONS_NAME, AttachReport, KeeperOptio
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from tests.adapters.networks import LOOPBACK
+from tests.waiting import until
 
 CHROMIUM = str(find_chromium(load_settings().chromium, install=False).path)
 ROOT = Path(__file__).parent.parent.parent
@@ -88,14 +87,6 @@ def options(**changes: object) -> KeeperOptions:
     return defaults.model_copy(update=changes)
 
 
-async def until(condition: Callable[[], object], timeout_s: float = 15.0) -> None:
-    """Wait for a condition, which may be a coroutine function."""
-    deadline_s = time.monotonic() + timeout_s
-    while not (await held if inspect.isawaitable(held := condition()) else held):
-        assert time.monotonic() < deadline_s, "condition did not come true"
-        await asyncio.sleep(0.01)
-
-
 def run_unattended(arguments: list[str], process_group: int | None = None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(arguments, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=process_group)
 
@@ -119,17 +110,6 @@ async def site() -> AsyncIterator[Site]:
     site.port = server.sockets[0].getsockname()[1]
     yield site
     server.close()
-
-
-@pytest.fixture
-async def sessions(tmp_path: Path) -> AsyncIterator[Path]:
-    """A directory for sessions whose keepers do not outlive the test."""
-    directory = tmp_path / "sessions"
-    yield directory
-    for record in list_live(directory):
-        os.kill(record.keeper.pid, signal.SIGKILL)
-    await until(lambda: len(list_live(directory)) == 0)
-    reap(directory)
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,10 @@ from playwright.async_api import Page, Playwright
 from replaywright.errors import KeeperRefused
 from replaywright.keeper.chromium import view
 from replaywright.keeper.host.client import KeeperClient, launch_keeper
-from tests.adapters.test_keeper import Site, driving, first_page, options, playwright, sessions, site, until
+from tests.adapters.test_keeper import Site, driving, first_page, options, playwright, site
+from tests.waiting import until
 
-__all__ = ["playwright", "sessions", "site"]
+__all__ = ["playwright", "site"]
 
 RED, BLUE = "document.body.style.background = 'rgb(255, 0, 0)'", "document.body.style.background = 'rgb(0, 0, 255)'"
 

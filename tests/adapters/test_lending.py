@@ -23,12 +23,11 @@ from tests.adapters.test_keeper import (
     first_page,
     options,
     playwright,
-    sessions,
     site,
-    until,
 )
+from tests.waiting import until
 
-__all__ = ["playwright", "sessions", "site"]
+__all__ = ["playwright", "site"]
 
 
 @contextlib.asynccontextmanager

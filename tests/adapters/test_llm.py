@@ -190,14 +190,15 @@ async def test_an_unknown_id_is_not_repeated_to_the_model() -> None:
 
 async def test_connections_serve_more_than_one_question() -> None:
     async with scripted(chosen("e3"), chosen("e2"), chosen(None)) as script, executor(script) as one:
-        answers = [(await ask(one)).element_id for _ in range(3)]
+        choices = [await ask(one) for _ in range(3)]
 
-    assert answers == ["e3", "e2", None]
-    assert one.spent.calls == 3
+    assert [choice.element_id for choice in choices] == ["e3", "e2", None]
+    assert [choice.usage.calls for choice in choices] == [1, 1, 1]
 
 
 # ------------------------------------------------------------------------------------------------ failures
 
+FAILED = {"role": "executor", "model": "openai:m", "result": "failed"}
 REFUSALS = {
     "unknown id twice": chosen("e99"),
     "cut-off JSON twice": called('{"element_id": "e'),
@@ -212,12 +213,14 @@ REFUSALS = {
 
 @pytest.mark.parametrize("reply", REFUSALS.values(), ids=REFUSALS.keys())
 async def test_what_stays_unusable_is_a_refusal(reply: Reply) -> None:
+    remembering = Remembering()
+
     async with scripted(reply) as script, executor(script) as one:
-        with pytest.raises(ModelRefused, match="'openai:m'"):
+        with observed_by(remembering.metrics), pytest.raises(ModelRefused, match="'openai:m'"):
             await ask(one)
 
     assert 1 <= len(script.requests) <= 2
-    assert one.spent.calls == len(script.requests)
+    assert remembering.value("replaywright.model.calls", **FAILED) == len(script.requests)
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
@@ -240,12 +243,14 @@ async def test_no_credit_left_is_not_worth_waiting_for() -> None:
 
 @pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 504, 529])
 async def test_failures_of_the_provider_are_passing_and_asked_once(status: int) -> None:
+    remembering = Remembering()
+
     async with scripted(failed(status)) as script, executor(script) as one:
-        with pytest.raises(ModelUnavailable):
+        with observed_by(remembering.metrics), pytest.raises(ModelUnavailable):
             await ask(one)
 
     assert len(script.requests) == 1
-    assert one.spent.calls == 1
+    assert remembering.value("replaywright.model.calls", **FAILED) == 1
 
 
 @pytest.mark.parametrize(("header", "expected"), [("7", 7.0), ("0.25", 0.25), ("soon", None), ("-1", None)])

@@ -32,13 +32,6 @@ def rule(name: str, **fields: Any) -> OverrideRule:
     return parse_rules({"rules": [given]}, "test")[0]
 
 
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
-
-
 # ---------------------------------------------------------------------------------------------- files
 
 

@@ -5,29 +5,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from replaywright.keeper.host.client import is_live, launch_keeper, list_live, make_directory, reap, start_keeper
+from replaywright.keeper.host.client import is_live, launch_keeper, make_directory, start_keeper
 from replaywright.keeper.host.identity import ProcessIdentity, identify, is_alive
 from replaywright.keeper.host.owner import end_sessions
 from replaywright.settings import Settings
 from replaywright.stack import Stack
 from replaywright.stack.workers import owner_in
-from tests.adapters.test_keeper import is_running, options, processes_of, until
-
-
-@pytest.fixture
-async def sessions(tmp_path: Path) -> AsyncIterator[Path]:
-    """A directory for sessions whose keepers do not outlive the test."""
-    directory = tmp_path / "sessions"
-    yield directory
-    for record in list_live(directory):
-        os.kill(record.keeper.pid, signal.SIGKILL)
-    await until(lambda: len(list_live(directory)) == 0)
-    reap(directory)
+from tests.adapters.test_keeper import is_running, options, processes_of
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from replaywright.keeper.host.client import KeeperHandle, launch_keeper, list_li
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser, SessionState
 from replaywright.testing.keepers import ANYWHERE
 from tests.adapters.chromium import Chromium
-from tests.adapters.test_keeper import CHROMIUM, Site, connected, options, until
+from tests.adapters.test_keeper import CHROMIUM, Site, connected, options
+from tests.waiting import until
 
 FLAGS = ("--webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-quic")
 

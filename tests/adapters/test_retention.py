@@ -1,12 +1,11 @@
 """Which artifacts stay: by use, age, size and count, and those that something refers to."""
 
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.references import referenced
 from cache.steps import RedisStepStore
 from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune
@@ -103,13 +102,6 @@ async def test_what_a_killed_writer_left_aside_goes_and_foreign_files_stay(
 
 async def test_a_store_that_is_not_there_yet_is_within_its_limits(tmp_path: Path) -> None:
     assert await prune(tmp_path / "none", LOOSE, keep=(), now=NOW) == Pruned()
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 async def test_entries_of_all_tenants_and_traces_of_runs_under_way_refer_to_artifacts(client: Client) -> None:

@@ -2,12 +2,12 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.keys import entry_key, ledger_key, overrides_key, trace_key
 from cache.overrides import RedisOverrides
 from cache.steps import RedisStepStore
@@ -26,13 +26,6 @@ ENTRY, LEDGER = entry_key("acme", CONTENT), ledger_key(**STEP)
 TRACE, RULES = trace_key(**LINEAGE), overrides_key("acme")
 NOVEL = {"novel": {"of": "another version"}}
 """A field that only the other version knows."""
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 async def entry(client: Client, version: int | None) -> None:

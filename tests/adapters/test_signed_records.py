@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.skill.recall import RecallActivities
 from activities.skill.skill_runs import SkillRunActivities
 from cache.alerts import counted
-from cache.connection import Client, open_redis
+from cache.connection import Client
 from cache.keys import entry_key, overrides_key, skill_changes_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import RedisOverrides
 from cache.recalls import RedisRecalls
@@ -37,13 +37,6 @@ TENANT = "acme"
 CONTENT = "c" * 64
 
 Withdrawal = Callable[[RedisSkills, str], Coroutine[Any, Any, None]]
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[Client]:
-    client = open_redis(redis_url)
-    yield client
-    await client.aclose()
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ import signal
 import stat
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,18 +32,12 @@ from replaywright.stack.state import RunningService, state_file, write_running
 from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
 from tests.raw_redis import ask_redis
 from tests.telemetry.collector import collecting
+from tests.waiting import until
 
 
 @pytest.fixture
 def settings(tmp_path: Path, chromium_path: Path) -> Settings:
     return Settings(home=tmp_path / "home", chromium=chromium_path)
-
-
-async def eventually(holds: Callable[[], bool], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, "the condition did not come to hold"
-        await asyncio.sleep(0.02)
 
 
 async def test_a_stack_serves_while_it_is_entered_and_nothing_is_left_after(settings: Settings) -> None:
@@ -205,13 +197,13 @@ async def test_a_killed_owner_leaves_no_orphan(settings: Settings, tmp_path: Pat
         """
     )
     owner = start_child("owner", [sys.executable, "-c", program], log=tmp_path / "owner.log")
-    await eventually(lambda: state_file(settings.home).exists(), timeout_s=60)
+    await until(lambda: state_file(settings.home).exists(), timeout_s=60)
     running = read_running(settings.home)
     assert running is not None
 
     os.kill(owner.pid, number)
 
-    await eventually(lambda: not any(is_alive(service.identity) for service in running.services))
+    await until(lambda: not any(is_alive(service.identity) for service in running.services))
     await owner.stop()
     assert read_running(settings.home) is None
 
@@ -242,7 +234,7 @@ async def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
     )
     child = start_child("stubborn", [sys.executable, "-c", program], log=tmp_path / "log")
-    await eventually(lambda: child.log_tail() == "up")
+    await until(lambda: child.log_tail() == "up")
 
     await child.stop(grace_s=0.2)
 

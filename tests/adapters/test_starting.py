@@ -18,7 +18,7 @@ from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, read_running, start_child
 from replaywright.stack.starting import is_starting, only_one_starts, only_servers, wait_for_start
 from replaywright.stack.state import RunningService, RunningStack, prepare_home, read_stored, state_file, write_running
-from tests.adapters.test_keeper import until
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from replaywright.stack.supervisor import LONGEST_PAUSE_S, STABLE_S, BackOff, Supervisor
 from replaywright.temporary import temporary_folder
-from tests.adapters.test_keeper import until
+from tests.waiting import until
 
 _READY = 'announce_ready(Path(os.environ["REPLAYWRIGHT_READY_FILE"]), pid=os.getpid())'
 

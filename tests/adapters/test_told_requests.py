@@ -23,7 +23,7 @@ from replaywright.keeper.protocol import KeeperOptions
 from replaywright.ports.keepers import LeftBehind
 from tests.adapters.gate_site import Authority, authority, serving
 from tests.adapters.networks import LOOPBACK
-from tests.adapters.test_keeper import until
+from tests.waiting import until
 
 HOLD_MS = 20_000
 PAGE = b"""<!doctype html><title>Order</title><link rel=icon href=data:,>

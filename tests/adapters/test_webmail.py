@@ -1,13 +1,8 @@
 """The demo webmail over real HTTP, and every skin by hand in a real Chromium."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +15,11 @@ from demo.webmail.skins import SKINS, Skin, form_values, skin_from
 from demo.webmail.store import MailStore
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.tasks import parse_task
+from tests.webmail import webmail
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery staple"
 SEND_NAMES = {"modern": "Send message", "shadow": "Send message", "modern-icon": "Dispatch"}
-
-
-@contextmanager
-def webmail(store: Path, *arguments: str) -> Iterator[str]:
-    """The address of a webmail in a process of its own."""
-    command = [sys.executable, "-m", "demo.webmail", "--port", "0", "--store", str(store), *arguments]
-    environment = {**os.environ, "WEBMAIL_PASSWORD": PASSWORD}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=10) == 0
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +29,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running_site(store: Path) -> Iterator[str]:
-    with webmail(store) as address:
+    with webmail(store, PASSWORD) as address:
         yield address
 
 
@@ -89,10 +71,10 @@ def test_a_wrong_password_shows_an_error_and_no_session(url: str) -> None:
 
 
 def test_a_session_outlives_a_restart_of_the_site(tmp_path: Path) -> None:
-    with webmail(tmp_path) as first:
+    with webmail(tmp_path, PASSWORD) as first:
         cookies = httpx.post(f"{first}/login", data={"user": "demo", "password": PASSWORD}).cookies
 
-    with webmail(tmp_path) as second:
+    with webmail(tmp_path, PASSWORD) as second:
         assert httpx.get(
             f"{second}/inbox", headers={"cookie": f"harbor_session={cookies['harbor_session']}"}
         ).is_success

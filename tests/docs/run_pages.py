@@ -24,7 +24,8 @@ from replaywright.domain.task.budgets import RunLimits
 from replaywright.domain.task.questions import Question
 from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, creating
 from replaywright.settings import Settings
-from replaywright.telemetry.catalogue import METRICS, OTHER, SPANS, Counted, Label
+from replaywright.telemetry.catalogue import METRICS, OTHER, Counted, Label
+from tests.docs.spans import SPANS
 from tests.docs.tables import fields_table, first_paragraph, page, sentences, table
 from workflows.policies import browser_queue, host_queue, model_queue
 from workflows.repair.base import Next, Scope

@@ -1,12 +1,12 @@
 """A small site of somebody's own: a form that books a table, a list of what was booked, and a redesign."""
 
 import html
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
+
+from tests.e2e.plain_site import Answer, Asked, serving
 
 _FORMS = {
     "": """
@@ -36,9 +36,10 @@ class Booking:
     """What the server took, in its order."""
     look: str = ""
 
-    def page(self, body: str) -> bytes:
-        """A whole page."""
-        return f"<!doctype html><html lang='en'><title>Tables</title><body><h1>Tables</h1>{body}</body></html>".encode()
+    def page(self, body: str) -> Answer:
+        """A whole page; one without a body is not there."""
+        page = f"<!doctype html><html lang='en'><title>Tables</title><body><h1>Tables</h1>{body}</body></html>"
+        return Answer(page, 200 if body else 404)
 
     def listed(self) -> str:
         """What was booked."""
@@ -51,35 +52,12 @@ def served() -> Iterator[Booking]:
     """The site on a free port of this machine."""
     site = Booking()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            known = {"/": _FORMS[site.look], "/list": site.listed()}
-            self.answer(known.get(self.path.partition("?")[0], ""))
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return site.page({"/": _FORMS[site.look], "/list": site.listed()}.get(asked.path, ""))
+        each = {name: values[0] for name, values in parse_qs(asked.body).items()}
+        site.booked.append({"who": "", "day": "", **each})
+        return site.page(f"<p role='status'>Booked for {html.escape(each.get('who', ''))}</p>{site.listed()}")
 
-        def do_POST(self) -> None:
-            told = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
-            each = {name: values[0] for name, values in told.items()}
-            site.booked.append({"who": "", "day": "", **each})
-            self.answer(f"<p role='status'>Booked for {html.escape(each.get('who', ''))}</p>{site.listed()}")
-
-        def answer(self, body: str) -> None:
-            content = site.page(body)
-            self.send_response(200 if body else 404)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(answer) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

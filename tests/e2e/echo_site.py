@@ -3,12 +3,12 @@
 import base64
 import html
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
+
+from tests.e2e.plain_site import Answer, Asked, led_to, serving
 
 LOGIN = """<!doctype html><title>Sign in</title><h1>Sign in</h1><form method=post action=/login>
 <label>User <input name=user></label><label>Password <input type=password name=password></label>
@@ -67,43 +67,21 @@ def served() -> Iterator[EchoSite]:
     """The site, while the block lasts."""
     site = EchoSite()
 
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, body: str, **headers: str) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Type": "text/html; charset=utf-8", **headers}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.send_header("Content-Length", str(len(body.encode())))
-            self.end_headers()
-            self.wfile.write(body.encode())
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "POST":
+            site.passwords.append(parse_qs(asked.body)["password"][0])
+            given = f"password={quote(site.passwords[-1], safe='')}"
+            return led_to(f"/home?{given}", **{"set-cookie": f"{given}; Path=/"})
+        password = site.passwords[-1] if site.passwords else ""
+        if asked.path == "/home":
+            return Answer(home_of(password, is_redesigned=site.is_redesigned))
+        if asked.path.startswith("/file/"):
+            name = f"attachment; filename*=UTF-8''{quote('password ' + password + '.txt', safe='')}"
+            return Answer("a file without anything in it", headers={"content-disposition": name})
+        if asked.path in ("/broken", "/missing"):
+            shown = html.escape(password)
+            return Answer(f"<!doctype html><title>Error {shown}</title><h1>No such user: {shown}</h1>", 500)
+        return Answer(LOGIN)
 
-        def do_GET(self) -> None:
-            path = urlsplit(self.path).path
-            password = site.passwords[-1] if site.passwords else ""
-            if path == "/home":
-                self.answer(200, home_of(password, is_redesigned=site.is_redesigned))
-            elif path.startswith("/file/"):
-                name = f"attachment; filename*=UTF-8''{quote('password ' + password + '.txt', safe='')}"
-                self.answer(200, "a file without anything in it", Content_Disposition=name)
-            elif path in ("/broken", "/missing"):
-                shown = html.escape(password)
-                self.answer(500, f"<!doctype html><title>Error {shown}</title><h1>No such user: {shown}</h1>")
-            else:
-                self.answer(200, LOGIN)
-
-        def do_POST(self) -> None:
-            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            site.passwords.append(form["password"][0])
-            cookie = f"password={quote(site.passwords[-1], safe='')}; Path=/"
-            where = f"/home?password={quote(site.passwords[-1], safe='')}"
-            self.answer(303, "", Location=where, Set_Cookie=cookie)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        site.url = f"http://127.0.0.1:{server.server_port}"
+    with serving(answer) as site.url:
         yield site
-        server.shutdown()
-        thread.join()

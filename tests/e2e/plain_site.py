@@ -24,9 +24,10 @@ class Asked:
 class Answer:
     """The page that it is answered with."""
 
-    body: str = ""
+    body: str | bytes = ""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    """With names in lower case; HTML unless there is a `content-type`."""
 
 
 def led_to(path: str, **headers: str) -> Answer:
@@ -46,11 +47,10 @@ def serving(answer: Callable[[Asked], Answer], certificate: Path | None = None) 
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
             path, cookie = self.path.partition("?")[0], self.headers.get("cookie", "")
             told = answer(Asked(self.command, path, body, cookie))
-            content = told.body.encode()
+            content = told.body.encode() if isinstance(told.body, str) else told.body
             self.send_response(told.status)
-            for name, value in told.headers.items():
+            for name, value in {"content-type": "text/html; charset=utf-8", **told.headers}.items():
                 self.send_header(name, value)
-            self.send_header("content-type", "text/html; charset=utf-8")
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -7,18 +7,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
 from replaywright.cli.people.updates import require_going
 from replaywright.cli.runs.resume import Wish, planned
-from replaywright.cli.runs.starting import Order
-from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid
 from replaywright.stack import Child
 from tests.e2e.lab import Lab, until
+from tests.e2e.notes import NEXT, SAVE, order_of_note
 from tests.e2e.plain_site import Answer, Asked, serving
 
 pytestmark = pytest.mark.slow
@@ -78,35 +75,12 @@ async def lab(bare_lab: Lab) -> Lab:
     return bare_lab
 
 
-def order_of(site: Notes, note: str) -> Order:
-    data: dict[str, Any] = {
-        "task": "save-note",
-        "url": site.url,
-        "parameters": {"note": {}},
-        "steps": [
-            {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
-            {
-                "action": "click",
-                "instruction": "save",
-                "target": {"role": "button", "name": "Save"},
-                "effect": "commit",
-                "expect": [{"text_contains": "Stored"}],
-            },
-            {"action": "fill", "instruction": "the next note", "target": {"label": "Note"}, "value": "next"},
-        ],
-        "verify": [{"text_contains": "Stored"}],
-    }
-    task = parse_task(data, "test")
-    values = bind_parameters(task, {"note": note})
-    return Order(task, values, new_run_id(task, values))
-
-
 @pytest.mark.parametrize("point", ["held", pytest.param("dispatched", marks=pytest.mark.long)])
 async def test_what_a_worker_held_that_wakes_up_after_the_run_was_cancelled_is_not_sent(lab: Lab, point: str) -> None:
     await lab.served()
     zombie = lab.stage.worker
     with served() as site, killed_at_the_end(zombie):
-        order = order_of(site, point)
+        order = order_of_note(site.url, point, SAVE, NEXT)
         await lab.frozen_at(zombie, point, SEND, order)
         os.killpg(zombie.pid, signal.SIGSTOP)
         await lab.stage.start_worker()
@@ -126,7 +100,7 @@ async def test_a_run_that_is_cancelled_while_its_request_is_held_sends_it_or_say
     await lab.served()
     earlier = {one.session_id for one in lab.sessions()}
     with served() as site:
-        order = order_of(site, "race")
+        order = order_of_note(site.url, "race", SAVE, NEXT)
         await lab.frozen_at(lab.stage.worker, "held", SEND, order)
         await lab.handle(order).cancel()
         lab.thaw(lab.stage.worker)
@@ -143,7 +117,7 @@ async def test_a_run_that_is_cancelled_while_its_request_is_held_sends_it_or_say
 async def test_a_run_that_is_cancelled_after_its_request_left_says_that_it_was_sent(lab: Lab) -> None:
     await lab.served()
     with served() as site:
-        order = order_of(site, "answered")
+        order = order_of_note(site.url, "answered", SAVE, NEXT)
         await lab.frozen_at(lab.stage.worker, "permitted", SEND, order)
         await until("the site has it", lambda: site.stored == ["answered"])
         await lab.handle(order).cancel()
@@ -160,7 +134,7 @@ async def test_a_run_that_is_cancelled_before_its_request_was_answered_is_in_dou
     await lab.served()
     with served() as site:
         site.free.clear()
-        order = order_of(site, f"silent {is_killed}")
+        order = order_of_note(site.url, f"silent {is_killed}", SAVE, NEXT)
         await lab.frozen_at(lab.stage.worker, "permitted", SEND, order)
         await until("the site has it", lambda: len(site.stored) == 1)
         await lab.handle(order).cancel()
@@ -183,7 +157,7 @@ async def test_a_run_that_is_cancelled_before_its_request_was_answered_is_in_dou
 async def test_a_resume_whose_worker_is_killed_while_it_asks_the_ledger_goes_on(lab: Lab) -> None:
     await lab.served()
     with served() as site:
-        order = order_of(site, "resumed")
+        order = order_of_note(site.url, "resumed", SAVE, NEXT)
         await lab.frozen_at(lab.stage.worker, "located", SEND, order)
         await lab.handle(order).terminate("by the test")
         await lab.replace_worker()

@@ -16,6 +16,7 @@ from replaywright.domain.step.outcomes import SENT_LATE
 from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab
+from tests.e2e.notes import CLICK, NEXT, order_of_note
 from tests.e2e.plain_site import Answer, Asked, serving
 
 pytestmark = pytest.mark.slow
@@ -84,21 +85,7 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
 
 
 def order_of(site: Notes, note: str) -> Order:
-    data: dict[str, Any] = {
-        "task": "save-note-late",
-        "url": site.url,
-        "late_ms": 4000,
-        "parameters": {"note": {}},
-        "steps": [
-            {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
-            {"action": "click", "instruction": "save", "target": {"role": "button", "name": "Save"}},
-            {"action": "fill", "instruction": "clear the note", "target": {"label": "Note"}, "value": "next"},
-        ],
-        "verify": [{"text_contains": "Stored"}],
-    }
-    task = parse_task(data, "test")
-    values = bind_parameters(task, {"note": note})
-    return Order(task, values, new_run_id(task, values))
+    return order_of_note(site.url, note, CLICK, NEXT, task="save-note-late", late_ms=4000)
 
 
 async def test_what_an_undeclared_press_sends_late_is_heard_told_and_waited_for_by_a_replay(lab: Lab) -> None:

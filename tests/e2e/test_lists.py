@@ -1,10 +1,8 @@
 """A task over the rows of a table, on the real stack and in a real browser: learned on one row, done once for each."""
 
 import re
-import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import FREEZE, Lab
+from tests.e2e.plain_site import Answer, Asked, serving
 from tests.pages.obedient import answering, said_in, schema_of, section
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -54,39 +53,19 @@ class Office:
 def office() -> Iterator[Office]:
     site = Office()
 
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, body: bytes, **headers: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return Answer(site.page("known" in asked.cookie))
+        number = asked.path.rpartition("/")[2]
+        if number == site.refuses:
+            return Answer("<title>Office</title><h1>No such invoice</h1>", 404)
+        site.downloads.append(number)
+        name = f'attachment; filename="{number}.pdf"'
+        return Answer(number, headers={"content-type": "application/pdf", "content-disposition": name})
 
-        def do_GET(self) -> None:
-            page = site.page("known" in self.headers.get("Cookie", ""))
-            self.answer(200, page.encode(), Content_Type="text/html; charset=utf-8")
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            number = self.path.rpartition("/")[2]
-            if number == site.refuses:
-                self.answer(404, b"<title>Office</title><h1>No such invoice</h1>", Content_Type="text/html")
-                return
-            site.downloads.append(number)
-            name = f'attachment; filename="{number}.pdf"'
-            self.answer(200, number.encode(), Content_Type="application/pdf", Content_Disposition=name)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        site.url = f"http://127.0.0.1:{server.server_port}/"
+    with serving(answer) as url:
+        site.url = f"{url}/"
         yield site
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
-from replaywright.cli.runs.starting import Order
-from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.task.tasks import bind_parameters, parse_task
 from tests.e2e.lab import Lab
+from tests.e2e.notes import SAVE, order_of_note
 from tests.e2e.plain_site import Answer, Asked, serving
 
 pytestmark = pytest.mark.slow
@@ -78,28 +75,6 @@ async def lab(bare_lab: Lab) -> Lab:
     return bare_lab
 
 
-def order_of(site: Notes, number: int, note: str) -> Order:
-    data: dict[str, Any] = {
-        "task": "save-note",
-        "url": f"{site.url}/{number}",
-        "parameters": {"note": {}},
-        "steps": [
-            {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
-            {
-                "action": "click",
-                "instruction": "save",
-                "target": {"role": "button", "name": "Save"},
-                "effect": "commit",
-                "expect": [{"text_contains": "Stored"}],
-            },
-        ],
-        "verify": [{"text_contains": "Stored"}],
-    }
-    task = parse_task(data, "test")
-    values = bind_parameters(task, {"note": note})
-    return Order(task, values, new_run_id(task, values))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == "keeps an outbox" else pytest.mark.long) for name in PAGES]
@@ -111,7 +86,7 @@ async def test_what_a_page_repeats_after_it_was_thrown_away_is_not_stored_beside
     note = f"{name} at {point}"
     await lab.served()
     with served() as site:
-        order = order_of(site, list(PAGES).index(name), note)
+        order = order_of_note(f"{site.url}/{list(PAGES).index(name)}", note, SAVE)
         await lab.frozen_at(lab.stage.worker, point, SEND, order)
         await lab.replace_worker()
 

@@ -1,12 +1,9 @@
 """Runs exported scripts as their users do: each in a process of its own, with the tests' Chromium."""
 
-import json
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.exports.node_packages import node_packages
@@ -20,20 +17,6 @@ _CONFIG = """\
  "target": "ES2022", "module": "NodeNext", "moduleResolution": "NodeNext", "types": ["node"], "skipLibCheck": true,
  "lib": ["ES2022", "DOM", "DOM.Iterable"]}, "include": ["*.spec.ts"]}
 """
-
-
-@contextmanager
-def webmail(store: Path) -> Iterator[str]:
-    """The address of a webmail in a process of its own."""
-    command = [sys.executable, "-m", "demo.webmail", "--port", "0", "--store", str(store)]
-    environment = {**os.environ, "WEBMAIL_PASSWORD": PASSWORD}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=10) == 0
 
 
 class Runs:

@@ -1,11 +1,11 @@
 """A page with what a webmail has not: a frame, a shadow root, rows, a file, a question, another tab, a download."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
+
+from tests.e2e.plain_site import Answer, Asked, serving
 
 _PAGE: Final = """<!doctype html>
 <meta charset="utf-8"><title>Orders</title>
@@ -141,34 +141,14 @@ def shop() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The address of the page, and the orders that it receives."""
     orders: list[dict[str, Any]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path == "/receipt.txt":
-                self._answer(200, b"paid", "text/plain", "attachment; filename=receipt.txt")
-            elif self.path in _PAGES:
-                self._answer(200, _PAGES[self.path].encode(), "text/html; charset=utf-8")
-            else:
-                self._answer(404, b"", "text/plain")
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "POST":
+            orders.append(json.loads(asked.body))
+            return Answer("{}", 201, {"content-type": "application/json"})
+        if asked.path == "/receipt.txt":
+            headers = {"content-type": "text/plain", "content-disposition": "attachment; filename=receipt.txt"}
+            return Answer("paid", headers=headers)
+        return Answer(_PAGES[asked.path]) if asked.path in _PAGES else Answer(status=404)
 
-        def do_POST(self) -> None:
-            orders.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self._answer(201, b"{}", "application/json")
-
-        def _answer(self, status: int, body: bytes, kind: str, disposition: str = "") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            if disposition:
-                self.send_header("Content-Disposition", disposition)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  named by the base class
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", orders
-        finally:
-            server.shutdown()
+    with serving(answer) as url:
+        yield url, orders

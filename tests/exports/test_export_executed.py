@@ -13,9 +13,10 @@ from demo.webmail.store import SentMessage
 from replaywright.cli.commands import app
 from replaywright.export import Format
 from replaywright.settings import load_settings
-from tests.exports.running import PASSWORD, Runs, webmail
+from tests.exports.running import PASSWORD, Runs
 from tests.exports.samples import told, webmail_skill
 from tests.exports.shop import TASK, shop
+from tests.webmail import webmail
 
 SUBJECT = '"Quotes", it\'s 50 % & <b>not bold</b> – 会议纪要 ${to} {to}'
 
@@ -25,7 +26,7 @@ def test_every_form_of_a_script_sends_the_mail(tmp_path: Path, chromium_path: Pa
     skill, recordings = webmail_skill()
     forms = [form for form in Format if shutil.which("node") or form in (Format.PYTHON, Format.PYTEST)]
     store = tmp_path / "mail"
-    with webmail(store) as url:
+    with webmail(store, PASSWORD) as url:
         runs = Runs(tmp_path, chromium_path, REPLAYWRIGHT_SECRET_PASSWORD=PASSWORD)
         for form in forms:
             given = {"base_url": url, "to": f"{form}@example.com", "subject": SUBJECT, "body": f"By {form}.\nYours"}

@@ -443,6 +443,16 @@ def test_what_a_recording_cannot_do_is_refused_with_its_place(step: dict[str, An
         told(skill_of([step]), None, Format.DEVTOOLS)
 
 
+def test_a_recording_names_no_element_by_the_row_of_a_parameter() -> None:
+    skill = skill_of(
+        [{"action": "click", "instruction": "the Edit button of {{customer}}"}], parameters={"customer": {}}
+    )
+    seen = {"role": "button", "name": "Edit", "namesakes": 3, "row": ("{{customer}}", "Edit"), "css": "#edit-3"}
+
+    with pytest.raises(InputInvalid, match=r"nothing that the format can say is recorded of .* export to python"):
+        told(skill, recorded(skill, {0: seen}), Format.DEVTOOLS, customer="Ada")
+
+
 def test_a_program_makes_the_one_time_passwords_that_a_replay_enters() -> None:
     key, moment = "JBSW Y3DP-EHPK3PXP", 1_800_000_017.0
     code = "\n".join(HELPERS[name] for name in ("secret", "totp"))

@@ -1,12 +1,12 @@
 """A shop with one form, and the tasks that are recorded on it: few steps, so that the histories are small."""
 
 import contextlib
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from typing import Any
 
 from replaywright.domain.task.tasks import Task, parse_task
+from tests.e2e.plain_site import Answer, Asked, led_to, serving
 
 FORM = """<title>Bakery</title><h1>Your order</h1><form method=post action=/order>
 <label>Name <input name=name></label><button>Place order</button></form>"""
@@ -15,30 +15,24 @@ LATE = """<title>Bakery</title><button onclick="setTimeout(() => document.body.a
 PAGES = {"/thanks": "<title>Bakery</title><h1>Thank you</h1>", "/late": LATE}
 
 
-class Bakery(ThreadingHTTPServer):
+@dataclass
+class Bakery:
     """Shows its form at once, or after a page of news."""
 
-    has_news = False
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"http://127.0.0.1:{self.server_port}"
+    url: str = ""
+    """Address, while it is served."""
+    has_news: bool = False
 
     @contextlib.contextmanager
     def served(self) -> Iterator[None]:
         """Answer until the block ends."""
-        with self:
-            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05})
-            thread.start()
-            try:
-                yield
-            finally:
-                self.shutdown()
-                thread.join()
+        with serving(self._answer) as self.url:
+            yield
+
+    def _answer(self, asked: Asked) -> Answer:
+        if asked.method == "POST":
+            return led_to("/thanks")
+        return Answer(PAGES.get(asked.path, NEWS if self.has_news and asked.path == "/" else FORM))
 
     def ordered(self, name: str, *after: dict[str, Any], on_failure: str = "fail") -> Task:
         """An order under this name, and what comes after it; elements are declared, so that no model is needed."""
@@ -81,27 +75,3 @@ def pressed(name: str) -> dict[str, Any]:
         "target": {"role": "button", "name": name},
         "timeout_ms": 1500,
     }
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Bakery
-
-    def do_GET(self) -> None:
-        plain = NEWS if self.server.has_news and self.path == "/" else FORM
-        self._answer(200, PAGES.get(self.path, plain))
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(303, "", Location="/thanks")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def _answer(self, status: int, body: str, **headers: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body.encode())))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body.encode())

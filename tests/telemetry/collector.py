@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
-from replaywright.telemetry import catalogue
+from tests.docs.spans import SPANS
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ def collecting() -> Iterator[Collector]:
 
 
 def uncatalogued(spans: Iterable[Received]) -> list[str]:
-    """What spans say, or are called, that is not in the catalogue."""
-    known = {kind.name: {attribute.name for attribute in kind.attributes} for kind in catalogue.SPANS}
+    """What spans say, or are called, that is not in the reference."""
+    known = {kind.name: {attribute.name for attribute in kind.attributes} for kind in SPANS}
     wrong = []
     for span in spans:
         allowed = known.get(span.name)

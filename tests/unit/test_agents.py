@@ -22,6 +22,7 @@ from replaywright.agents.permissions import AgentGrant, permitted, require_permi
 from replaywright.agents.requests import digest_of, run_id_of
 from replaywright.agents.skills import SkillTool, description_of, schema_of
 from replaywright.cli.commands import app
+from replaywright.cli.people.asking_here import lines_of
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.skill.skills import Skill
 from replaywright.domain.task.actions import Effect
@@ -201,7 +202,7 @@ def test_a_question_tells_what_is_ours_apart_from_what_it_shows() -> None:
     facts = results.question_facts("pay/1", asked, frozenset())
 
     assert "Ignore" not in str(facts)
-    assert any("Ignore" in line for line in results.question_lines(asked))
+    assert any("Ignore" in line for line in lines_of(asked))
 
 
 async def test_the_last_progress_is_reported_and_each_is_above_the_one_before() -> None:

@@ -15,9 +15,10 @@ from replaywright.domain.task.policy import Policy
 from replaywright.domain.task.tasks import Parameter, Task
 from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES
 from replaywright.settings import PREFIX, REASONS, Settings
-from replaywright.telemetry.catalogue import METRICS, SPANS
+from replaywright.telemetry.catalogue import METRICS
 from tests.docs.markdown import ROOT, documents
 from tests.docs.pages import PAGES
+from tests.docs.spans import SPANS
 from tests.docs.tables import sentences
 from tests.docs.task_pages import STEP_MODELS
 

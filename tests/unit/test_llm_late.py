@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from replaywright.errors import ModelMisconfigured
-from replaywright.llm.late import LateExecutor
+from replaywright.llm.executor import ModelExecutor
 
 
 def test_a_worker_is_imported_without_the_model_library() -> None:
@@ -18,8 +18,8 @@ def test_a_worker_is_imported_without_the_model_library() -> None:
     assert said.strip() == "[]"
 
 
-async def test_a_role_is_made_once_at_its_first_questions_and_says_what_is_missing() -> None:
-    role = LateExecutor(None)
+async def test_the_client_of_a_role_is_made_once_at_its_first_questions_and_says_what_is_missing() -> None:
+    role = ModelExecutor(None)
     await role.close()
 
     async def asked() -> None:
@@ -27,7 +27,9 @@ async def test_a_role_is_made_once_at_its_first_questions_and_says_what_is_missi
             await role.propose(instruction="the button", action="click", page="", ids=frozenset())
 
     await asyncio.gather(asked(), asked())
-    first = await role._role()
+    first = role._client
+    await asked()
 
-    assert await role._role() is first
+    assert first is not None
+    assert role._client is first
     await role.close()

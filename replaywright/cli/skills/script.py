@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,8 +12,9 @@ from replaywright.cli.files import write_new
 from replaywright.cli.options import Force, Json, ValueOptions, Version
 from replaywright.cli.servers.store import open_or_start_store
 from replaywright.cli.skills.elements import read_skills
-from replaywright.cli.skills.skill_store import require_no_secrets
+from replaywright.cli.skills.skill_store import require_no_secrets, require_unredacted
 from replaywright.cli.skills.skills import skills_app
+from replaywright.cli.tasks.goal import is_file
 from replaywright.cli.tasks.taskfile import read_parameters
 from replaywright.domain.skill.entries import EntryInfo
 from replaywright.domain.skill.recorded import RecordedElement, entries_of
@@ -52,24 +52,21 @@ async def write_script(
     given_values = read_parameters(given.param or [], given.params)
     if given_values and form is not Format.DEVTOOLS:
         raise InputInvalid(f"--param: a script of --format {form.value} takes its parameters when it is run")
-    if version is not None and _is_file(name):
+    if version is not None and is_file(name):
         raise InputInvalid("--version: a task file has no versions; leave it out")
     skill, recordings = await _found(name, version)
     require_no_secrets([skill])
     values = bind_parameters(skill.task, given_values) if form is Format.DEVTOOLS else {}
     script = exported(skill, recordings, form, values)
-    _require_no_secrets(script.text, skill.name)
+    redacted = EnvironmentSecrets(os.environ, load_settings().home).redact(script.text)
+    require_unredacted(f"the script of {skill.name!r} would hold", script.text, redacted)
     write_new(out, script.text, force=force)
     _print(skill, script, form, out, json=json)
 
 
-def _is_file(name: str) -> bool:
-    return Path(name).suffix.lower() in (".yaml", ".yml", ".json") or Path(name).is_file()
-
-
 async def _found(name: str, version: int | None) -> tuple[Skill, Recordings]:
     """Return the skill and the recordings of its steps."""
-    written, elements = _written(name) if _is_file(name) else (None, ())
+    written, elements = _written(name) if is_file(name) else (None, ())
     async with open_or_start_store(load_settings()) as store:
         skill = written or await store.knowledge.skill(name, version)
         entries = await store.steps.entries(tenant=store.tenant)
@@ -84,18 +81,6 @@ def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:
     if len(found) > 1:
         raise InputInvalid(f"{path}: it holds {len(found)} skills, and one is exported: import them, and name one")
     return found[0].skill, found[0].elements
-
-
-def _require_no_secrets(text: str, name: str) -> None:
-    """Check that the script holds no value of a secret that is set here."""
-    redacted = EnvironmentSecrets(os.environ, load_settings().home).redact(text)
-    if redacted != text:
-        pairs = zip(text.splitlines(), redacted.splitlines(), strict=False)
-        line = next((new for old, new in pairs if old != new), "")
-        raise InputInvalid(
-            f"the script of {name!r} would hold the value of a secret: {line.strip()!r}; take it for a parameter, or "
-            "write its name there, as {{secret:NAME}}"
-        )
 
 
 def _print(skill: Skill, script: Exported, form: Format, out: str, *, json: bool) -> None:

@@ -100,11 +100,19 @@ def require_no_secrets(
     secrets = EnvironmentSecrets(os.environ, load_settings().home)
     for skill in skills:
         data = written_file([skill], elements)
-        text, without = yaml_of(data), yaml_of(secrets.redact_data(data))
-        if text != without:
-            pairs = zip(text.splitlines(), without.splitlines(), strict=False)
-            line = next((new for old, new in pairs if old != new), "")
-            raise InputInvalid(
-                f"skill {skill.name!r} holds the value of a secret: {line.strip()!r}; write its name there, as "
-                "{{secret:NAME}}, or take it for a parameter"
-            )
+        require_unredacted(f"skill {skill.name!r} holds", yaml_of(data), yaml_of(secrets.redact_data(data)))
+
+
+def require_unredacted(holds: str, text: str, redacted: str) -> None:
+    """Check that redaction has changed nothing.
+
+    Raises:
+        InputInvalid: `holds` says what has the value of a secret; names the line.
+    """
+    if text != redacted:
+        pairs = zip(text.splitlines(), redacted.splitlines(), strict=False)
+        line = next((new for old, new in pairs if old != new), "")
+        raise InputInvalid(
+            f"{holds} the value of a secret: {line.strip()!r}; write its name there, as {{{{secret:NAME}}}}, or take "
+            "it for a parameter"
+        )
