@@ -47,7 +47,7 @@ class Lending:
     def check(self) -> None:
         """Raise `ValueError` unless the browser can be lent: only while the run waits."""
         if not self._waits:
-            raise ValueError("take over: the run does not wait; pause it first (`replaywright admin pause`), then take over")
+            raise ValueError("take over: the run does not wait: pause it first (`replaywright admin pause`)")
 
     async def take_over(self, asked: TakeOverRequest) -> LentBrowser:
         """Have the run lend its browser; who asks for what is lent already is told where it is.
