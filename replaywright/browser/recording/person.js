@@ -34,6 +34,8 @@ function* queriesFor(element, target, reading) {
   const name = given(target.name) && target.name.length <= 120 ? target.name : "";
   const test = TEST_IDS.map((id) => attr(element, id)).find(Boolean);
   if (test) yield [{ test_id: test }];
+  const unnumbered = role && /\d/.test(name) ? name.split(/[^\p{L}]*\d[^\p{L}]*/u).sort((one, other) => other.length - one.length)[0] : "";
+  if (unnumbered && findAll({ role, name_contains: unnumbered }, reading).length === 1) yield [{ role, name, name_contains: unnumbered }];
   if (role && name) yield [{ role, name }];
   const label = target.label ? { role, label: target.label.replace(/[\s:*]+$/, "") } : null;
   const isDeclared = label !== null && isCalled(element, target.label, reading);
@@ -50,9 +52,40 @@ function* queriesFor(element, target, reading) {
   const own = role && name ? { role, name } : role ? { role } : name ? { text: name } : null;
   if (own) for (const within of placesOf(element, reading)) yield [{ ...own, within }];
   if (role && !name) yield [{ role }];
+  for (const css of tellingOf(element, reading)) yield [{ css }];
+  if (isToldByLooks(element)) return;
   const nth = own ? inPageOrder(findAll(own, reading)).indexOf(element) + 1 : 0;
   if (nth) yield [{ ...own, nth }, true];
   if (target.css) yield [{ css: target.css }, true];
+}
+
+const STATES = /^(?:true|false|yes|no|on|off|open|opened|closed|active|inactive|selected|checked|unchecked|current|focused|hover|enabled|disabled|loading|loaded)$/i;
+const COLOURS = ["backgroundColor", "backgroundImage", "color", "fill"];
+
+/** Attributes of the page's own that hold a word: a number is a place, a state passes, what a program made is another next time. */
+function* wordsIn(element, isSaid) {
+  for (const name of getAttributeNames.call(element)) {
+    const value = attr(element, name);
+    if (!/^(?:data-|title$|value$|alt$)/.test(name) || value.length > 80 || STATES.test(value)) continue;
+    if (/[^\d\W]/.test(value) && (!looksGenerated(value) || isSaid(value))) yield [name, value];
+  }
+}
+
+/** Selectors by such a word, those first that the page shows; by a colour only if the page names it. */
+function tellingOf(element, reading) {
+  const shown = normalise(textOf(bodyOf(document), reading, 20_000));
+  const isSaid = (word) => ` ${shown.replace(/[^\p{L}\p{N}]+/gu, " ")} `.includes(` ${normalise(word)} `);
+  const tag = escapedTag(element);
+  const found = [...wordsIn(element, isSaid)].map(([name, value]) => [`${tag}[${name}=${quoted(value)}]`, isSaid(value)]);
+  const colour = element.style?.backgroundColor ?? "";
+  if (/^[a-z]+$/.test(colour) && isSaid(colour)) found.push([`${tag}[style*=": ${colour};"]`, true]);
+  return found.sort(([, one], [, other]) => Number(other) - Number(one)).map(([css]) => css);
+}
+
+/** Returns whether those beside it are alike but for their words or colours: its place would be taken for what tells it. */
+function isToldByLooks(element) {
+  const looks = (each) => [...wordsIn(each, () => false), ...COLOURS.map((key) => each.style?.[key] ?? ""), attr(each, "fill")].join();
+  return siblingsAlike(element).some((other) => looks(other) !== looks(element));
 }
 
 /** Queries for what the element stands in, from the inside out: rows by each of their texts, other places by name. */
