@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from replaywright.domain.common.templates import generalise, lone_parameter, parameters_in
-from replaywright.domain.task.actions import Effect, effect_of
+from replaywright.domain.task.actions import Action, Effect, effect_of
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.imports import Imported, Note
 from replaywright.imports.elements import query_of, words_for
@@ -31,7 +31,7 @@ elements of one role that are described by other things."""
 _UNTOLD: Final = "the element that was shown, which nothing but its place tells from others"
 
 
-class _Untold(Exception):  # noqa: N818 - it ends the reading of one query, and is no error
+class _Untold(Exception):
     """Two queries do not say together which element is meant."""
 
 
@@ -93,7 +93,8 @@ class _Comparison:
         url = self._merged(one.filled(self.first.url), other.filled(self.second.url), "", "url", "start_url")
         paired = list(_paired(one.steps, other.steps))
         self.is_harmless = all(
-            effect_of(step.action, step.effect, None).repeatable for step in (*self.first.steps, *self.second.steps)
+            effect_of(Action(step.action), step.effect, None).repeatable
+            for step in (*self.first.steps, *self.second.steps)
         )
         joined = {
             left: self._step(one.steps[left], other.steps[right], one.templates[left], f"step {left + 1}")
@@ -146,7 +147,9 @@ class _Comparison:
         except _Untold:
             step.pop("target", None)
             step["instruction"] = _UNTOLD
-            advice = "the demonstrations point at elements that nothing but their places tell: nobody could say which one "
+            advice = (
+                "the demonstrations point at elements that nothing but their places tell: nobody could say which one "
+            )
             self._note("check", step["action"], advice + "is meant, so a replay stops here; write its target")
 
     def _query(self, one: Any, other: Any, template: Any, called: str) -> Any:
@@ -170,9 +173,9 @@ class _Comparison:
         return query
 
     def _without_numbers(self, one: Any, other: Any) -> tuple[Any, Any]:
-        """Return two queries without a name whose number changes with each visit, where the rest of the name says enough.
+        """Return two queries without a name whose number changes with each visit, where the rest of it says enough.
 
-        The recorder writes that rest beside the name if it told the element. Before steps with consequences a number may
+        The recorder writes that rest beside the name if it told the element. In a task with consequences the number may
         be what is meant: it stays, and is a parameter.
         """
         if not (isinstance(one, dict) and isinstance(other, dict)):

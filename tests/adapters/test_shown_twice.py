@@ -54,11 +54,25 @@ def signs(names: Sequence[str], wanted: str) -> Shown:
 
 
 def seats(rows: Sequence[str], wanted: str) -> Shown:
-    return f"<p>Your seat: {wanted}</p>" + "".join(f'<i data-seat="{each}"></i>' for each in rows), f'[data-seat="{wanted}"]'
+    return f"<p>Your seat: {wanted}</p>" + "".join(
+        f'<i data-seat="{each}"></i>' for each in rows
+    ), f'[data-seat="{wanted}"]'
 
 
 def stars(wanted: int) -> Shown:
     return "<i></i>" * 5, f"i:nth-of-type({wanted})"
+
+
+def cards(wanted: str) -> Shown:
+    card = "<article><h2><b>{0}</b> [list]</h2>{1} days old <ul><li><a href='#'>Edit</a></li></ul></article>"
+    html = "".join(card.format(name, days) for days, name in enumerate(("Oak", "Elm", "Fir"), start=11))
+    return html, f"article:has-text('{wanted}') a"
+
+
+def rows(wanted: str) -> Shown:
+    row = "<tr><td>{1}<td>up for 0:0{1}:12<td>{0}<td><a href='/stop?{1}'>Stop</a>"
+    html = "".join(row.format(name, number) for number, name in enumerate(("Baker", "Cook", "Maid"), start=1))
+    return f"<table>{html}</table>", f"tr:has-text('{wanted}') a"
 
 
 def sections(number: int, *, others: str = "") -> Shown:
@@ -68,7 +82,9 @@ def sections(number: int, *, others: str = "") -> Shown:
 @pytest.mark.parametrize("told", [True, False])
 async def test_a_word_of_the_page_s_own_that_differs_is_a_parameter(task_of: Callable[..., Any], told: bool) -> None:
     joined = await both(
-        task_of, swatches(["red", "lime", "blue"], "red", told=told), swatches(["pink", "blue", "red"], "blue", told=told)
+        task_of,
+        swatches(["red", "lime", "blue"], "red", told=told),
+        swatches(["pink", "blue", "red"], "blue", told=told),
     )
 
     assert target_of(joined) == {"css": 'i[data-color="{{value}}"]'}
@@ -89,7 +105,9 @@ async def test_a_number_counts_as_a_word_if_the_page_shows_it(task_of: Callable[
 
 async def test_a_colour_tells_if_the_page_names_it(task_of: Callable[..., Any]) -> None:
     joined = await both(
-        task_of, swatches(["red", "lime", "blue"], "red", words=False), swatches(["pink", "blue", "red"], "blue", words=False)
+        task_of,
+        swatches(["red", "lime", "blue"], "red", words=False),
+        swatches(["pink", "blue", "red"], "blue", words=False),
     )
 
     assert target_of(joined) == {"css": 'i[style*=": {{value}};"]'}
@@ -109,8 +127,10 @@ async def test_a_place_among_equals_is_kept_if_it_agrees_and_never_a_parameter(t
     assert target_of(same) == {"css": "html > body > main:nth-of-type(1) > i:nth-of-type(3)"}
     assert target_of(other) is None
     assert [note.advice for note in other.notes if note.what == "click"] == [
-        "the demonstrations point at elements that nothing but their places tell: nobody could say which one is meant, "
-        "so a replay stops here; write its target"
+        (
+            "the demonstrations point at elements that nothing but their places tell: nobody could say which one is "
+            "meant, so a replay stops here; write its target"
+        )
     ]
 
 
@@ -120,3 +140,15 @@ async def test_a_number_in_the_name_of_the_only_one_is_no_parameter(task_of: Cal
 
     assert target_of(alone) == {"role": "button", "name_contains": "Section"}
     assert target_of(several) == {"role": "button", "name": "{{button}}"}
+
+
+@pytest.mark.parametrize(("kind", "role"), [(rows, "row"), (cards, "article")])
+async def test_a_row_or_card_is_told_by_its_own_words_and_not_by_numbers_or_addresses(
+    task_of: Callable[..., Any], kind: Callable[[str], Shown], role: str
+) -> None:
+    wanted = ("Cook", "Maid") if role == "row" else ("Elm", "Fir")
+    joined = await both(task_of, *map(kind, wanted))
+
+    target = {"role": "link", "within": {"role": role, "text": "{{link}}"}}
+    assert target_of(joined) == target | {"name": "Stop" if role == "row" else "Edit"}
+    assert joined.task.parameters["link"].example == wanted[0]

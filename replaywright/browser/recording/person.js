@@ -47,10 +47,12 @@ function* queriesFor(element, target, reading) {
     if (isAnchored) yield [{ css: target.css, text: name }];
     yield [{ text: name }];
   }
-  if (isAnchored) yield [{ css: target.css }];
+  const isByAddress = /\[href=[^ ]*$/.test(target.css); // it may hold a number for what its row says in words
+  if (isAnchored && !isByAddress) yield [{ css: target.css }];
   if (label && !isDeclared) yield [label]; // a text that only stands beside it may be content, which changes
   const own = role && name ? { role, name } : role ? { role } : name ? { text: name } : null;
   if (own) for (const within of placesOf(element, reading)) yield [{ ...own, within }];
+  if (isAnchored && isByAddress) yield [{ css: target.css }];
   if (role && !name) yield [{ role }];
   for (const css of tellingOf(element, reading)) yield [{ css }];
   if (isToldByLooks(element)) return;
@@ -88,6 +90,23 @@ function isToldByLooks(element) {
   return siblingsAlike(element).some((other) => looks(other) !== looks(element));
 }
 
+/** The shown texts in a row or card, each as it stands by itself. */
+function textsIn(row, reading) {
+  const texts = [];
+  const visit = (node) => {
+    const text = isText(node) ? collapse(dataOf(node)) : "";
+    if (WORD.test(text) && text.length <= 80) texts.push(text);
+    if (isElement(node) && !reading.isInEditor(node) && reading.isShown(node)) for (const child of flatChildren(node)) visit(child);
+  };
+  visit(row);
+  return texts.slice(0, TEXTS_OF_ROW);
+}
+const TEXTS_OF_ROW = 24;
+const TOLD_BY_TEXT = new Set(["row", "listitem", "article"]);
+
+/** How likely a text is another one next time: its digits count, and nothing but digits is a number that was given. */
+const changes = (text) => text.replace(/\D/g, "").length + (/\p{L}/u.test(text) ? 0 : 100);
+
 /** Queries for what the element stands in, from the inside out: rows by each of their texts, other places by name. */
 function* placesOf(element, reading) {
   for (let at = flatParent(element); at; at = flatParent(at)) {
@@ -96,8 +115,8 @@ function* placesOf(element, reading) {
     if (!PLACES.has(role)) continue;
     const name = nameOf(at, reading);
     if (name && name.length <= 120) yield { role, name };
-    if (role === "row" || role === "listitem") {
-      for (const text of rowOf(element, reading)) if (text.length <= 80) yield { role, text };
+    if (TOLD_BY_TEXT.has(role)) {
+      for (const text of textsIn(at, reading).sort((one, other) => changes(one) - changes(other))) yield { role, text };
     }
   }
 }
