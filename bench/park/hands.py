@@ -1,10 +1,9 @@
 """What a person does for tasks of the park, at the application's own controls: each act becomes one step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from playwright.async_api import Page
+from playwright.async_api import Locator, Page
 
 from bench.hands import Act
 from bench.park.app import App
@@ -12,7 +11,7 @@ from bench.park.apps import APPS
 from bench.park.job import PASSWORD, Job
 from bench.wob.spec import Values
 
-FOLDER = "the person's folder"
+FOLDER = "folder"
 """Among the values, where files to upload are."""
 
 
@@ -28,36 +27,33 @@ class Demonstration:
     acts: Sequence[Act]
 
 
+async def _typed(found: Locator, value: str) -> None:
+    await found.focus()
+    await found.page.keyboard.type(value)
+
+
+async def _down(found: Locator, value: str) -> None:
+    await found.focus()
+    for _ in range(int(value)):
+        await found.page.keyboard.press("ArrowDown")
+
+
+_VERBS: Mapping[str, Callable[[Locator, str], Awaitable[object]]] = {
+    "click": lambda found, _value: found.click(),
+    "right_click": lambda found, _value: found.click(button="right"),
+    "check": lambda found, _value: found.check(),
+    "fill": Locator.fill,
+    "select": _typed,
+    "down": _down,
+    "upload": Locator.set_input_files,
+}
+
+
 def act(verb: str, selector: str, value: str = "") -> Act:
     """Return one act on what Playwright's selector finds; `{key}` stands for a value in both texts."""
 
     async def perform(page: Page, values: Values) -> None:
-        given = value.format(**values, password=PASSWORD)
-        found = page.locator(selector.format(**values))
-        match verb:
-            case "click":
-                await found.click()
-            case "double_click":
-                await found.dblclick()
-            case "check":
-                await found.set_checked(value != "no")
-            case "fill":
-                await found.fill(given)
-            case "type":
-                await found.click()
-                await page.keyboard.press("Control+A")
-                await page.keyboard.type(given)
-            case "select":
-                await found.focus()
-                await page.keyboard.type(given)
-            case "down":
-                await found.focus()
-                for _ in range(int(given)):
-                    await page.keyboard.press("ArrowDown")
-            case "upload":
-                await found.set_input_files(Path(values[FOLDER]) / given)
-            case _:
-                raise ValueError(f"no act is called {verb!r}")
+        await _VERBS[verb](page.locator(selector.format(**values)), value.format(**values, password=PASSWORD))
 
     return perform
 
@@ -137,14 +133,15 @@ _HANDS: Mapping[tuple[str, str], tuple[str, Values, Sequence[Act]]] = {
         {"name": "Customer 9"},
         (click('tr:has(td:text-is("{name}")) >> role=link[name="Delete"]'), button("Delete")),
     ),
-    ("sqlite-web", "add-column"): (
+    ("sqlite-web", "insert"): (
         "/customers/",
-        {"column": "email", "type": "TEXT"},
+        {"id": "200", "name": "Grace Hopper", "city": "New York"},
         (
-            click("text=Add column"),
-            fill("Column name", "{column}"),
-            act("select", 'role=combobox[name="Column type"]', "{type}"),
-            button("Add column"),
+            link("Insert"),
+            act("fill", "#id_id", "{id}"),
+            act("fill", "#id_name", "{name}"),
+            act("fill", "#id_city", "{city}"),
+            button("Insert"),
         ),
     ),
     ("datasette", "run-a-query-that-adds"): (
@@ -180,7 +177,7 @@ _HANDS: Mapping[tuple[str, str], tuple[str, Values, Sequence[Act]]] = {
     ("fossil", "change-one-user"): (
         "/login",
         {"user": "erin", "info": "cook"},
-        (*_FOSSIL, link("Admin"), link("Users"), link("{user}"), act("fill", 'input[name="info"]', "{info}"),
+        (*_FOSSIL, link("Admin"), link("Users"), link("{user}"), act("fill", "[name=info]", "{info}"),
          click('input[name="apply"] >> nth=0')),
     ),
     ("radicale", "create-calendar"): (
@@ -188,7 +185,7 @@ _HANDS: Mapping[tuple[str, str], tuple[str, Values, Sequence[Act]]] = {
         {"title": "Concerts", "kind": "CALENDAR"},
         (*_RADICALE, link("Create new addressbook or calendar"),
          act("fill", "#createcollectionscene [data-name=displayname]", "{title}"),
-         act("down", "#createcollectionscene select", "5"), button("Create")),
+         act("down", "#createcollectionscene select", "4"), button("Create")),
     ),
     ("radicale", "delete-one-of-many"): (
         "/.web/",
@@ -203,7 +200,7 @@ _HANDS: Mapping[tuple[str, str], tuple[str, Values, Sequence[Act]]] = {
     ("wagtail", "upload-document"): (
         "/admin/documents/multiple/add/",
         {"file": "first.csv", "title": "Tables"},
-        (*_WAGTAIL, act("upload", "input[type=file]", "{file}"), fill("Title*", "{title}"), button("Update")),
+        (*_WAGTAIL, act("upload", "input[type=file]", "{folder}/{file}"), fill("Title*", "{title}"), button("Update")),
     ),
     ("wagtail", "add-collection"): (
         "/admin/collections/",
@@ -223,6 +220,15 @@ _HANDS: Mapping[tuple[str, str], tuple[str, Values, Sequence[Act]]] = {
         {"users": "4", "rate": "1", "host": "http://127.0.0.2:9"},
         (act("fill", "#user_count", "{users}"), act("fill", "#spawn_rate", "{rate}"), act("fill", "#host", "{host}"),
          button("Start")),
+    ),
+    ("jupyterlab", "delete-one-file"): (
+        "/lab",
+        {"file": "plan.md"},
+        (
+            act("right_click", ".jp-LabShell:has(.jp-LauncherCard) .jp-DirListing-itemText:has-text('{file}')"),
+            click("li[data-command='filebrowser:delete']"),
+            button("Delete"),
+        ),
     ),
 }  # fmt: skip
 

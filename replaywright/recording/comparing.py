@@ -27,7 +27,7 @@ _PARTS: Final = frozenset({"css", "url", "url_contains"})
 """Fields of which only the part that differs is a parameter."""
 _SAME, _PLAIN, _ALIKE, _LIKELY = 8, 4, 2, 1
 """What pairing two steps is worth: of one element, without any element, of elements that are described alike, and of
-elements of one role that are described by other things."""
+elements that are described by other things."""
 _UNTOLD: Final = "the element that was shown, which nothing but its place tells from others"
 
 
@@ -158,7 +158,7 @@ class _Comparison:
         Raises:
             _Untold: they differ in a position, or describe the element by other things.
         """
-        one, other = self._without_numbers(one, other)
+        one, other = self._without_numbers(_by_words(one), _by_words(other))
         if not (isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys()):
             raise _Untold
         inner = template if isinstance(template, dict) else {}
@@ -230,6 +230,9 @@ class _Comparison:
         if "target" not in step:
             self._note("left_out", step["action"], "one demonstration went without it, and no element says when")
             return []
+        if _is_by_place(step["target"]):
+            self._note("left_out", step["action"], "one demonstration went without it, and only a place tells it")
+            return []
         own = lone_parameter(side.templates[index].get("value", ""))
         if own is not None and not parameters_in(step["value"]):
             name = free_name(own, self.declared)
@@ -294,9 +297,19 @@ def _worth(one: _Data, other: _Data) -> int:
         return _PLAIN if target is against else 0
     if target == against:
         return _SAME
-    if target.get("role") != against.get("role"):
-        return 0
-    return _ALIKE if target.keys() == against.keys() else _LIKELY
+    is_alike = target.keys() == against.keys() and target.get("role") == against.get("role")
+    return _ALIKE if is_alike else _LIKELY
+
+
+def _is_by_place(target: _Data) -> bool:
+    """Return True if the query counts elements: there always is one at that place."""
+    is_counted = "nth" in target or ":nth-" in target.get("css", "")
+    return is_counted or ("within" in target and _is_by_place(target["within"]))
+
+
+def _by_words(query: Any) -> Any:
+    """Return the query without the mark that its text stands for words: the value of a parameter does anyway."""
+    return {key: value for key, value in query.items() if key != "substring"} if isinstance(query, dict) else query
 
 
 def _is_told(key: str, one: Any, other: Any) -> bool:

@@ -75,6 +75,17 @@ def rows(wanted: str) -> Shown:
     return f"<table>{html}</table>", f"tr:has-text('{wanted}') a"
 
 
+def customers(wanted: int) -> Shown:
+    html = "".join(f"<tr><td>Customer {number}<td><a href='/edit?{number}'>Edit</a>" for number in range(1, 45))
+    return f"<table>{html}</table>", f"tr:nth-child({wanted}) a"
+
+
+def menu(name: str) -> Shown:
+    gone = "this.parentNode.remove()"
+    items = "".join(f'<li role=menuitem onmouseup="{gone}">{each}</li>' for each in ("Rename", name))
+    return f"<ul role=menu>{items}</ul>", f"li:text('{name}')"
+
+
 def sections(number: int, *, others: str = "") -> Shown:
     return f"{others}<button>Section #{number}</button>", f"button:text('Section #{number}')"
 
@@ -152,3 +163,21 @@ async def test_a_row_or_card_is_told_by_its_own_words_and_not_by_numbers_or_addr
     target = {"role": "link", "within": {"role": role, "text": "{{link}}"}}
     assert target_of(joined) == target | {"name": "Stop" if role == "row" else "Edit"}
     assert joined.task.parameters["link"].example == wanted[0]
+
+
+async def test_a_row_s_words_are_whole_ones(task_of: Callable[..., Any]) -> None:
+    one = await task_of(*customers(4))
+    row = {"role": "row", "text": "Customer 4", "substring": False}
+
+    assert data_of(one)["steps"][0]["target"] == {"role": "link", "name": "Edit", "within": row}
+    assert target_of(await both(task_of, customers(4), customers(39))) == {
+        "role": "link",
+        "name": "Edit",
+        "within": {"role": "row", "text": "{{link}}"},
+    }
+
+
+async def test_a_menu_that_is_gone_when_the_button_goes_up_was_pressed(task_of: Callable[..., Any]) -> None:
+    joined = await both(task_of, menu("Delete"), menu("Delete"))
+
+    assert target_of(joined) == {"role": "menuitem", "name": "Delete"}

@@ -116,9 +116,20 @@ function* placesOf(element, reading) {
     const name = nameOf(at, reading);
     if (name && name.length <= 120) yield { role, name };
     if (TOLD_BY_TEXT.has(role)) {
-      for (const text of textsIn(at, reading).sort((one, other) => changes(one) - changes(other))) yield { role, text };
+      for (const text of textsIn(at, reading).sort((one, other) => changes(one) - changes(other))) {
+        yield { role, text };
+        yield { role, text: EDGE + text + EDGE };
+      }
     }
   }
+}
+
+/** A query as a file has it: without empty fields, and with words that must be whole marked by a field of its own. */
+function written({ within, ...query }) {
+  const fields = Object.fromEntries(Object.entries(query).filter(([, value]) => value));
+  if (within) fields.within = written(within);
+  const { text } = fields;
+  return text?.startsWith(EDGE) ? { ...fields, text: text.slice(1, -1), substring: false } : fields;
 }
 
 function described(element, reading = new Reading()) {
@@ -129,7 +140,7 @@ function described(element, reading = new Reading()) {
   for (const [candidate, place = false] of isShown ? queriesFor(element, target, reading) : [[{ css: target.css }]]) {
     const found = isShown ? findAll(candidate, reading) : [element];
     if (found.length !== 1 || found[0] !== element) continue;
-    query = Object.fromEntries(Object.entries(candidate).filter(([, value]) => value));
+    query = written(candidate);
     byPlace = place;
     break;
   }
@@ -153,6 +164,11 @@ function onPressed(event, inner) {
 function onReleased(event) {
   const { pressed } = person;
   if (!pressed || person.dragged || event.button) return;
+  // A menu that acts when the button goes up, and is gone by then, gets no click.
+  setTimeout(() => {
+    if (isConnected(pressed.inner) || pressed.isClicked || person.isDrag) return;
+    tell("click", { element: pressed.said, button: "left", modifiers: [] });
+  }, 0);
   const by = { x: Math.round(event.clientX - pressed.x), y: Math.round(event.clientY - pressed.y) };
   if (Math.hypot(by.x, by.y) < DRAGGED_PX || isEditable(pressed.element) || inputTypeOf(pressed.element)) return;
   if (tagOf(pressed.inner) === "select" || !getSelection().isCollapsed) return;
@@ -173,6 +189,7 @@ function onClick(event, inner) {
   const byKeys = event.detail === 0 && event.pointerType === "";
   const held = HELD_KEYS.filter((key) => event[`${key.toLowerCase() === "control" ? "ctrl" : key.toLowerCase()}Key`]);
   let { pressed } = person;
+  if (pressed) pressed.isClicked = true;
   const element = actedOn(inner, reading);
   if (!pressed || byKeys || !(flatContains(pressed.element, inner) || flatContains(inner, pressed.element))) {
     pressed = { element, said: described(element, reading), was: checkedOf(element) };
