@@ -200,6 +200,8 @@ async def park(lab: Lab, name: str) -> Result:
                 shown.append(await shown_once(settings, place.url + one.start, one.acts, given, [PASSWORD_SECRET]))
             except _NOT_SHOWN as exc:
                 return Result(name, why=str(exc))
+            if why := await fault_of(job, Seen(place, values, {}, {})):
+                return Result(name, why=f"the person did something else: {why}")
         task = compared(*shown).task.model_copy(update={"task": name.replace("/", "-")})
         place = await site.begin(one.app.editions[0])
         lab.stage.bind(PASSWORD_SECRET, place.url)

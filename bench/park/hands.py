@@ -205,7 +205,8 @@ _HANDS: Mapping[tuple[str, str], tuple[str, Values, Sequence[Act]]] = {
     ("wagtail", "add-collection"): (
         "/admin/collections/",
         {"name": "Stamps"},
-        (*_WAGTAIL, link("Add a collection"), fill("Name*", "{name}"), button("Create")),
+        (*_WAGTAIL, link("Add a collection"), fill("Name*", "{name}"),
+         act("select", 'role=combobox[name="Parent*"]', "Root"), button("Create")),
     ),
     ("adminer", "insert-a-row"): (
         "/adminer/park.php",
