@@ -78,7 +78,8 @@ async def watched(
         async with async_playwright() as playwright:
             with driver_url(endpoint) as address:
                 person = await playwright.chromium.connect_over_cdp(address)
-            page = next(page for page in person.contexts[0].pages if page.url.startswith(url))
+            origin = "/".join(url.split("/")[:3])  # the address itself may have led to a page to sign in
+            page = next(page for page in person.contexts[0].pages if page.url.startswith(origin))
             watching = Watched(demonstration, recorder, page, changed)
             page.on("dialog", watching.leave)
             yield watching

@@ -1,12 +1,14 @@
 """Tasks that a person has shown twice, replayed with values that were never shown.
 
     make bench-shown
-    make bench-shown ARGS="--tasks click-button enter-date"
+    make bench-shown ARGS="--groups park"
+    make bench-shown ARGS="--tasks click-button enter-date trac/add-milestone"
 
-Each task of MiniWoB++ is shown with two seeds, by Playwright as the person at the browser that is recorded, and the
-demo's mail with two mails. The task that both demonstrations make is run with a third seed, in the mode that never asks
-a model; the page's own reward and the mails that the webmail received are the judge. Parameters are exact if their
-values are those that differ between the two seeds, no more and no fewer.
+Each task is shown with two sets of values, by Playwright as the person at the browser that is recorded: tasks of
+MiniWoB++, the demo's mail, and tasks of the park's real applications. The task that both demonstrations make is run
+with values that were never shown, in the mode that never asks a model; the page's own reward, the mails that the
+webmail received and the applications' own stores are the judges. Parameters are exact if their values are those that
+differ between the two demonstrations, no more and no fewer.
 """
 
 import argparse
@@ -15,17 +17,21 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.table import Table
 
 from bench.demonstrating import Watched, watched
 from bench.endings import ending_of
 from bench.environments import EnvironmentFailed
-from bench.hands import HANDS
+from bench.hands import HANDS, Act
 from bench.miniwob import RUN_LIMIT_S, Bench, bench, why_of
+from bench.park.hands import FOLDER, PARK
+from bench.park.job import Seen
+from bench.park.runs import Lab, fault_of, lab
 from bench.wob.pages import address
 from bench.wob.spec import Values
 from bench.wob.tasks import SPECS
@@ -33,12 +39,16 @@ from demo.stage import PASSWORD_SECRET
 from replaywright.cli.record.browser import browsing
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
+from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.recording.comparing import compared
+from replaywright.settings import Settings
 
 MAIL = "the demo's mail"
+GROUPS: Mapping[str, Sequence[str]] = {"miniwob": tuple(HANDS), "mail": (MAIL,), "park": tuple(PARK)}
+_NOT_SHOWN = (AssertionError, InputInvalid, PlaywrightError)
 _START = "start_url"
 _MAILS: Sequence[Values] = (
     {"to": "ada@example.com", "subject": "Minutes of Monday", "message": "Hello Ada"},
@@ -60,22 +70,24 @@ class Result:
     steps: int = 0
 
 
-async def shown_once(lab: Bench, name: str, seed: int, values: Values, run: str) -> Task:
+async def shown_once(
+    settings: Settings, url: str, acts: Sequence[Act], values: Values, secrets: Sequence[str] = ()
+) -> Task:
     """Return the task of one demonstration.
 
     Raises:
         AssertionError: an act of the person was not recorded.
         InputInvalid: the acts make no task.
+        PlaywrightError: the person does not find something.
     """
-    url = address(lab.site, name, str(seed), run)
     async with (
-        browsing(lab.stage.place.settings, url, headless=True) as (demonstration, endpoint),
-        watched(demonstration, endpoint, url) as person,
+        browsing(settings, url, headless=True) as (demonstration, endpoint),
+        watched(demonstration, endpoint, url, secrets) as person,
     ):
-        for number, act in enumerate(HANDS[name], start=1):
+        for number, act in enumerate(acts, start=1):
             await act(person.page, values)
             await person.did(number)
-        return person.task().task.model_copy(update={"task": name})
+        return person.task().task
 
 
 async def miniwob(lab: Bench, name: str) -> Result:
@@ -83,17 +95,19 @@ async def miniwob(lab: Bench, name: str) -> Result:
     (first, one), (second, other), (third, new) = await _different(lab, name)
     try:
         shown = [
-            await shown_once(lab, name, seed, values, f"{name}-{seed}")
+            await shown_once(
+                lab.stage.place.settings, address(lab.site, name, str(seed), f"{name}-{seed}"), HANDS[name], values
+            )
             for seed, values in ((first, one), (second, other))
         ]
-        task = compared(*shown).task
-    except (AssertionError, InputInvalid) as exc:
+        task = compared(*shown).task.model_copy(update={"task": name})
+    except _NOT_SHOWN as exc:
         return Result(name, why=str(exc))
     run = f"{name}-{third}-new"
     begun = {_START: f"{third}&run={run}"}
     differing = {key: value for key, value in one.items() if other[key] != value}
     exact, given = _given(task, differing, new, begun)
-    calls, why = await _replayed(lab, task, given)
+    calls, _, why = await _replayed(lab, task, given)
     reward = lab.pages.rewards.get(run)
     why = why or ("" if reward is not None and reward > 0 else f"reward {reward}")
     return Result(name, True, not why, exact, calls, why, len(task.steps))
@@ -124,17 +138,17 @@ def _given(task: Task, shown: Values, new: Values, begun: Values) -> tuple[bool,
     return Counter(learned.values()) == Counter(shown.values()), given
 
 
-async def _replayed(lab: Bench, task: Task, given: Values) -> tuple[int, str]:
-    """Run the task; return the model calls, and why it is not done."""
+async def _replayed(lab: Bench | Lab, task: Task, given: Values) -> tuple[int, RunResult | None, str]:
+    """Run the task; return the model calls, the result, and why it is not done."""
     try:
         values = bind_parameters(task, given)
     except InputInvalid as exc:
-        return 0, str(exc)
+        return 0, None, str(exc)
     before = lab.oracle.calls
     order = Order(task, values, new_run_id(task, values), mode=Mode.REPLAY)
     ending = await ending_of(order, lab.stage, RUN_LIMIT_S)
     calls = ending.result.totals.usage.calls + lab.oracle.calls - before
-    return calls, "" if ending.status == "done" else why_of(ending)
+    return calls, ending.result, "" if ending.status == "done" else why_of(ending)
 
 
 async def write_mail(person: Watched, password: str, mail: Values) -> None:
@@ -166,21 +180,56 @@ async def mail(lab: Bench) -> Result:
             shown.append(person.task().task)
     task = compared(*shown).task
     exact, given = _given(task, _MAILS[0], _MAILS[2], {})
-    calls, why = await _replayed(lab, task, given)
+    calls, _, why = await _replayed(lab, task, given)
     sent, wanted = stage.sent()[-1], tuple(_MAILS[2].values())
     why = why or ("" if (sent.to, sent.subject, sent.body) == wanted else "another mail was sent")
     return Result(MAIL, True, not why, exact, calls, why, len(task.steps))
 
 
+async def park(lab: Lab, name: str) -> Result:
+    """Show a task of an application twice and replay it with a third set of values; its store is the judge."""
+    one = PARK[name]
+    job, settings, [folder] = one.job, lab.stage.place.settings, lab.stage.place.settings.upload_folders
+    async with one.app.site() as site:
+        shown = []
+        for values in (job.values, one.others):
+            place = await site.begin(one.app.editions[0])
+            lab.stage.allow(place.url)
+            given = {**values, FOLDER: str(folder)}
+            try:
+                shown.append(await shown_once(settings, place.url + one.start, one.acts, given, [PASSWORD_SECRET]))
+            except _NOT_SHOWN as exc:
+                return Result(name, why=str(exc))
+            if why := await fault_of(job, Seen(place, values, {}, {})):
+                return Result(name, why=f"the person did something else: {why}")
+        task = compared(*shown).task.model_copy(update={"task": name.replace("/", "-")})
+        place = await site.begin(one.app.editions[0])
+        lab.stage.bind(PASSWORD_SECRET, place.url)
+        differing = {key: value for key, value in job.values.items() if one.others[key] != value}
+        exact, given = _given(task, differing, job.new, {})
+        calls, result, why = await _replayed(lab, task, given)
+        if result is not None and not why:
+            why = await fault_of(job, Seen(place, job.new, result.extracted, await lab.files(result)))
+    return Result(name, True, not why, exact, calls, why, len(task.steps))
+
+
 async def measure(names: Sequence[str], console: Console) -> dict[str, object]:
-    """Show and replay these tasks, and the demo's mail."""
+    """Show and replay these tasks."""
     begun = time.monotonic()
-    async with bench() as lab:
-        results = []
-        for name in names:
-            results.append(result := await miniwob(lab, name))
-            console.print(f"{name}: {result.why or 'done'}", markup=False, style="dim")
-        results.append(await mail(lab))
+    results: list[Result] = []
+
+    def done(result: Result) -> None:
+        results.append(result)
+        console.print(f"{result.name}: {result.why or 'done'}", markup=False, style="dim")
+
+    if pages := [name for name in names if name not in PARK]:
+        async with bench() as here:
+            for name in pages:
+                done(await (mail(here) if name == MAIL else miniwob(here, name)))
+    if applications := [name for name in names if name in PARK]:
+        async with lab() as there:
+            for name in applications:
+                done(await park(there, name))
     table = Table(title="shown twice, replayed with other values")
     for column in ("task", "steps", "recorded", "replayed", "parameters exact", "model calls", "why not"):
         table.add_column(column)
@@ -201,10 +250,13 @@ async def measure(names: Sequence[str], console: Console) -> dict[str, object]:
 def main() -> int:
     """Measure and print; 1 if the pages or the stack could not be had."""
     parser = argparse.ArgumentParser(prog="make bench-shown", description=__doc__)
-    parser.add_argument("--tasks", nargs="+", choices=sorted(HANDS), default=list(HANDS), metavar="NAME")
+    every = [name for names in GROUPS.values() for name in names]
+    parser.add_argument("--groups", nargs="+", choices=sorted(GROUPS), default=list(GROUPS), metavar="NAME")
+    parser.add_argument("--tasks", nargs="+", choices=every, metavar="NAME", help="these only, of any group")
     given = parser.parse_args()
+    names = given.tasks or [name for group in given.groups for name in GROUPS[group]]
     try:
-        figures = asyncio.run(measure(given.tasks, Console()))
+        figures = asyncio.run(measure(names, Console()))
     except (EnvironmentFailed, StackFailed) as error:
         print(error, file=sys.stderr)
         return 1

@@ -99,8 +99,8 @@ class Lab:
         if ending.status != "done":
             end, why = End.STOPPED, why_of(ending)
         else:
-            seen = Seen(place, values, ending.result.extracted, await self._files(ending.result))
-            if why := await _fault(job, seen):
+            seen = Seen(place, values, ending.result.extracted, await self.files(ending.result))
+            if why := await fault_of(job, seen):
                 end = End.WRONG
         return Outcome(
             app=app.name,
@@ -124,13 +124,13 @@ class Lab:
         finally:
             self.oracle.forget(rules)
 
-    async def _files(self, result: RunResult) -> dict[str, bytes]:
+    async def files(self, result: RunResult) -> dict[str, bytes]:
         """Return the downloaded files by name, from the artifact store."""
         store = artifact_store_of(self.stage.place.settings)
         return {file.name: await store.get(file.sha256) for file in result.files if file.sha256}
 
 
-async def _fault(job: Job, seen: Seen) -> str:
+async def fault_of(job: Job, seen: Seen) -> str:
     """Return what is not as it was to be, once the application has had time to store it."""
     deadline = time.monotonic() + JUDGE_S
     while True:

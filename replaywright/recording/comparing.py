@@ -2,8 +2,9 @@
 
 Both tasks are read with the values that were entered, and their steps are paired in order: equal elements before those
 that are only described alike. In a pair, texts that differ become parameters; a value that is the same in both is none.
-Expectations stay if they agree once the values of parameters are taken out of them. A step that only one demonstration
-has is optional: it is done where its element is there.
+A position is never a parameter: elements that only their places tell, at two places, are told by nothing, and a replay
+stops there. Expectations stay if they agree once the values of parameters are taken out of them. A step that only one
+demonstration has is optional: it is done where its element is there.
 """
 
 import json
@@ -14,7 +15,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from replaywright.domain.common.templates import generalise, lone_parameter, parameters_in
-from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.actions import Action, Effect, effect_of
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.imports import Imported, Note
 from replaywright.imports.elements import query_of, words_for
@@ -24,8 +25,14 @@ _Data = dict[str, Any]
 _COMPARED: Final = ("target", "to", "value", "values", "files", "keys", "url", "url_contains", "dialog_text")
 _PARTS: Final = frozenset({"css", "url", "url_contains"})
 """Fields of which only the part that differs is a parameter."""
-_SAME, _ALIKE, _PLAIN = 4, 1, 2
-"""What pairing two steps is worth: of one element, of elements that are described alike, and without any element."""
+_SAME, _PLAIN, _ALIKE, _LIKELY = 8, 4, 2, 1
+"""What pairing two steps is worth: of one element, without any element, of elements that are described alike, and of
+elements that are described by other things."""
+_UNTOLD: Final = "the element that was shown, which nothing but its place tells from others"
+
+
+class _Untold(Exception):
+    """Two queries do not say together which element is meant."""
 
 
 def compared(first: Task, second: Task) -> Imported:
@@ -77,12 +84,18 @@ class _Comparison:
     """Value in the first and in the second demonstration, by parameter."""
     declared: dict[str, _Data] = field(default_factory=dict)
     where: str = ""
+    is_harmless: bool = False
+    """No step of either demonstration has consequences."""
 
     def task(self) -> Imported:
         """Pair the steps, then write what they share: expectations are read once all parameters are known."""
         sides = one, other = _Side(self.first), _Side(self.second)
         url = self._merged(one.filled(self.first.url), other.filled(self.second.url), "", "url", "start_url")
         paired = list(_paired(one.steps, other.steps))
+        self.is_harmless = all(
+            effect_of(Action(step.action), step.effect, None).repeatable
+            for step in (*self.first.steps, *self.second.steps)
+        )
         joined = {
             left: self._step(one.steps[left], other.steps[right], one.templates[left], f"step {left + 1}")
             for left, right in paired
@@ -112,9 +125,10 @@ class _Comparison:
         self.where = where
         step = {key: value for key, value in one.items() if key != "expect"}
         for key in _COMPARED:
-            if key in one or key in other:
-                called = (one.get("target") or {}).get("role", "") if key == "target" else key
-                step[key] = self._merged(one.get(key), other.get(key), template.get(key), key, called)
+            if key in {"target", "to"} and (one.get(key) or other.get(key)):
+                self._point(step, key, one.get(key), other.get(key), template.get(key))
+            elif key in one or key in other:
+                step[key] = self._merged(one.get(key), other.get(key), template.get(key), key, key)
         if "effect" in one or "effect" in other:
             effects = (Effect(each["effect"]) for each in (one, other) if "effect" in each)
             step["effect"] = str(max(effects, key=lambda effect: effect.rank))
@@ -126,13 +140,62 @@ class _Comparison:
             self._note("check", "dialog", "the demonstrations answered differently; the first answer was kept")
         return step
 
+    def _point(self, step: _Data, key: str, one: Any, other: Any, template: Any) -> None:
+        """Let a step have the query that both demonstrations share; none, if they do not say which element is meant."""
+        try:
+            step[key] = self._query(one, other, template, (one or other or {}).get("role", ""))
+        except _Untold:
+            step.pop("target", None)
+            step["instruction"] = _UNTOLD
+            advice = (
+                "the demonstrations point at elements that nothing but their places tell: nobody could say which one "
+            )
+            self._note("check", step["action"], advice + "is meant, so a replay stops here; write its target")
+
+    def _query(self, one: Any, other: Any, template: Any, called: str) -> Any:
+        """Return the query that both share.
+
+        Raises:
+            _Untold: they differ in a position, or describe the element by other things.
+        """
+        one, other = self._without_numbers(_by_words(one), _by_words(other))
+        if not (isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys()):
+            raise _Untold
+        inner = template if isinstance(template, dict) else {}
+        query: _Data = {}
+        for key in one:
+            if key == "within":
+                query[key] = self._query(one[key], other[key], inner.get(key), called)
+            elif one[key] != other[key] and not _is_told(key, one[key], other[key]):
+                raise _Untold
+            else:
+                query[key] = self._merged(one[key], other[key], inner.get(key), key, called)
+        return query
+
+    def _without_numbers(self, one: Any, other: Any) -> tuple[Any, Any]:
+        """Return two queries without a name whose number changes with each visit, where the rest of it says enough.
+
+        The recorder writes that rest beside the name if it told the element. In a task with consequences the number may
+        be what is meant: it stays, and is a parameter.
+        """
+        if not (isinstance(one, dict) and isinstance(other, dict)):
+            return one, other
+        name, against = one.get("name", ""), other.get("name", "")
+        is_content = (
+            self.is_harmless
+            and one.get("name_contains", "") == other.get("name_contains")
+            and name != against
+            and re.sub(r"\d+", "", name) == re.sub(r"\d+", "", against)
+            and self._general(name, 0) != self._general(against, 1)
+        )
+        left_out = "name" if is_content else "name_contains" if name and against else ""
+        first, second = ({key: value for key, value in each.items() if key != left_out} for each in (one, other))
+        return first, second
+
     def _merged(self, one: Any, other: Any, template: Any, key: str, called: str) -> Any:
         """Return what both have in common; texts that differ become parameters."""
         if isinstance(one, str) and isinstance(other, str):
             return self._text(one, other, template if isinstance(template, str) else "", key, called)
-        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-            inner = template if isinstance(template, dict) else {}
-            return {each: self._merged(one[each], other[each], inner.get(each), each, called) for each in one}
         if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
             templates = template if isinstance(template, list) else [""] * len(one)
             return [self._merged(*each, key, called) for each in zip(one, other, templates, strict=True)]
@@ -166,6 +229,9 @@ class _Comparison:
         step = {key: value for key, value in self._general(side.steps[index], number).items() if key != "expect"}
         if "target" not in step:
             self._note("left_out", step["action"], "one demonstration went without it, and no element says when")
+            return []
+        if _is_by_place(step["target"]):
+            self._note("left_out", step["action"], "one demonstration went without it, and only a place tells it")
             return []
         own = lone_parameter(side.templates[index].get("value", ""))
         if own is not None and not parameters_in(step["value"]):
@@ -231,7 +297,30 @@ def _worth(one: _Data, other: _Data) -> int:
         return _PLAIN if target is against else 0
     if target == against:
         return _SAME
-    return _ALIKE if target.keys() == against.keys() and target.get("role") == against.get("role") else 0
+    is_alike = target.keys() == against.keys() and target.get("role") == against.get("role")
+    return _ALIKE if is_alike else _LIKELY
+
+
+def _is_by_place(target: _Data) -> bool:
+    """Return True if the query counts elements: there always is one at that place."""
+    is_counted = "nth" in target or ":nth-" in target.get("css", "")
+    return is_counted or ("within" in target and _is_by_place(target["within"]))
+
+
+def _by_words(query: Any) -> Any:
+    """Return the query without the mark that its text stands for words: the value of a parameter does anyway."""
+    return {key: value for key, value in query.items() if key != "substring"} if isinstance(query, dict) else query
+
+
+def _is_told(key: str, one: Any, other: Any) -> bool:
+    """Return True if the difference of two parts of a query can be a value: a text, of a selector a word in quotes."""
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
+    if key != "css":
+        return key != "role"
+    before, after = _around(one, other)
+    parts = one[len(before) : len(one) - len(after)] + other[len(before) : len(other) - len(after)]
+    return before.count('"') % 2 == 1 and '"' not in parts
 
 
 def _around(one: str, other: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ from replaywright.domain.predicate.predicates import (
     Predicate,
     UrlContains,
     fill_predicate,
+    fill_query,
     meaning_of,
     named_parameters,
     probes_of,
@@ -306,6 +307,12 @@ def test_values_are_found_inside_of_words_where_the_author_says_so() -> None:
     filled = fill_predicate(parse({"title_contains": "order {{n}}", "substring": True}), {"n": "12"})
 
     assert evaluate(filled, said).passed
+
+
+def test_a_query_s_own_text_is_whole_words_where_the_author_says_so() -> None:
+    filled = fill_query(ElementQuery(role="row", text="Customer 4", substring=False), {})
+
+    assert [contains(text, filled.text or "") for text in ("4 Customer 4 Bern", "Customer 40")] == [True, False]
 
 
 def test_a_message_shows_a_value_as_it_was_given() -> None:

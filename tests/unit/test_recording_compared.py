@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.recording.comparing import compared, data_of
 
@@ -119,3 +121,49 @@ def test_secrets_stay_secrets() -> None:
     joined = compared(shown(), shown()).task
 
     assert (joined.secrets, joined.steps[0].value) == (("WORD",), "{{secret:WORD}}")  # type: ignore[union-attr]
+
+
+def at(target: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "click", "instruction": "it", "target": target}
+
+
+ROW = {"role": "row", "text": "Ada"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"role": "button", "name": "Delete", "nth": 2}, {"role": "button", "name": "Delete", "nth": 3}),
+        ({"css": "#area > i:nth-of-type(2)"}, {"css": "#area > i:nth-of-type(3)"}),
+        ({"css": 'i[data-color="red"]'}, {"css": "#area > i:nth-of-type(3)"}),
+        ({"css": 'a[href="/delete/17"]'}, {"role": "link", "name": "Delete", "within": ROW}),
+        ({"role": "button", "name": "Delete", "within": ROW}, {"role": "button", "name": "Delete"}),
+        (
+            {"role": "button", "name": "Delete", "within": {"role": "row", "nth": 1}},
+            {"role": "button", "name": "Delete", "within": {"role": "row", "nth": 2}},
+        ),
+    ],
+)
+def test_elements_that_two_demonstrations_tell_by_other_things_are_pressed_by_no_replay(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    joined = compared(task(at(one), SEND), task(at(other), SEND))
+
+    assert [step.get("target") for step in data_of(joined.task)["steps"]] == [None, SEND["target"]]
+    assert [(note.where, note.kind) for note in joined.notes] == [("step 1", "check"), ("end", "check")]
+    assert not joined.task.parameters
+
+
+def test_a_step_that_one_of_them_skips_is_left_out_if_only_a_place_tells_its_element() -> None:
+    longer, shorter = task(at({"css": "main > i:nth-of-type(2)"}), SEND), task(SEND)
+
+    assert [step["target"] for step in steps(longer, shorter)] == [SEND["target"]]
+
+
+def test_a_number_that_changes_stays_a_parameter_where_something_has_consequences() -> None:
+    def shown(number: int, effect: str) -> Task:
+        order = {"role": "link", "name": f"Order {number}", "name_contains": "Order"}
+        return task(at(order) | {"effect": "read"}, SEND | {"effect": effect})
+
+    assert steps(shown(1, "commit"), shown(2, "commit"))[0]["target"] == {"role": "link", "name": "{{link}}"}
+    assert steps(shown(1, "read"), shown(2, "read"))[0]["target"] == {"role": "link", "name_contains": "Order"}

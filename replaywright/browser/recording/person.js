@@ -34,6 +34,8 @@ function* queriesFor(element, target, reading) {
   const name = given(target.name) && target.name.length <= 120 ? target.name : "";
   const test = TEST_IDS.map((id) => attr(element, id)).find(Boolean);
   if (test) yield [{ test_id: test }];
+  const unnumbered = role && /\d/.test(name) ? name.split(/[^\p{L}]*\d[^\p{L}]*/u).sort((one, other) => other.length - one.length)[0] : "";
+  if (unnumbered && findAll({ role, name_contains: unnumbered }, reading).length === 1) yield [{ role, name, name_contains: unnumbered }];
   if (role && name) yield [{ role, name }];
   const label = target.label ? { role, label: target.label.replace(/[\s:*]+$/, "") } : null;
   const isDeclared = label !== null && isCalled(element, target.label, reading);
@@ -45,15 +47,65 @@ function* queriesFor(element, target, reading) {
     if (isAnchored) yield [{ css: target.css, text: name }];
     yield [{ text: name }];
   }
-  if (isAnchored) yield [{ css: target.css }];
+  const isByAddress = /\[href=[^ ]*$/.test(target.css); // it may hold a number for what its row says in words
+  if (isAnchored && !isByAddress) yield [{ css: target.css }];
   if (label && !isDeclared) yield [label]; // a text that only stands beside it may be content, which changes
   const own = role && name ? { role, name } : role ? { role } : name ? { text: name } : null;
   if (own) for (const within of placesOf(element, reading)) yield [{ ...own, within }];
+  if (isAnchored && isByAddress) yield [{ css: target.css }];
   if (role && !name) yield [{ role }];
+  for (const css of tellingOf(element, reading)) yield [{ css }];
+  if (isToldByLooks(element)) return;
   const nth = own ? inPageOrder(findAll(own, reading)).indexOf(element) + 1 : 0;
   if (nth) yield [{ ...own, nth }, true];
   if (target.css) yield [{ css: target.css }, true];
 }
+
+const STATES = /^(?:true|false|yes|no|on|off|open|opened|closed|active|inactive|selected|checked|unchecked|current|focused|hover|enabled|disabled|loading|loaded)$/i;
+const COLOURS = ["backgroundColor", "backgroundImage", "color", "fill"];
+
+/** Attributes of the page's own that hold a word: a number is a place, a state passes, what a program made is another next time. */
+function* wordsIn(element, isSaid) {
+  for (const name of getAttributeNames.call(element)) {
+    const value = attr(element, name);
+    if (!/^(?:data-|title$|value$|alt$)/.test(name) || value.length > 80 || STATES.test(value)) continue;
+    if (/[^\d\W]/.test(value) && (!looksGenerated(value) || isSaid(value))) yield [name, value];
+  }
+}
+
+/** Selectors by such a word, those first that the page shows; by a colour only if the page names it. */
+function tellingOf(element, reading) {
+  const shown = normalise(textOf(bodyOf(document), reading, 20_000));
+  const isSaid = (word) => ` ${shown.replace(/[^\p{L}\p{N}]+/gu, " ")} `.includes(` ${normalise(word)} `);
+  const tag = escapedTag(element);
+  const found = [...wordsIn(element, isSaid)].map(([name, value]) => [`${tag}[${name}=${quoted(value)}]`, isSaid(value)]);
+  const colour = element.style?.backgroundColor ?? "";
+  if (/^[a-z]+$/.test(colour) && isSaid(colour)) found.push([`${tag}[style*=": ${colour};"]`, true]);
+  return found.sort(([, one], [, other]) => Number(other) - Number(one)).map(([css]) => css);
+}
+
+/** Returns whether those beside it are alike but for their words or colours: its place would be taken for what tells it. */
+function isToldByLooks(element) {
+  const looks = (each) => [...wordsIn(each, () => false), ...COLOURS.map((key) => each.style?.[key] ?? ""), attr(each, "fill")].join();
+  return siblingsAlike(element).some((other) => looks(other) !== looks(element));
+}
+
+/** The shown texts in a row or card, each as it stands by itself. */
+function textsIn(row, reading) {
+  const texts = [];
+  const visit = (node) => {
+    const text = isText(node) ? collapse(dataOf(node)) : "";
+    if (WORD.test(text) && text.length <= 80) texts.push(text);
+    if (isElement(node) && !reading.isInEditor(node) && reading.isShown(node)) for (const child of flatChildren(node)) visit(child);
+  };
+  visit(row);
+  return texts.slice(0, TEXTS_OF_ROW);
+}
+const TEXTS_OF_ROW = 24;
+const TOLD_BY_TEXT = new Set(["row", "listitem", "article"]);
+
+/** How likely a text is another one next time: its digits count, and nothing but digits is a number that was given. */
+const changes = (text) => text.replace(/\D/g, "").length + (/\p{L}/u.test(text) ? 0 : 100);
 
 /** Queries for what the element stands in, from the inside out: rows by each of their texts, other places by name. */
 function* placesOf(element, reading) {
@@ -63,10 +115,21 @@ function* placesOf(element, reading) {
     if (!PLACES.has(role)) continue;
     const name = nameOf(at, reading);
     if (name && name.length <= 120) yield { role, name };
-    if (role === "row" || role === "listitem") {
-      for (const text of rowOf(element, reading)) if (text.length <= 80) yield { role, text };
+    if (TOLD_BY_TEXT.has(role)) {
+      for (const text of textsIn(at, reading).sort((one, other) => changes(one) - changes(other))) {
+        yield { role, text };
+        yield { role, text: EDGE + text + EDGE };
+      }
     }
   }
+}
+
+/** A query as a file has it: without empty fields, and with words that must be whole marked by a field of its own. */
+function written({ within, ...query }) {
+  const fields = Object.fromEntries(Object.entries(query).filter(([, value]) => value));
+  if (within) fields.within = written(within);
+  const { text } = fields;
+  return text?.startsWith(EDGE) ? { ...fields, text: text.slice(1, -1), substring: false } : fields;
 }
 
 function described(element, reading = new Reading()) {
@@ -77,7 +140,7 @@ function described(element, reading = new Reading()) {
   for (const [candidate, place = false] of isShown ? queriesFor(element, target, reading) : [[{ css: target.css }]]) {
     const found = isShown ? findAll(candidate, reading) : [element];
     if (found.length !== 1 || found[0] !== element) continue;
-    query = Object.fromEntries(Object.entries(candidate).filter(([, value]) => value));
+    query = written(candidate);
     byPlace = place;
     break;
   }
@@ -101,6 +164,11 @@ function onPressed(event, inner) {
 function onReleased(event) {
   const { pressed } = person;
   if (!pressed || person.dragged || event.button) return;
+  // A menu that acts when the button goes up, and is gone by then, gets no click.
+  setTimeout(() => {
+    if (isConnected(pressed.inner) || pressed.isClicked || person.isDrag) return;
+    tell("click", { element: pressed.said, button: "left", modifiers: [] });
+  }, 0);
   const by = { x: Math.round(event.clientX - pressed.x), y: Math.round(event.clientY - pressed.y) };
   if (Math.hypot(by.x, by.y) < DRAGGED_PX || isEditable(pressed.element) || inputTypeOf(pressed.element)) return;
   if (tagOf(pressed.inner) === "select" || !getSelection().isCollapsed) return;
@@ -121,6 +189,7 @@ function onClick(event, inner) {
   const byKeys = event.detail === 0 && event.pointerType === "";
   const held = HELD_KEYS.filter((key) => event[`${key.toLowerCase() === "control" ? "ctrl" : key.toLowerCase()}Key`]);
   let { pressed } = person;
+  if (pressed) pressed.isClicked = true;
   const element = actedOn(inner, reading);
   if (!pressed || byKeys || !(flatContains(pressed.element, inner) || flatContains(inner, pressed.element))) {
     pressed = { element, said: described(element, reading), was: checkedOf(element) };

@@ -116,7 +116,8 @@ class ElementQuery(Authored):
     frame: tuple[str, ...] | None = Field(None, min_length=1)
     """Frame: its name or id, title, a part of its address, or a CSS selector; a list leads into nested frames."""
     substring: bool | None = None
-    """True: values of parameters also match inside words, as `12` in `123`."""
+    """True: values of parameters also match inside words, as `12` in `123`. False: a whole `text` or `name_contains`
+    matches as words only, as values do without this."""
 
     @property
     def says_what_it_is(self) -> bool:

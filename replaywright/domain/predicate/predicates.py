@@ -14,6 +14,7 @@ from typing_extensions import TypeAliasType
 from replaywright.domain.common import expressions
 from replaywright.domain.common.base import Authored
 from replaywright.domain.common.templates import fill, fill_wanted, parameters_in, texts_of
+from replaywright.domain.common.text import EDGE
 from replaywright.domain.page.observed import ElementProbe, Probe, TextProbe
 from replaywright.domain.page.targets import ElementQuery
 from replaywright.errors import InputInvalid
@@ -369,6 +370,8 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
         key: _filled_texts(value, values, is_contained=key in _CONTAINED and not query.substring)
         for key, value in fields.items()
     }
+    if query.substring is False:
+        filled |= {key: _as_words(filled[key]) for key in _CONTAINED & filled.keys()}
     if not any(filled.values()) and (fields or query.within is None):
         raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
     if query.within is not None:
@@ -376,6 +379,10 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
     if query.frame is not None:
         filled["frame"] = _filled_texts(query.frame, values, is_contained=False)
     return ElementQuery(**filled, substring=query.substring, nth=query.nth)
+
+
+def _as_words(texts: Any) -> Any:
+    return f"{EDGE}{texts}{EDGE}" if isinstance(texts, str) else tuple(map(_as_words, texts))
 
 
 def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str], *, is_contained: bool) -> Any:
