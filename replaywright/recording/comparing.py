@@ -138,6 +138,9 @@ class _Comparison:
             step["instruction"] = words_of(step["target"])
         if one.get("dialog") != other.get("dialog"):
             self._note("check", "dialog", "the demonstrations answered differently; the first answer was kept")
+        if isinstance(one.get("by"), dict) and one["by"] != other.get("by"):
+            advice = "the demonstrations dragged by other distances; the first was kept: if it is what is meant, give "
+            self._note("check", step["action"], advice + "the step a target to drag `to`")
         return step
 
     def _point(self, step: _Data, key: str, one: Any, other: Any, template: Any) -> None:

@@ -167,3 +167,15 @@ def test_a_number_that_changes_stays_a_parameter_where_something_has_consequence
 
     assert steps(shown(1, "commit"), shown(2, "commit"))[0]["target"] == {"role": "link", "name": "{{link}}"}
     assert steps(shown(1, "read"), shown(2, "read"))[0]["target"] == {"role": "link", "name_contains": "Order"}
+
+
+def test_a_drag_by_another_distance_is_told() -> None:
+    def dragged(x: int) -> Task:
+        return task(
+            {"action": "drag", "instruction": "the slider", "target": {"role": "slider"}, "by": {"x": x, "y": 0}}
+        )
+
+    told, same = (compared(dragged(40), dragged(x)) for x in (60, 40))
+
+    assert [note for note in told.notes if "other distances" in note.advice]
+    assert not same.notes
