@@ -110,3 +110,29 @@ def test_a_box_that_has_lost_its_name_is_told_by_its_row_and_what_stands_beside_
     assert similar(target(BOX), same).lookup.hit
     assert not similar(target(BOX), below).lookup.hit
     assert not similar(target(BOX), target(BOX, **nameless, row=other, neighbours=other)).lookup.hit
+
+
+def test_of_nameless_ones_the_last_that_is_left_is_not_taken() -> None:
+    recorded = target(ICON, row=(), namesakes=7, element_hash="h-then")
+    left = target(recorded.model_dump(), attributes={"id": "open-search"}, element_hash="h-now")
+
+    assert not similar(recorded, left).lookup.hit
+    assert not identified(recorded, left).lookup.hit
+
+
+def test_that_one_of_two_stands_in_no_row_as_then_tells_nothing() -> None:
+    menu: dict[str, Any] = {**BUTTON, "container": "", "namesakes": 2}
+    copied = target(menu, xpath="/html/body/div[5]/ul/li[3]/button", neighbours=("View site", "Ada", "Help"))
+    listed = target(menu, xpath="/html/body/div[2]/ul/li[3]/button", row=("Theme Ada", "Welcome"), neighbours=("Help",))
+
+    assert identified(target(menu), copied, listed).lookup.reason == "ambiguous"
+
+
+def test_what_stands_in_a_row_that_says_no_more_than_its_own_name_has_left_its_row() -> None:
+    link: dict[str, Any] = {"tag": "a", "role": "link", "name": "Change", "text": "Change", "namesakes": 2}
+    table: dict[str, Any] = {"container": "table", "neighbours": ("Add", "Users", "Groups")}
+    recorded = target({**link, **table}, xpath="/html/body/table/tr[2]/td[2]/a", row=("Users", "Add"))
+    other = target({**link, **table}, xpath="/html/body/table/tr[1]/td[2]/a", row=("Change",))
+
+    assert not identified(recorded, other).lookup.hit
+    assert identified(recorded, target(recorded.model_dump(), row=("Change",))).lookup.hit

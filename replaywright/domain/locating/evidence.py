@@ -117,8 +117,8 @@ def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likeliho
 def is_contradicted(recorded: Target, likely: Sequence[Likelihood]) -> bool:
     """Return True if another element is the recorded one as well as the likeliest is.
 
-    The likeliest does not read as recorded, and another one of the recorded name does; or there was one of its name,
-    now another is equal to it in itself, and it does not stand where the recorded one stood.
+    The likeliest does not read as recorded, and another one of the recorded name does; or another is equal to it in
+    itself, and it does not stand where the recorded one stood.
     """
 
     def called_so(one: Likelihood, reads: bool) -> bool:
@@ -127,8 +127,8 @@ def is_contradicted(recorded: Target, likely: Sequence[Likelihood]) -> bool:
     best, others = likely[0], likely[1:]
     if called_so(best, False) and any(called_so(one, True) for one in others):
         return True
-    is_doubled = recorded.namesakes == 1 and any(_in_itself(one.seen) == _in_itself(best.seen) for one in others)
-    return is_doubled and not stays(recorded, best.seen)
+    is_doubled = any(_in_itself(one.seen) == _in_itself(best.seen) for one in others)
+    return is_doubled and recorded.namesakes > 0 and not stays(recorded, best.seen)
 
 
 def _in_itself(target: Target) -> tuple[object, ...]:
@@ -316,11 +316,11 @@ class _Comparison:
     def is_mute(self, target: Target) -> bool:
         """Return True if nothing but its place could tell the element.
 
-        That is so of one among others like it, and of one that has got a name since.
+        That is so of one among others like it, now or then, and of one that has got a name since.
         """
         if self._is_named or self._has_own(target):
             return False
-        return len(self.kin) > 1 or bool(target.name)
+        return len(self.kin) > 1 or self.recorded.namesakes > 1 or bool(target.name)
 
     def is_left_of_several(self, target: Target) -> bool:
         """Return True if it is a field of which there were more of its name, and nothing tells which of them it is.

@@ -86,7 +86,9 @@ def _elsewhere(recorded: Target, seen: Target, known: Identity, namesakes: int) 
     if known.speaks_for:
         return False
     in_row = bool(recorded.row and seen.row) and not known.speaks_against
-    has_left_row = recorded.namesakes > 1 and recorded.row and not seen.row
+    has_left_row = (
+        recorded.namesakes > 1 and recorded.row and all(normalise(t) == normalise(seen.name) for t in seen.row)
+    )
     if (has_left_row or (namesakes < recorded.namesakes and not in_row)) and not stays(recorded, seen):
         return True
     least = MOVED_PLACE if _kind_of(recorded.container) != _kind_of(seen.container) else SAME_PLACE
@@ -324,8 +326,9 @@ def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
     def identifiers(target: Target) -> dict[str, str]:
         return {key: value for key, value in identity_keys(target).items() if key in telling}
 
-    for descriptor in (lambda t: t.row, lambda t: t.container, identifiers, lambda t: t.frame):
-        if descriptor(best) == descriptor(recorded) != descriptor(second):
+    for descriptor in (lambda t: t.row, lambda t: t.container, identifiers, lambda t: ("frames", t.frame)):
+        # That it was in no row tells nothing: what stands beside it may have made it one.
+        if descriptor(recorded) and descriptor(best) == descriptor(recorded) != descriptor(second):
             return lead >= TWIN_LEAD / 2
     if recorded.row and best.row and second.row:  # both rows are the recorded one: where they stand tells nothing
         return False
