@@ -31,6 +31,7 @@ async def test_what_was_shown_twice_is_done_with_other_values(lab: Bench, name: 
     assert result == Result(name, is_recorded=True, is_replayed=True, is_exact=True, model_calls=0, steps=steps)
 
 
+@pytest.mark.long
 async def test_one_of_many_rows_of_a_real_application_is_deleted_and_its_database_says_so() -> None:
     async with park_lab() as there:
         result = await park(there, "sqlite-web/delete-one-row")

@@ -7,7 +7,7 @@ from bench.mistakes.trying import opened, tried
 
 pytestmark = pytest.mark.slow
 
-SOME = ("url without scheme", "name of a button", "refused by the site", "no target")
+SOME = ("name of a button", "refused by the site")
 
 
 async def test_a_message_tells_the_true_cause_and_a_remedy_that_works() -> None:
