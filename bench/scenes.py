@@ -242,11 +242,12 @@ def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset
     if not key:
         return links
     there = now.get(key_of(recorded))
-    is_exchange = there is not None and _in_itself(there) == _in_itself(recorded)
+    is_exchange = there is not None and in_itself(there) == in_itself(recorded)
     return links | ({key, key_of(recorded)} if is_exchange else {key})
 
 
-def _in_itself(target: Target) -> tuple[object, ...]:
+def in_itself(target: Target) -> tuple[object, ...]:
+    """What a person sees of the element, wherever it stands."""
     attributes = {name: value for name, value in target.attributes.items() if name not in {"id", "class"}}
     return target.role, target.tag, target.name, target.text, target.label, attributes, target.container, target.row
 

@@ -3,16 +3,18 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from playwright.async_api import Browser
 
 from bench.mutations import key_of
 from bench.park.app import App
-from bench.scenes import Look, Stage, stage_on
+from bench.scenes import Look, Stage, in_itself, stage_on
 from bench.sources import Source
 from bench.verdicts import climb
 from replaywright.domain.locating.matching import comparable
+from replaywright.domain.page.targets import Target
 
 LIMIT = 120
 """Elements of a page, at most; drawn by `SEED`."""
@@ -56,7 +58,7 @@ async def _page(stage: Stage, source: Source) -> Found:
     compared = comparable(snapshot.elements, needs_input=True)
     found = Found(source.site, source.name, len(recorded))
     for target, (candidates, certain) in zip(recorded, await stage.look(recorded), strict=True):
-        truth = frozenset({key_of(target)})
+        truth = _truth(target, [candidate.target for candidate in compared])
         decision = climb(Look(target, candidates, certain, truth, recognisable=True, affected=False), compared)
         what = f"{target.role or target.tag} {target.name or target.text!r} at {target.xpath}"
         if decision.chosen is None:
@@ -66,6 +68,16 @@ async def _page(stage: Stage, source: Source) -> Found:
         else:
             found.wrong.append(what)
     return found
+
+
+def _truth(recorded: Target, seen: Sequence[Target]) -> frozenset[str]:
+    """Return the key of the element that is right: in the recorded place, or the only one that is equal in itself.
+
+    Panels of an application may come in another order.
+    """
+    own = key_of(recorded)
+    equal = [key_of(target) for target in seen if in_itself(target) == in_itself(recorded)]
+    return frozenset(equal if len(equal) == 1 else [own])
 
 
 async def _opened(stage: Stage, source: Source) -> None:

@@ -7,6 +7,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, Work
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Replayer
 
+from replaywright.cli.people.updates import once_ready
 from replaywright.domain.plan.goal_runs import PlanRequest
 from replaywright.domain.run.commands import CommandOnStep, Reapply
 from replaywright.domain.run.commit_requests import PersonVerdict, Resolution
@@ -32,7 +33,12 @@ Handle = WorkflowHandle[BrowserTask, RunResult]
 
 async def say(handle: Handle, sequence: int, verdict: str, **fields: object) -> None:
     told = {"sequence": sequence, "verdict": verdict, "who": "Ada", **fields}
-    await handle.execute_update(BrowserTask.resolve_step, PersonVerdict.model_validate(told))
+    verdict = PersonVerdict.model_validate(told)
+
+    async def send() -> None:
+        await handle.execute_update(BrowserTask.resolve_step, verdict)
+
+    await once_ready(send)
 
 
 async def ended(handle: Handle) -> RunResult:

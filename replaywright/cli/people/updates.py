@@ -1,11 +1,12 @@
 """Updates of runs, as commands and the client send them."""
 
+import asyncio
 import contextlib
 import getpass
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 from temporalio.client import (
@@ -13,6 +14,7 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
+from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import ended, handle_of, progress_of
@@ -28,6 +30,8 @@ from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import NotSealed, sealed
 
 ANSWER_LIMIT = timedelta(seconds=15)
+_TRIES: Final = 4
+_AGAIN_S: Final = 0.25
 
 _Answer = TypeVar("_Answer")
 
@@ -94,12 +98,14 @@ async def updated(
     try:
         with temporal_errors(here.settings, run_id):
             once = once or uuid.uuid4().hex
-            found: _Answer = await handle_of(here.client, run_id).execute_update(
-                update,
-                args=update_arguments(here, run_id, update=update, once=once, asked=asked),
-                id=once,
-                result_type=answer,
-                rpc_timeout=limit,
+            found: _Answer = await once_ready(
+                lambda: handle_of(here.client, run_id).execute_update(
+                    update,
+                    args=update_arguments(here, run_id, update=update, once=once, asked=asked),
+                    id=once,
+                    result_type=answer,
+                    rpc_timeout=limit,
+                )
             )
     except WorkflowUpdateFailedError as exc:
         raise InputInvalid(f"{run_id}: {exc.cause}") from exc
@@ -108,6 +114,21 @@ async def updated(
             f"no worker took it in {limit.total_seconds():g} s: start `replaywright up`, then repeat this"
         ) from exc
     return found
+
+
+async def once_ready(send: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """Send an update that has an id, again where Temporal could not take it in just then; return its answer.
+
+    An update that comes while a workflow task fails, as one does whose run goes on in the same moment, is lost with it.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return await send()
+        except RPCError as exc:
+            if exc.status is not RPCStatusCode.FAILED_PRECONDITION:
+                raise
+            await asyncio.sleep(_AGAIN_S)
+    return await send()
 
 
 async def decide(here: Backend, run_id: str, verdict: PersonVerdict) -> None:
