@@ -33,10 +33,10 @@ Handle = WorkflowHandle[BrowserTask, RunResult]
 
 async def say(handle: Handle, sequence: int, verdict: str, **fields: object) -> None:
     told = {"sequence": sequence, "verdict": verdict, "who": "Ada", **fields}
-    verdict = PersonVerdict.model_validate(told)
+    answer = PersonVerdict.model_validate(told)
 
     async def send() -> None:
-        await handle.execute_update(BrowserTask.resolve_step, verdict)
+        await handle.execute_update(BrowserTask.resolve_step, answer)
 
     await once_ready(send)
 
