@@ -1,9 +1,6 @@
 """The model stand-in over real HTTP, asked by pydantic-ai and by hand; and its reading, as a pure function."""
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +15,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from demo.standin.reading import choose, parse_listing
-
-ROOT = Path(__file__).parents[2]
+from tests.webmail import program
 
 LOGIN = """
 [e1] heading "Welcome back"
@@ -83,14 +79,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running_standin(log: Path) -> Iterator[str]:
-    command = [sys.executable, "-m", "demo.standin", "--port", "0", "--log", str(log)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=10) == 0
+    with program("demo.standin", "--log", str(log)) as url:
+        yield url
 
 
 @pytest.fixture

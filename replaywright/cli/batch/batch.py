@@ -29,7 +29,7 @@ from replaywright.cli.completion import tasks, tasks_or_skills
 from replaywright.cli.files import require_writable, write_whole
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Limit, NewId, ValueOptions, Why
-from replaywright.cli.people.updates import user_name
+from replaywright.cli.people.updates import once_ready, user_name
 from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
@@ -357,8 +357,8 @@ async def cancel(
             output.print_line(f"{found.id}: nothing to stop: it has ended")
             return
         stop = StopBatch(abort=abort, who=user_name(), why=why)
-        progress: BatchProgress = await batch_handle(here, found.id).execute_update(
-            "stop", stop, result_type=BatchProgress
+        progress: BatchProgress = await once_ready(
+            lambda: batch_handle(here, found.id).execute_update("stop", stop, result_type=BatchProgress)
         )
     rows = output.count(progress.under_way, "row")
     how = "cancelled" if abort else "left to end by themselves"

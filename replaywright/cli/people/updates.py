@@ -117,9 +117,12 @@ async def updated(
 
 
 async def once_ready(send: Callable[[], Awaitable[_Answer]]) -> _Answer:
-    """Send an update that has an id, again where Temporal could not take it in just then; return its answer.
+    """Send an update and return its answer; send it again if Temporal did not accept it.
 
-    An update that comes while a workflow task fails, as one does whose run goes on in the same moment, is lost with it.
+    Temporal drops an update that comes while a workflow task fails, and says FAILED_PRECONDITION: nothing was done.
+
+    Raises:
+        RPCError: it fails otherwise, or was not accepted several times.
     """
     for _ in range(_TRIES - 1):
         try:
