@@ -169,7 +169,7 @@ class Attachments:
         stop_loading = partial(self._browsers.stop_loading, endpoint)
         try:
             left = await settled(gate, stop_loading)
-            browser = await self._browsers.attach(endpoint, ref.directory)
+            browser = await self._browsers.attach(endpoint, ref.directory, gate.point)
             if left is not None:
                 await reopened(gate, left, stop_loading)
         except BaseException:

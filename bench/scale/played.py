@@ -10,6 +10,7 @@ import worker
 from bench.scale.site import scripted
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.keeper.host.identity import boot_id, host_name
+from replaywright.ports.browser import OnFound
 from replaywright.testing.browser import FakeBrowsers, FakeBrowserSession
 from replaywright.testing.keepers import FakeKeepers
 
@@ -50,9 +51,9 @@ class PlayedBrowsers(FakeBrowsers):
     async def close(self) -> None:
         """There is none to end."""
 
-    async def attach(self, endpoint: str, directory: str = "") -> FakeBrowserSession:
+    async def attach(self, endpoint: str, directory: str = "", on_found: OnFound | None = None) -> FakeBrowserSession:
         """The session at `endpoint`."""
-        session = await super().attach(endpoint, directory)
+        session = await super().attach(endpoint, directory, on_found)
         if len(self.sessions) > KEPT:
             del self.sessions[next(iter(self.sessions))]
         session.works = _Nothing()

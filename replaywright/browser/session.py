@@ -36,7 +36,18 @@ from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
 from replaywright.domain.task.steps import ForEach
 from replaywright.errors import ActionFailed
-from replaywright.ports.browser import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
+from replaywright.ports.browser import (
+    BeforeDispatch,
+    Capture,
+    Download,
+    Look,
+    OnFound,
+    Pressed,
+    Report,
+    Shown,
+    SiteAnswer,
+    Work,
+)
 
 _Reading = TypeVar("_Reading")
 
@@ -61,6 +72,7 @@ class ChromiumSession:
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
         upload_roots: Callable[[], Sequence[Path]] = tuple,
         custom: Mapping[str, CustomPredicate] | None = None,
+        on_found: OnFound | None = None,
     ) -> None:
         self.tabs = tabs = Tabs(browser, context, connection)
         self.environment = StepEnvironment(
@@ -72,6 +84,7 @@ class ChromiumSession:
             upload_roots=upload_roots,
             custom=custom or {},
             first_token=secrets.randbelow(2**40) + 1,
+            on_found=on_found,
         )
         self.last_evidence = Evidence()
         self._context = context

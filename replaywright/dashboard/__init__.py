@@ -1,1 +1,1 @@
-"""The dashboard: runs, skills, inbox and cache as pages of a server on loopback. It reads, and changes nothing."""
+"""The dashboard: runs, skills, inbox and cache as pages of a server on loopback, and a run's browser to take over."""

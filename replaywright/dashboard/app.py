@@ -1,16 +1,17 @@
 """The dashboard as an ASGI application."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from replaywright.dashboard.guard import POLICY
+from replaywright.dashboard.guard import POLICY, leading_to
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page, whole
 from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of
@@ -52,6 +53,8 @@ class Dashboard:
                 Route("/report", self._report),
                 Route("/picture", self._picture),
                 Route("/screen", self._screen),
+                Route("/takeover", self._take_over, methods=["POST"]),
+                Route("/handback", self._hand_back, methods=["POST"]),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -143,7 +146,22 @@ class Dashboard:
         if picture is None:
             return Response(status_code=204)
         headers = {"Content-Security-Policy": POLICY + "; sandbox", "X-Picture": str(picture.number)}
+        if picture.element is not None:
+            headers["X-Element"] = " ".join(f"{part:.4f}" for part in picture.element)
         return Response(picture.jpeg, media_type="image/jpeg", headers=headers)
+
+    # --- actions ------------------------------------------------------------------------------------------------------
+
+    async def _take_over(self, request: Request) -> Response:
+        """Lead the person to the run's browser."""
+        return leading_to(await self._source.take_over(request.query_params.get("id", "")))
+
+    async def _hand_back(self, request: Request) -> Response:
+        """Have the run go on with an answer, and lead back to its page."""
+        given = request.query_params
+        run_id = given.get("id", "")
+        await self._source.hand_back(run_id, given.get("answer", ""), given.get("question", ""))
+        return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
 
     # --- what went wrong ----------------------------------------------------------------------------------------------
 

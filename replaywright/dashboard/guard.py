@@ -35,10 +35,15 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
-_ENTERED = """<!doctype html>
+_LEADS_ON = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={to}">
 <title>Replaywright</title><p><a href="{to}">Go on</a></p></html>
 """
+
+
+def leading_to(address: str) -> HTMLResponse:
+    """Return a page that leads on to an address, of whichever origin."""
+    return HTMLResponse(_LEADS_ON.format(to=escape(address, quote=True)))
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,14 @@ class Guarded:
     headers: Mapping[str, str]
 
 
-_DASHBOARD = Guarded("the dashboard", "`replaywright dashboard`", COOKIE, ("GET", "HEAD"), HEADERS)
+_DASHBOARD = Guarded(
+    "the dashboard",
+    "`replaywright dashboard`",
+    COOKIE,
+    ("GET", "HEAD", "POST"),
+    # Without a referrer, browsers hide the origin of a form from the guard.
+    {**HEADERS, "Referrer-Policy": "same-origin"},
+)
 
 
 class AccessGuard:
@@ -128,6 +140,8 @@ class AccessGuard:
         if scope["method"] not in pages.methods:
             allowed = ", ".join(pages.methods)
             return PlainTextResponse(f"{pages.name} takes {allowed} only\n", 405, {"Allow": allowed})
+        if scope["method"] not in ("GET", "HEAD") and origin is None:
+            return PlainTextResponse("a request that changes something has to say which page sends it (Origin)\n", 403)
         if scope["path"] == "/favicon.ico":  # browsers ask for it on behalf of pages that name no icon
             return Response(status_code=204)
         return None if scope["path"].startswith(self.path) else PlainTextResponse(self._strange, 404)
@@ -140,7 +154,7 @@ class AccessGuard:
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             to = scope["raw_path"].decode("latin-1") + (f"?{rest}" if rest else "")
             # A page of its own, not a redirect: to that no cookie would be sent where the visit began elsewhere.
-            answer = HTMLResponse(_ENTERED.format(to=escape(to, quote=True)))
+            answer = leading_to(to)
             answer.set_cookie(
                 self._pages.cookie, self._entrance.session, path=self.path, httponly=True, samesite="strict"
             )

@@ -48,7 +48,7 @@ async def run(source: DashboardSource, given: Parameters) -> Page:
     """Build the page of a run."""
     view = await source.run(_needed(given, "id"))
     context = {"view": view, "row": view.row}
-    names = ("standing", "attention", "facts", "steps")
+    names = ("standing", "steering", "attention", "facts", "steps")
     regions = {name: rendered(f"regions/run_{name}.html", **context) for name in names}
     return Page(view.row.task, "runs", "run.html", regions, context, is_final=view.row.is_over)
 

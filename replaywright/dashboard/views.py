@@ -109,6 +109,8 @@ class RunDetail:
     """Steps by the trace."""
     totals: Totals | None = None
     question: Question | None = None
+    is_lent: bool = False
+    """A person drives the browser."""
     waiting_for: str = ""
     failure: Sequence[str] = ()
     remedy: str = ""
@@ -133,6 +135,8 @@ class LivePicture:
 
     number: int
     jpeg: bytes
+    element: tuple[float, float, float, float] | None = None
+    """Left, top, width and height of the element of the last step, in fractions of the picture's."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class CacheView:
 
 
 class DashboardSource(Protocol):
-    """Reads what there is, of one tenant only.
+    """Reads and steers what there is, of one tenant only.
 
     Each method raises `InputInvalid` for what is not there, `StackFailed` when Temporal does not answer, and
     `StoreUnavailable` when Redis does not.
@@ -185,6 +189,12 @@ class DashboardSource(Protocol):
         Raises:
             ArtifactMissing: the run has no browser that can be watched from here.
         """
+
+    async def take_over(self, run_id: str) -> str:
+        """Pause the run if it does not wait, take over its browser, and return the address to open."""
+
+    async def hand_back(self, run_id: str, answer: str, question: str) -> None:
+        """Have the run go on: with `continue` where it is paused, else with an answer to its question of this id."""
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person, the longest waiting first."""

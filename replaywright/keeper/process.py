@@ -57,6 +57,7 @@ from replaywright.keeper.protocol import (
     Message,
     NetworkReport,
     NetworkRequest,
+    PointRequest,
     RemoteBrowser,
     RenewRequest,
     Reply,
@@ -453,15 +454,26 @@ class Keeper:
             case FenceRequest():
                 self._admit_epoch(request.epoch)
                 return self._lease()
-            case ArmRequest() | GateRequest():
+            case ArmRequest() | GateRequest() | PointRequest():
                 self._admit_epoch(request.epoch)
-                return self._arm(request) if isinstance(request, ArmRequest) else self._settle(request)
+                return self._admitted(request)
             case CloseRequest():
                 if request.only_spare and not self._is_spare:
                     raise RequestRefused(ErrorCode.REFUSED, "this browser is a session's: it is no spare any more")
                 self._admit_epoch(request.epoch)
                 self._removes_directory = True
                 self._is_over |= request.is_over
+                return Done()
+
+    def _admitted(self, request: ArmRequest | GateRequest | PointRequest) -> Message | GateSeen:
+        match request:
+            case ArmRequest():
+                return self._arm(request)
+            case GateRequest():
+                return self._settle(request)
+            case PointRequest():
+                if self._view is not None:
+                    self._view.point(request.document, request.box)
                 return Done()
 
     def _arm(self, request: ArmRequest) -> GateSeen:

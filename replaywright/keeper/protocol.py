@@ -11,6 +11,7 @@ from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from replaywright.domain.page.targets import Box
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
@@ -182,6 +183,9 @@ class ViewReport(Message):
     """Number of the picture; 0: there is no newer one."""
     jpeg: str = ""
     """The picture in base64."""
+    element: tuple[float, float, float, float] | None = None
+    """Left, top, width and height of the element that was found last, in fractions of the picture's; None without one
+    in this document."""
 
 
 class Done(Message):
@@ -312,6 +316,16 @@ class ViewRequest(_Request):
     timeout_ms: int = Field(ge=0, le=10_000)
 
 
+class PointRequest(_Request):
+    """Remember where the element of the step under way is, for whoever watches."""
+
+    op: Literal["point"] = "point"
+    epoch: int
+    document: str
+    """Id of its frame's top document, as DevTools have it: `loaderId`."""
+    box: Box
+
+
 class LendRequest(_Request):
     """Let a person drive the browser until `take_back`, a greater epoch, or the end of the time.
 
@@ -357,6 +371,7 @@ Request = Annotated[
     | BlackBoxRequest
     | NetworkRequest
     | ViewRequest
+    | PointRequest
     | LendRequest
     | TakeBackRequest
     | CloseRequest,

@@ -178,6 +178,8 @@ class Shown:
     """Reason for which there is none."""
 
 
+OnFound = Callable[[str, Box], None]
+"""Told the id of a document, as DevTools have it, and where on its page the element of a step is."""
 BeforeDispatch = Callable[[Target | None, tuple[PredicateResult, ...]], Awaitable[None]]
 """Called when the element is found and ready, before any input, with what holds of the expectation by then (nothing
 where it was not asked); raising stops the step untouched."""
@@ -324,11 +326,11 @@ class BrowserSession(Protocol):
 class Browsers(Protocol):
     """Connects to browsers."""
 
-    async def attach(self, endpoint: str, directory: str = "") -> BrowserSession:
+    async def attach(self, endpoint: str, directory: str = "", on_found: OnFound | None = None) -> BrowserSession:
         """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
 
         What it downloads is kept in `directory`, the session's own, until it is released; without one, downloads are
-        only recorded.
+        only recorded. `on_found` is called when the element of a step is found, before it is acted on.
 
         Raises:
             SessionLost: nothing answers there.

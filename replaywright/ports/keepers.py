@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from replaywright.domain.page.targets import Box
 from replaywright.domain.run.steering import HandedBack, LentBrowser
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
@@ -63,6 +64,9 @@ class CommitGate(Protocol):
 
     async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
         """Return what became of an operation; None when it was not armed here in that epoch."""
+
+    def point(self, document: str, box: Box) -> None:
+        """Say where the element of the step under way is, for whoever watches the session; never fails."""
 
     async def close(self) -> None:
         """Leave the gate as it is."""

@@ -52,7 +52,18 @@ from replaywright.errors import (
     ReplaywrightError,
     SessionLost,
 )
-from replaywright.ports.browser import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
+from replaywright.ports.browser import (
+    BeforeDispatch,
+    Capture,
+    Download,
+    Look,
+    OnFound,
+    Pressed,
+    Report,
+    Shown,
+    SiteAnswer,
+    Work,
+)
 from replaywright.testing.faults import raise_next
 from replaywright.testing.gate import FakeGate
 
@@ -554,9 +565,9 @@ class FakeBrowsers:
         self.sessions: dict[str, FakeBrowserSession] = {}
         """Browsers by endpoint."""
 
-    async def attach(self, endpoint: str, directory: str = "") -> FakeBrowserSession:
+    async def attach(self, endpoint: str, directory: str = "", on_found: OnFound | None = None) -> FakeBrowserSession:
         """Return the session at `endpoint`, made when there is none."""
-        del directory
+        del directory, on_found
         session = self.sessions.setdefault(endpoint, FakeBrowserSession(self.site))
         if session.is_lost:
             raise SessionLost(f"nothing answers at {endpoint}")

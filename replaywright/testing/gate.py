@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, field, replace
 
+from replaywright.domain.page.targets import Box
 from replaywright.domain.session.commit_gate import GateSeen, SentRequest
 from replaywright.errors import Fenced, KeeperRefused
 
@@ -117,6 +118,9 @@ class FakeCommitGate:
     async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
         """Return the state of an operation."""
         return self._gate.operations.get((op_id, epoch))
+
+    def point(self, document: str, box: Box) -> None:
+        """Nobody watches."""
 
     async def close(self) -> None:
         """Nothing to leave."""

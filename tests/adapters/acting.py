@@ -18,6 +18,7 @@ from replaywright.domain.run.commands import Await, CommandOnStep, Perform
 from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import AWAITED, StepOutcome
+from replaywright.ports.browser import OnFound
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeArtifacts, FakeSecrets, FakeStarts
@@ -49,7 +50,7 @@ class Acting:
         self._run = 1
         self._began_at = ""
 
-    async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
+    async def attach(self, endpoint: str, directory: str = "", on_found: OnFound | None = None) -> ChromiumSession:
         """The one browser there is."""
         return self.session
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, Playwright
 
+from replaywright.domain.page.targets import Box
 from replaywright.errors import KeeperRefused
 from replaywright.keeper.chromium import view
 from replaywright.keeper.host.client import KeeperClient, launch_keeper
@@ -60,6 +61,37 @@ async def test_the_page_is_shown_as_it_changes_beside_the_worker_that_drives_it(
                 number, colour = await middle(keeper, page, number)
 
             assert await page.evaluate("document.title") is not None, "the worker still drives it"
+        await keeper.close(9)
+
+
+async def test_the_element_of_the_step_is_told_until_the_page_has_another_document(
+    sessions: Path, playwright: Playwright, site: Site
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper:
+        async with driving(playwright, keeper, 1) as browser:
+            page = await first_page(browser)
+            await page.goto(site.url)
+            await page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 1000)")
+            devtools = await page.context.new_cdp_session(page)
+
+            async def document() -> str:
+                tree = await devtools.send("Page.getFrameTree")
+                return str(tree["frameTree"]["frame"]["loaderId"])
+
+            before = await keeper.view(0, 10_000)
+            keeper.point(1, await document(), Box(x=128, y=1090, width=64, height=45))
+            report = await keeper.view(before.number, 10_000)
+            while report.element is None:
+                report = await keeper.view(report.number, 10_000)
+            width, height = await page.evaluate("[innerWidth, innerHeight]")
+            assert before.element is None
+            assert report.element == pytest.approx((128 / width, 90 / height, 64 / width, 45 / height), abs=0.001)
+
+            keeper.point(1, "another", Box(x=1, y=1, width=1, height=1))
+            after = await keeper.view(report.number, 10_000)
+            assert after.number
+            assert after.element is None
         await keeper.close(9)
 
 

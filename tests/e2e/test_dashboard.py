@@ -63,7 +63,12 @@ async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
 async def served(lab: Lab, log: Path) -> AsyncIterator[tuple[Child, str]]:
     """The command, and the address that it printed."""
     command = [sys.executable, "-m", "replaywright", "dashboard"]
-    child = start_child("dashboard", command, log=log, environment={**os.environ, **lab.stage.stack.environment()})
+    environment = {
+        **os.environ,
+        **lab.stage.stack.environment(),
+        "REPLAYWRIGHT_TENANT": lab.place.settings.tenant,
+    }
+    child = start_child("dashboard", command, log=log, environment=environment)
 
     def address() -> str:
         said = log.read_text() if log.exists() else ""
@@ -110,7 +115,9 @@ async def followed(page: Page, lab: Lab, order: Order, pictures: Path) -> None:
     await expect(picture).to_have_js_property("complete", True)
     assert await picture.evaluate("one => one.naturalWidth") > 100
     await assert_readable(page, "waiting", pictures)
-    await page.get_by_text("Watch the page").click()
+    framed = page.expect_response(lambda answer: "x-element" in answer.headers, timeout=PATIENT_MS)
+    async with framed:
+        await page.get_by_text("Watch the page").click()
     live = page.get_by_role("img", name="The page as the run's browser shows it now")
     await expect(live).to_be_visible(timeout=PATIENT_MS)
     assert await live.evaluate("one => one.width") > 300

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from urllib.parse import urlsplit
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page, expect
 
 from replaywright.cli.people.takeover import address_of
-from replaywright.cli.people.updates import decide, updated
+from replaywright.cli.people.updates import decide, updated, user_name
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.commit_requests import PersonVerdict
@@ -19,7 +20,10 @@ from replaywright.domain.task.tasks import parse_task
 from tests.adapters.test_lending import person
 from tests.e2e.bank import Bank
 from tests.e2e.lab import Lab, runs_with
+from tests.e2e.test_dashboard import PATIENT_MS, assert_readable, browser, served
 from tests.e2e.test_people import asked
+
+__all__ = ["browser"]
 
 pytestmark = pytest.mark.slow
 
@@ -94,3 +98,35 @@ async def test_a_person_does_a_step_in_the_live_browser_and_the_run_goes_on(lab:
     assert address.rstrip("/").rpartition("/")[2].encode() not in history
     with pytest.raises(OSError, match="Connect"):
         await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
+
+
+async def test_a_run_is_taken_over_and_handed_back_on_its_page_of_the_dashboard(
+    lab: Lab, bank: Bank, browser: Browser, pictures: Path
+) -> None:
+    order = order_of(bank)
+    async with served(lab, pictures / "dashboard.log") as (_, address):
+        page = await browser.new_page(viewport={"width": 1280, "height": 900})
+        await page.goto(address)
+        await page.wait_for_url(lambda url: "token" not in url)
+        await start(lab.place, order)
+        await page.goto(f"{page.url}run?{urlencode({'id': order.run_id})}")
+        async with page.expect_popup() as popup:
+            await page.get_by_role("button", name="Take over the browser").click()
+        taken = await popup.value
+        await taken.locator(".screencast-canvas-container canvas").wait_for(timeout=PATIENT_MS)
+        await page.get_by_role("button", name="Hand back: continue").click(timeout=PATIENT_MS)
+        question = await asked(lab, order, QuestionKind.TAKE_OVER)
+
+        async with page.expect_popup() as popup:
+            await page.get_by_role("button", name="Take over the browser").click(timeout=PATIENT_MS)
+        await give_code(await popup.value, bank)
+        await expect(page.get_by_role("button", name="Hand back: done")).to_be_visible(timeout=PATIENT_MS)
+        await assert_readable(page, "lent", pictures)
+        await page.get_by_role("button", name="Hand back: done").click()
+        ending = await lab.follow(order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    assert bank.payments == ["12.50"]
+    said = [(line["who"], line["why"]) for line in await lab.trace(order) if line["kind"] == "take_over"]
+    assert said == [(user_name(), "on the dashboard")] * 2
+    assert question.sequence == 3

@@ -235,6 +235,8 @@ class FakeSource:
     """The filters that runs were asked for with."""
     watched: int = 0
     """How often a picture of a live page was asked for."""
+    done: list[tuple[str, ...]] = field(default_factory=list)
+    """What was asked of runs."""
     asked: int = 0
     """How often runs were asked for."""
 
@@ -275,6 +277,17 @@ class FakeSource:
         if picture.number == seen:  # a keeper waits for another one
             await asyncio.sleep(0.1)
         return None if picture.number == seen else picture
+
+    async def take_over(self, run_id: str) -> str:
+        self._fail()
+        if run_id not in self.details:
+            raise InputInvalid(f"there is no run {run_id!r}")
+        self.done.append(("take over", run_id))
+        return "http://127.0.0.1:9/secret/"
+
+    async def hand_back(self, run_id: str, answer: str, question: str) -> None:
+        self._fail()
+        self.done.append((answer, run_id, question))
 
     async def inbox(self) -> Sequence[WaitingRun]:
         self._fail()

@@ -1,11 +1,13 @@
 """The dashboard's pages: who may see them, what they show of hostile texts, what they say when something is gone."""
 
 import asyncio
+import dataclasses
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -151,13 +153,89 @@ async def test_pages_of_others_get_nothing_even_with_the_cookie(headers: dict[st
     assert ("send-mail" in answer.text) == (status == 200)
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-async def test_it_only_reads(method: str) -> None:
-    visitor = await entered(full())
+@pytest.mark.parametrize(
+    ("method", "page"),
+    [
+        ("PUT", "takeover"),
+        ("DELETE", ""),
+        ("OPTIONS", ""),
+        ("POST", ""),
+        ("POST", "run"),
+        ("GET", "takeover"),
+        ("GET", "handback"),
+    ],
+)
+async def test_what_changes_something_is_posted_to_its_own_address(method: str, page: str) -> None:
+    source = full()
+    visitor = await entered(source)
 
-    answer = await visitor.client.request(method, visitor.guard.path)
+    headers = {"Origin": f"http://{HOST}"}
+    answer = await visitor.client.request(
+        method, visitor.guard.path + page, params={"id": RUNNING.run_id}, headers=headers
+    )
 
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert answer.status_code == 405
+    assert source.done == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Origin": "null"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "https://evil.example", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"},
+        {"Origin": f"http://{HOST}", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"},
+        {"Origin": f"http://{HOST}", "Cookie": f"{COOKIE}=guess"},
+    ],
+)
+@pytest.mark.parametrize("page", ["takeover", "handback"])
+async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dict[str, str]) -> None:
+    source = full()
+    visitor = await entered(source)
+
+    answer = await visitor.client.post(visitor.guard.path + page, params={"id": RUNNING.run_id}, headers=headers)
+
+    assert answer.status_code in (401, 403)
+    assert source.done == []
+
+
+async def test_a_run_is_taken_over_and_handed_back() -> None:
+    source = full()
+    visitor = await entered(source)
+    own = {"Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
+
+    async def posted(page: str, **given: str) -> httpx.Response:
+        return await visitor.client.post(visitor.guard.path + page, params=given, headers=own)
+
+    taken = await posted("takeover", id=RUNNING.run_id)
+    back = await posted("handback", id=WAITING.run_id, answer="approve", question="7-1")
+    strange = await posted("takeover", id="nobody")
+
+    assert 'content="0;url=http://127.0.0.1:9/secret/"' in taken.text
+    assert (back.status_code, back.headers["location"]) == (303, "run?id=" + quote(WAITING.run_id, safe=""))
+    assert source.done == [("take over", RUNNING.run_id), ("approve", WAITING.run_id, "7-1")]
+    assert "there is no run" in strange.text
+
+
+async def test_a_run_that_is_lent_is_handed_back_by_an_answer_that_needs_no_words() -> None:
+    source = full()
+    code = dataclasses.replace(
+        source.details[WAITING.run_id],
+        question=APPROVAL.model_copy(update={"answers": ("answer", "abandon")}),
+        is_lent=True,
+    )
+    source.details = {
+        WAITING.run_id: code,
+        RUNNING.run_id: dataclasses.replace(source.details[RUNNING.run_id], is_lent=True),
+    }
+
+    waiting, paused = [text_of(await shown(source, f"run?id={quote(one)}")) for one in source.details]
+
+    assert "Hand back: abandon" in waiting
+    assert "Hand back: answer" not in waiting
+    assert "Hand back: continue" in paused
+    assert "Open the browser again" in paused
 
 
 @pytest.mark.parametrize("page", ["", "inbox", "skills", "nothing", "static/dashboard.js"])
@@ -171,7 +249,7 @@ async def test_every_answer_says_that_it_runs_nothing_and_is_framed_by_nobody(pa
     assert policy["script-src"] == policy["style-src"] == "'self'"
     assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
     assert headers["cross-origin-resource-policy"] == "same-origin"
 
@@ -491,9 +569,9 @@ async def test_a_run_that_is_over_is_told_once_and_then_the_stream_ends() -> Non
 
     events = events_of(answer.text)
     assert answer.headers["content-type"].startswith("text/event-stream")
-    assert [name for name, _ in events] == ["region"] * 6 + ["end"]
+    assert [name for name, _ in events] == ["region"] * 7 + ["end"]
     regions = {told["id"]: told for told in (json.loads(data) for name, data in events if name == "region")}
-    assert set(regions) == {"standing", "attention", "facts", "steps", "waiting", "notice"}
+    assert set(regions) == {"standing", "steering", "attention", "facts", "steps", "waiting", "notice"}
     page = (await visitor.get(f"run?{httpx.QueryParams({'id': ended(3).run_id})}")).text
     for told in regions.values():
         assert f'data-digest="{told["digest"]}"' in page

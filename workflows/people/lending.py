@@ -80,7 +80,7 @@ class Lending:
                     await self._recovery.wait(lambda: ends() or self._wanted is not None)
             self._board.check_stops()
         finally:
-            self._waits, self._wanted, self.lent = False, None, None
+            self._waits, self._wanted, self.lent, self._board.is_lent = False, None, None, False
 
     async def wake(self, verdict: PersonVerdict) -> None:
         """Take a new browser if the old one was given back, and bring it to where the run goes on."""
@@ -103,7 +103,7 @@ class Lending:
         self._wanted = None
         if self.lent is None:
             return
-        self._board.doing = f"{asked.who or 'a person'} drives the browser"
+        self._board.doing, self._board.is_lent = f"{asked.who or 'a person'} drives the browser", True
         self._board.note_text(f"the browser was lent to {said}")
         self._context.show()
         try:
@@ -113,7 +113,7 @@ class Lending:
         except TimeoutError:
             self._board.note_text(f"the browser was taken back from {said.who or 'a person'}: the time was over")
         self.lent = None
-        self._board.doing = before
+        self._board.doing, self._board.is_lent = before, False
         if is_over():
             self._board.status = "running"  # there is nothing more to be answered
         await self._taken_back(name, said)

@@ -38,6 +38,8 @@ class Board:
         """Reason of the failure."""
         self.question: Question | None = None
         """Open question to a person; None while nothing waits."""
+        self.is_lent = False
+        """True while a person drives the browser."""
         self._paused = ""
         self._aborted = False
         self._lines: list[TraceLine] = []
@@ -123,6 +125,7 @@ class Board:
             waiting_for=self._paused if self.question is None else self.question.text,
             answers=() if self.question is None else self.question.answers,
             question=self.question,
+            is_lent=self.is_lent,
             revised_from=state.revised_from,
             lines=tuple(self._lines),
             totals=state.totals,

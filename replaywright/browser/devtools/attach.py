@@ -20,6 +20,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.children import for_browser
 from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.errors import SessionLost
+from replaywright.ports.browser import OnFound
 from replaywright.temporary import temporary_folder
 
 HELD_UP_S = 3.0
@@ -65,7 +66,7 @@ class ChromiumBrowsers:
         self._starting = asyncio.Lock()
         self._leaving: set[asyncio.Task[None]] = set()
 
-    async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
+    async def attach(self, endpoint: str, directory: str = "", on_found: OnFound | None = None) -> ChromiumSession:
         """Return a session on the Chromium at this DevTools endpoint, on its current page.
 
         An open dialog of a lost worker is dismissed first: no client can attach while it is open.
@@ -83,6 +84,7 @@ class ChromiumBrowsers:
                 download_limit_bytes=self._download_limit_bytes,
                 upload_roots=self._upload_roots,
                 custom=self._custom,
+                on_found=on_found,
             )
             if freed:
                 session.environment.dialogs.note(

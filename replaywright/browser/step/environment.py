@@ -21,6 +21,7 @@ from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.domain.predicate.eventually import Eventually
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.errors import ActionFailed
+from replaywright.ports.browser import OnFound
 
 _FIRST_LOOK_S = 1.0
 """Interval of evaluations while the page is not at rest, so that no predicate has had time counted yet."""
@@ -43,6 +44,8 @@ class StepEnvironment:
     """Conditions of the user's own, by name."""
     first_token: int
     """Random, so that attempts of a killed worker are not taken for ours."""
+    on_found: OnFound | None = None
+    """Told where the element of each step is."""
     typed: list[str] = field(default_factory=list)
     """Secrets that were typed; fields that show them are not read back. In memory only."""
     was_entered: bool = False

@@ -149,6 +149,8 @@ class StepRun:
             return self._missed(result)
         context.frame = result.frame
         self._box = await self._boxed(result)
+        if self._box is not None and environment.on_found is not None:
+            environment.on_found(context.tab.main.loader, self._box)
         if isinstance(step, Extract | ForEach):
             self._extracted = extraction.read(step, result.ready.extracted)
             return await self._already_there(result, acted=True)

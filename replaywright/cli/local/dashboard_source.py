@@ -14,7 +14,11 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
+from replaywright.cli.people.answer import checked_value, chosen
 from replaywright.cli.people.inbox import question_of, waiting_in
+from replaywright.cli.people.takeover import address_of, lent_browser
+from replaywright.cli.people.updates import by_user, decide, require_going, updated, user_name, verdict_on
+from replaywright.cli.people.updates import question_of as question_now
 from replaywright.cli.runs.finding import QUICK, ending_of_run, exact_run, is_ours, is_wanted, standing_of, trace_or_why
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of, session_of
 from replaywright.cli.runs.listing import row_at, row_of
@@ -39,13 +43,14 @@ from replaywright.dashboard.views import (
 from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, Totals
 from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.run.steering import TakeOverRequest
 from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.skill.cache_statistics import cache_statistics, is_held
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
 from replaywright.domain.task.questions import WAITS, Question
 from replaywright.domain.trace.run_reading import run_view
 from replaywright.domain.trace.run_view import RunFacts, StepView
-from replaywright.errors import ArtifactMissing, InputInvalid, KeeperRefused, KeeperUnavailable
+from replaywright.errors import ArtifactMissing, InputInvalid, KeeperRefused, KeeperUnavailable, StackFailed
 from replaywright.keeper.host.client import KeeperClient
 from replaywright.keeper.host.identity import boot_id, host_name
 from replaywright.keeper.protocol import SOCKET_NAME
@@ -63,6 +68,10 @@ _LIVE_MS: Final = 5000
 """Wait for a page to change before it is said that it has not."""
 _SESSION_HOLDS_S: Final = 3.0
 """A run is asked where its browser is so seldom, however many pictures are asked for."""
+_TAKING_OVER_S: Final = 150.0
+"""Limit for a step under way to end, and for a browser that was given back to be opened again."""
+_BY: Final = "on the dashboard"
+"""Reason of what is asked of a run here, in its history."""
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 
 
@@ -122,6 +131,7 @@ class RunningSource:
             lines=() if steps or progress is None else progress.lines,
             totals=totals,
             question=question if ending is None else None,
+            is_lent=ending is None and progress is not None and progress.is_lent,
             waiting_for="" if progress is None or ending is not None else progress.waiting_for,
             failure=() if result is None else tuple(failure_lines(result)),
             remedy="" if result is None else remedy_of(result.reason, result.message, shows_steps(run_id)),
@@ -146,7 +156,9 @@ class RunningSource:
                 seen_now = await keeper.view(seen, _LIVE_MS)
         except (KeeperUnavailable, KeeperRefused) as exc:
             raise ArtifactMissing(f"the browser cannot be watched: {exc}") from exc
-        return LivePicture(seen_now.number, base64.b64decode(seen_now.jpeg)) if seen_now.number else None
+        if not seen_now.number:
+            return None
+        return LivePicture(seen_now.number, base64.b64decode(seen_now.jpeg), seen_now.element)
 
     async def _session(self, run_id: str) -> SessionRef:
         here = await self._running.here()
@@ -170,6 +182,37 @@ class RunningSource:
         if not data.startswith(_PNG):
             raise ArtifactMissing(f"what is kept for run {run_id!r} is no picture")
         return data
+
+    async def take_over(self, run_id: str) -> str:
+        """Take over the browser; see the port."""
+        here = await self._running.here()
+        await exact_run(here, run_id)
+        await require_going(here, run_id, "take over")
+        try:
+            async with asyncio.timeout(_TAKING_OVER_S):
+                lent = await lent_browser(here, run_id, TakeOverRequest(who=user_name(), why=_BY))
+        except TimeoutError as exc:
+            raise StackFailed(
+                f"{run_id} is still at its step: it pauses before the next one; take it over then"
+            ) from exc
+        return address_of(lent)
+
+    async def hand_back(self, run_id: str, answer: str, question: str) -> None:
+        """Have the run go on; see the port."""
+        here = await self._running.here()
+        await exact_run(here, run_id)
+        if answer == "continue":
+            await require_going(here, run_id, "hand back")
+            await updated(here, run_id, "go_on", by_user(_BY), type(None))
+            return
+        asked = await question_now(here, run_id)
+        if asked.id != question:
+            raise InputInvalid(
+                f"question={question[:40]!r}: {run_id} asks something else by now; look at its page again"
+            )
+        verdict = chosen(asked, answer)
+        text = checked_value(verdict, "")
+        await decide(here, run_id, verdict_on(run_id, asked, verdict, text, who=user_name(), why=_BY))
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""

@@ -1,5 +1,6 @@
 """`replaywright takeover`: driving the live browser of a run that waits."""
 
+import asyncio
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -9,14 +10,16 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
-from replaywright.cli.people.updates import progress_or_fail, under_way, updated, user_name
+from replaywright.cli.people.updates import progress_or_fail, require_going, under_way, updated, user_name
+from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import Progress
-from replaywright.domain.run.steering import LEND_S, LentBrowser, TakeOverRequest
+from replaywright.domain.run.steering import LEND_S, LentBrowser, Said, TakeOverRequest
 from replaywright.errors import InputInvalid
 from replaywright.keeper.host.identity import boot_id, host_name
 
 _WAKING_LIMIT = timedelta(seconds=150)
 """A browser that was given back is opened again first, and brought to where the run is."""
+_LOOK_EVERY_S = 0.3
 
 
 @app.command()
@@ -27,7 +30,9 @@ async def takeover(
     why: Why = "",
     once: Once = "",
 ) -> None:
-    """Take over the browser of a run that waits or is paused: prints an address to open in a browser.
+    """Take over the browser of a run: prints an address to open in a browser.
+
+    A run that does not wait is paused before its next step, which this waits for.
 
     The address leads to Chromium's DevTools on loopback of the worker's host, with a secret in its path: everybody with
     the address controls the browser. The network policy stays in force. Requests meanwhile are recorded as yours.
@@ -36,11 +41,30 @@ async def takeover(
     """
     asked = TakeOverRequest(lasts_s=minutes * 60, who=user_name(), why=why)
     async with under_way(run, "take over") as (here, run_id):
-        lent = await updated(here, run_id, "take_over", asked, LentBrowser, once=once, limit=_WAKING_LIMIT)
+        if (await progress_or_fail(here, run_id)).status == "running":
+            output.print_line("the run is paused before its next step", style="dim")
+        lent = await lent_browser(here, run_id, asked, once=once)
         progress = await progress_or_fail(here, run_id)
     output.print_line_as_is(address_of(lent))
     until = datetime.fromtimestamp(lent.until).astimezone().strftime("%H:%M:%S")
     output.print_line(f"open it in a browser on this host, until {until}; then {handing_back(progress, run_id)}")
+
+
+async def lent_browser(here: Backend, run_id: str, asked: TakeOverRequest, *, once: str = "") -> LentBrowser:
+    """Take over the browser of a run. One that does not wait is paused before its next step, which is waited for.
+
+    Raises:
+        InputInvalid: the run has ended, or its browser cannot be had.
+        StackFailed: no worker is there to lend it.
+    """
+    progress = await progress_or_fail(here, run_id)
+    if progress.status == "running":
+        await updated(here, run_id, "pause", Said(who=asked.who, why=asked.why), str)
+    while progress.status == "running":
+        await asyncio.sleep(_LOOK_EVERY_S)
+        await require_going(here, run_id, "take over")
+        progress = await progress_or_fail(here, run_id)
+    return await updated(here, run_id, "take_over", asked, LentBrowser, once=once, limit=_WAKING_LIMIT)
 
 
 def address_of(lent: LentBrowser) -> str:

@@ -116,6 +116,17 @@ function followIfSeen() {
   else if (stream === null) follow(address);
 }
 
+/** Draw a frame around the element of the last step, given as fractions of the picture: left, top, width, height. */
+function frameElement(drawing, element, { width, height }) {
+  if (element === null) return;
+  const [left, top, wide, high] = element.split(" ").map(Number);
+  const { color, backgroundColor } = getComputedStyle(drawing.canvas);
+  for (const [colour, lineWidth] of [[backgroundColor, 7], [color, 3]]) {
+    [drawing.strokeStyle, drawing.lineWidth] = [colour, lineWidth];
+    drawing.strokeRect(left * width - 4, top * height - 4, wide * width + 8, high * height + 8);
+  }
+}
+
 /** Show the page of a run as its browser shows it, while somebody looks. */
 async function watch(screen) {
   const [canvas, note] = [screen.querySelector("canvas"), screen.querySelector("p")];
@@ -129,7 +140,9 @@ async function watch(screen) {
     if (answer?.headers.get("Content-Type") === "image/jpeg") {
       const picture = await createImageBitmap(await answer.blob());
       [canvas.width, canvas.height, canvas.hidden] = [picture.width, picture.height, false];
-      canvas.getContext("2d").drawImage(picture, 0, 0);
+      const drawing = canvas.getContext("2d");
+      drawing.drawImage(picture, 0, 0);
+      frameElement(drawing, answer.headers.get("X-Element"), picture);
       seen = Number(answer.headers.get("X-Picture"));
       say("");
     } else if (answer?.status !== 204) {

@@ -305,6 +305,8 @@ class Progress(Record):
     """The verdicts that a person may give."""
     question: Question | None = None
     """The same and more: since when, until when, what the page shows. None when nothing waits."""
+    is_lent: bool = False
+    """A person drives the browser."""
     revised_from: tuple[int, ...] = ()
     """Index of the first step of each revision of the plan."""
     lines: tuple[StepLine, ...] = ()

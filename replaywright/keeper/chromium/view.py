@@ -5,6 +5,7 @@ import logging
 import time
 from typing import Any, Final
 
+from replaywright.domain.page.targets import Box
 from replaywright.errors import StackFailed
 from replaywright.keeper.chromium.multiplexer import Multiplexer
 from replaywright.keeper.protocol import ViewReport
@@ -13,6 +14,8 @@ UNWATCHED_S: Final = 5.0
 """Time without a request after which the browser stops sending pictures."""
 _APART_S: Final = 0.2
 """Time between two pictures: Chromium sends the next one when it is told that this one has come."""
+_DOCUMENT_S: Final = 0.5
+"""Limit for a page to say which document it has."""
 _CAST: Final = {"format": "jpeg", "quality": 60, "maxWidth": 1280, "maxHeight": 1280}
 
 _log = logging.getLogger(__name__)
@@ -26,6 +29,10 @@ class View:
         self._devtools = devtools
         self._pages = pages
         self._page = self._session = ""
+        self._pointed: tuple[str, Box] | None = None
+        """The element that was found last, and its document."""
+        self._metadata: dict[str, Any] = {}
+        """Of the picture: the size of the viewport, and how far it is scrolled, in CSS pixels."""
         self._number, self._data = time.time_ns() // 1_000_000, ""  # no number is used by two keepers of one run
         self._news = asyncio.Event()
         self._following = asyncio.Lock()
@@ -50,7 +57,31 @@ class View:
         finally:
             self._end_at(UNWATCHED_S)
         has_news = self._number != seen and self._data
-        return ViewReport(number=self._number, jpeg=self._data) if has_news else ViewReport()
+        if not has_news:
+            return ViewReport()
+        return ViewReport(number=self._number, jpeg=self._data, element=await self._element())
+
+    def point(self, document: str, box: Box) -> None:
+        """Note where the element of the step under way is, on the page of this document."""
+        self._pointed = document, box
+        if self._session and self._data:
+            self._number += 1
+            self._news.set()
+
+    async def _element(self) -> tuple[float, float, float, float] | None:
+        """Return where the element is in the picture, in fractions; None if the page has another document by now."""
+        if self._pointed is None:
+            return None
+        (document, box), seen = self._pointed, self._metadata
+        try:
+            tree = await self._devtools.call("Page.getFrameTree", {}, self._session, limit_s=_DOCUMENT_S)
+        except StackFailed:  # the page is busy
+            return None
+        if tree["frameTree"]["frame"]["loaderId"] != document:
+            return None
+        width, height = seen["deviceWidth"] or 1, seen["deviceHeight"] or 1
+        left, top = box.x - seen["scrollOffsetX"], box.y - seen["scrollOffsetY"]
+        return left / width, top / height, box.width / width, box.height / height
 
     def close(self) -> None:
         """Have the browser send no more pictures."""
@@ -90,7 +121,7 @@ class View:
             return
         params = event["params"]
         asyncio.get_running_loop().call_later(_APART_S, self._go_on, session, params["sessionId"])
-        self._number, self._data = self._number + 1, params["data"]
+        self._number, self._data, self._metadata = self._number + 1, params["data"], params["metadata"]
         self._news.set()
 
     def _go_on(self, session: str, number: int) -> None:

@@ -1,5 +1,6 @@
 """The commit gate as a worker's activities see it: the port `CommitGate`."""
 
+from replaywright.domain.page.targets import Box
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.keeper.host.client import KeeperClient
 
@@ -43,6 +44,10 @@ class LocalCommitGate:
         """Return the record of an operation; None when it was not armed here in that epoch."""
         operations = (await self._client.black_box(op_id)).operations
         return next((operation for operation in operations if operation.epoch == epoch), None)
+
+    def point(self, document: str, box: Box) -> None:
+        """Say where the element of the step under way is; see the port."""
+        self._client.point(self._epoch, document, box)
 
     async def close(self) -> None:
         """Leave the gate as it is."""

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 import replaywright
 from replaywright.children import for_browser
+from replaywright.domain.page.targets import Box
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
@@ -53,6 +54,7 @@ from replaywright.keeper.protocol import (
     Message,
     NetworkReport,
     NetworkRequest,
+    PointRequest,
     RenewRequest,
     Reply,
     ReplyHead,
@@ -188,6 +190,11 @@ class KeeperClient:
         request = ViewRequest(seen=seen, timeout_ms=timeout_ms)
         return await self._ask(request, ViewReport, TIMEOUT_S + timeout_ms / 1000)
 
+    def point(self, epoch: int, document: str, box: Box) -> None:
+        """Say where the element of the step under way is; nobody waits for the answer."""
+        if not self._reading.done():
+            self._write(PointRequest(epoch=epoch, document=document, box=box))
+
     async def lend(self, epoch: int, lending: str, lasts_s: float) -> LendReport:
         """Let a person drive the browser for so many seconds; the lease lasts as long."""
         return await self._ask(LendRequest(epoch=epoch, lending=lending, lasts_s=lasts_s), LendReport)
@@ -222,7 +229,7 @@ class KeeperClient:
         self._waiting[number] = answer
         try:
             async with asyncio.timeout(timeout_s):
-                self._writer.write(request.model_copy(update={"id": number}).model_dump_json().encode() + b"\n")
+                self._write(request.model_copy(update={"id": number}))
                 await self._writer.drain()
                 line = await answer
         except (OSError, TimeoutError) as error:
@@ -235,6 +242,9 @@ class KeeperClient:
         except ValidationError as error:
             raise KeeperUnavailable(f"the keeper's answer cannot be read: {error}") from error
         return _result_of(reply)
+
+    def _write(self, request: Request) -> None:
+        self._writer.write(request.model_dump_json().encode() + b"\n")
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
