@@ -74,6 +74,19 @@ def test_an_equal_element_that_came_since_is_told_by_nothing_but_the_very_place(
     assert similar(recorded, target(BUTTON), copied).lookup.hit
 
 
+def test_equal_elements_that_were_there_before_are_told_by_what_stands_beside_them() -> None:
+    submits = {"type": "submit", "name": "theme", "value": "Theme"}
+    recorded = target(BUTTON, attributes=submits, namesakes=2)
+    moved = target(BUTTON, attributes=submits, xpath="/html/body/div/header/ul/li[3]/button")
+    below = target(moved.model_dump(), xpath="/html/body/footer/p/button", neighbours=("Groups", "Users", "Imprint"))
+    third = target(moved.model_dump(), xpath="/html/body/main/ul/li[1]/button", neighbours=("Groups", "Users"))
+
+    found = similar(recorded, moved, below)
+    assert found.chosen is not None
+    assert found.chosen.target == moved
+    assert similar(recorded, moved, below, third).lookup.reason == "ambiguous"
+
+
 def test_what_stands_nearest_to_an_icon_in_a_row_may_change_with_the_rows_other_parts() -> None:
     recorded = target(ICON)
     nearer = target(ICON, neighbours=("Ben", "Cleo", "Good morning"))

@@ -117,8 +117,8 @@ def likelihoods(recorded: Target, seen: Sequence[Target]) -> tuple[list[Likeliho
 def is_contradicted(recorded: Target, likely: Sequence[Likelihood]) -> bool:
     """Return True if another element is the recorded one as well as the likeliest is.
 
-    The likeliest does not read as recorded, and another one of the recorded name does; or another is equal to it in
-    itself, and it does not stand where the recorded one stood.
+    The likeliest does not read as recorded, and another one of the recorded name does; or one of its name came since,
+    another is equal to it in itself, and it does not stand where the recorded one stood.
     """
 
     def called_so(one: Likelihood, reads: bool) -> bool:
@@ -128,7 +128,8 @@ def is_contradicted(recorded: Target, likely: Sequence[Likelihood]) -> bool:
     if called_so(best, False) and any(called_so(one, True) for one in others):
         return True
     is_doubled = any(_in_itself(one.seen) == _in_itself(best.seen) for one in others)
-    return is_doubled and recorded.namesakes > 0 and not stays(recorded, best.seen)
+    came_since = 0 < recorded.namesakes < sum("same_name" in one.signals for one in likely)
+    return is_doubled and came_since and not stays(recorded, best.seen)
 
 
 def _in_itself(target: Target) -> tuple[object, ...]:
