@@ -1,7 +1,7 @@
 """The dashboard as an ASGI application."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from markupsafe import Markup
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -14,16 +14,17 @@ from starlette.staticfiles import StaticFiles
 from replaywright.dashboard.guard import POLICY, leading_to
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page, whole
-from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of
+from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of, refusal_of
 from replaywright.dashboard.rendering import HERE, rendered
-from replaywright.dashboard.views import DashboardSource, WaitingRun
-from replaywright.errors import ArtifactMissing, ReplaywrightError
+from replaywright.dashboard.views import DashboardSource, PersonAnswer, WaitingRun
+from replaywright.errors import ArtifactMissing, InputInvalid, ReplaywrightError
 
 STREAMS = 64
 """Pages that are told of changes at the same time; others are not, and show what there is when they are loaded."""
 _HOLDS_S = 0.8
 """Lifetime of a page that several readers share."""
 _WAITING_HOLDS_S = 2.0
+_FORM_BYTES = 100_000
 
 
 class Dashboard:
@@ -54,7 +55,7 @@ class Dashboard:
                 Route("/picture", self._picture),
                 Route("/screen", self._screen),
                 Route("/takeover", self._take_over, methods=["POST"]),
-                Route("/handback", self._hand_back, methods=["POST"]),
+                Route("/answer", self._answer, methods=["POST"]),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -156,18 +157,19 @@ class Dashboard:
         """Lead the person to the run's browser."""
         return leading_to(await self._source.take_over(request.query_params.get("id", "")))
 
-    async def _hand_back(self, request: Request) -> Response:
+    async def _answer(self, request: Request) -> Response:
         """Have the run go on with an answer, and lead back to its page."""
-        given = request.query_params
-        run_id = given.get("id", "")
-        await self._source.hand_back(run_id, given.get("answer", ""), given.get("question", ""))
+        asked, given = request.query_params, await _form(request)
+        run_id = asked.get("id", "")
+        answer = PersonAnswer(given.get("answer", ""), given.get("value", ""), given.get("why", ""))
+        await self._source.answer(run_id, asked.get("question", ""), answer)
         return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
 
     # --- what went wrong ----------------------------------------------------------------------------------------------
 
-    async def _failed(self, _request: Request, error: Exception) -> Response:
+    async def _failed(self, request: Request, error: Exception) -> Response:
         """Render the page for an error."""
-        return self._said(problem_of(error))
+        return self._said(problem_of(error) if request.method == "GET" else refusal_of(error))
 
     async def _nothing_here(self, _request: Request, _error: Exception) -> Response:
         return self._said(NOTHING_HERE)
@@ -175,3 +177,17 @@ class Dashboard:
     def _said(self, problem: Problem) -> Response:
         page = Page(problem.title, "", "problem.html", {}, {"problem": problem}, is_final=not problem.passes)
         return HTMLResponse(self._shown(page, "problem", self._framed(None)), problem.status)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Read the fields of a form.
+
+    Raises:
+        InputInvalid: it is too long.
+    """
+    received = b""
+    async for piece in request.stream():
+        received += piece
+        if len(received) > _FORM_BYTES:
+            raise InputInvalid(f"the answer has more than {_FORM_BYTES} bytes: nothing was sent")
+    return dict(parse_qsl(received.decode("utf-8", "replace"), keep_blank_values=True))

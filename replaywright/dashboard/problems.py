@@ -69,6 +69,7 @@ _KINDS: tuple[tuple[type[ReplaywrightError], Problem], ...] = (
     (InputInvalid, Problem(400, "That cannot be shown", "", "Change the address, or begin with the list.")),
     (ReplaywrightError, Problem(500, "That went wrong", "", "See what is set up wrong.", "replaywright doctor")),
 )
+_NOT_DONE = Problem(409, "That was not done", "", "Load the run's page again: it shows what the run takes now.")
 _GONE = Problem(404, "It is not there", "", "It may have been removed, or be another tenant's.")
 _BUG = Problem(
     500,
@@ -76,6 +77,14 @@ _BUG = Problem(
     "",
     "This is a bug: the terminal of the dashboard shows where. Report it in the project's issue tracker.",
 )
+
+
+def refusal_of(error: Exception) -> Problem:
+    """Return the problem that is shown where something that was asked of a run was not done."""
+    found = problem_of(error)
+    if found.status not in (_NOT_DONE.status, 400, 503):
+        return found
+    return dataclasses.replace(_NOT_DONE, message=found.message)
 
 
 def problem_of(error: Exception) -> Problem:

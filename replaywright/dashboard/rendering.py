@@ -15,6 +15,7 @@ from replaywright import __version__
 from replaywright.dashboard.health import health_of
 from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.standing import STATUSES
+from replaywright.domain.task.questions import MEANS
 from replaywright.domain.trace.saying import count, duration, how_found, model_name
 
 HERE = Path(__file__).parent
@@ -80,7 +81,9 @@ def _environment() -> Environment:
         "health": health_of,
     }
     environment.filters.update(filters)
-    environment.globals.update(address=address, version=__version__, statuses=STATUSES, how_found=how_found)
+    environment.globals.update(
+        address=address, version=__version__, statuses=STATUSES, means=MEANS, how_found=how_found
+    )
     return environment
 
 

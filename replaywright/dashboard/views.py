@@ -140,6 +140,16 @@ class LivePicture:
 
 
 @dataclass(frozen=True)
+class PersonAnswer:
+    """Answer that a person gives on a page."""
+
+    answer: str
+    value: str = ""
+    """For `answer`: the words or the code."""
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class WaitingRun:
     """A run that waits for a person."""
 
@@ -193,7 +203,7 @@ class DashboardSource(Protocol):
     async def take_over(self, run_id: str) -> str:
         """Pause the run if it does not wait, take over its browser, and return the address to open."""
 
-    async def hand_back(self, run_id: str, answer: str, question: str) -> None:
+    async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
         """Have the run go on: with `continue` where it is paused, else with an answer to its question of this id."""
 
     async def inbox(self) -> Sequence[WaitingRun]:

@@ -16,10 +16,8 @@ from playwright.async_api import Browser, Page, expect
 
 from bench.chromium import launched
 from demo.stage import Stage
-from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.secrets.secret_sites import is_loopback
 from replaywright.settings import load_settings
@@ -109,6 +107,7 @@ async def followed(page: Page, lab: Lab, order: Order, pictures: Path) -> None:
 
     await page.get_by_role("link", name="pay").first.click()
     await expect(page.get_by_role("heading", name="It waits for you: approve")).to_be_visible()
+    await page.get_by_text("Answer in a terminal").click()
     command = f"replaywright answer {order.run_id} approve"
     await expect(page.get_by_role("main").locator("code", has_text=command)).to_be_visible()
     picture = page.get_by_role("img", name="What the page shows")
@@ -123,13 +122,10 @@ async def followed(page: Page, lab: Lab, order: Order, pictures: Path) -> None:
     assert await live.evaluate("one => one.width") > 300
     await assert_readable(page, "watched", pictures)
 
-    await page.evaluate("document.body.dataset.loaded = 'once'")
-    verdict = PersonVerdict(sequence=6, verdict="approve", who="the test")
-    await decide(lab.place, order.run_id, verdict)
+    await page.get_by_role("button", name="approve", exact=True).click()
     await expect(page.locator(".standing")).to_contain_text("done", timeout=PATIENT_MS)
     await expect(page.get_by_role("listitem").filter(has_text="click the Pay now button")).to_be_visible()
     await expect(page.locator("#live")).to_have_text("Final")
-    assert await page.evaluate("document.body.dataset.loaded") == "once"
     await assert_readable(page, "done", pictures)
 
 

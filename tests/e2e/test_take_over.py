@@ -114,19 +114,23 @@ async def test_a_run_is_taken_over_and_handed_back_on_its_page_of_the_dashboard(
             await page.get_by_role("button", name="Take over the browser").click()
         taken = await popup.value
         await taken.locator(".screencast-canvas-container canvas").wait_for(timeout=PATIENT_MS)
-        await page.get_by_role("button", name="Hand back: continue").click(timeout=PATIENT_MS)
+        await page.get_by_role("button", name="hand back").click(timeout=PATIENT_MS)
         question = await asked(lab, order, QuestionKind.TAKE_OVER)
 
         async with page.expect_popup() as popup:
             await page.get_by_role("button", name="Take over the browser").click(timeout=PATIENT_MS)
         await give_code(await popup.value, bank)
-        await expect(page.get_by_role("button", name="Hand back: done")).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.get_by_text("hands it back", exact=False).first).to_be_visible(timeout=PATIENT_MS)
         await assert_readable(page, "lent", pictures)
-        await page.get_by_role("button", name="Hand back: done").click()
+        await page.get_by_label("Reason, kept with the run").fill("by the app")
+        await page.keyboard.press("Enter")
+        await page.get_by_role("button", name="done").click()
         ending = await lab.follow(order)
+    trace = await lab.trace(order)
 
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
     assert bank.payments == ["12.50"]
-    said = [(line["who"], line["why"]) for line in await lab.trace(order) if line["kind"] == "take_over"]
+    [step] = [line for line in trace if line["kind"] == "step" and line["sequence"] == question.sequence]
+    assert (step["reason"], step["who"], step["why"]) == ("handed_back", user_name(), "by the app")
+    said = [(line["who"], line["why"]) for line in trace if line["kind"] == "take_over"]
     assert said == [(user_name(), "on the dashboard")] * 2
-    assert question.sequence == 3

@@ -10,6 +10,7 @@ from typing import Any
 from replaywright.dashboard.views import (
     CacheView,
     LivePicture,
+    PersonAnswer,
     ReportPage,
     RunDetail,
     RunFilter,
@@ -285,9 +286,9 @@ class FakeSource:
         self.done.append(("take over", run_id))
         return "http://127.0.0.1:9/secret/"
 
-    async def hand_back(self, run_id: str, answer: str, question: str) -> None:
+    async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
         self._fail()
-        self.done.append((answer, run_id, question))
+        self.done.append((run_id, question, given.answer, given.value, given.why))
 
     async def inbox(self) -> Sequence[WaitingRun]:
         self._fail()

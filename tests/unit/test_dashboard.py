@@ -1,7 +1,6 @@
 """The dashboard's pages: who may see them, what they show of hostile texts, what they say when something is gone."""
 
 import asyncio
-import dataclasses
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -162,7 +161,7 @@ async def test_pages_of_others_get_nothing_even_with_the_cookie(headers: dict[st
         ("POST", ""),
         ("POST", "run"),
         ("GET", "takeover"),
-        ("GET", "handback"),
+        ("GET", "answer"),
     ],
 )
 async def test_what_changes_something_is_posted_to_its_own_address(method: str, page: str) -> None:
@@ -189,7 +188,7 @@ async def test_what_changes_something_is_posted_to_its_own_address(method: str, 
         {"Origin": f"http://{HOST}", "Cookie": f"{COOKIE}=guess"},
     ],
 )
-@pytest.mark.parametrize("page", ["takeover", "handback"])
+@pytest.mark.parametrize("page", ["takeover", "answer"])
 async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dict[str, str]) -> None:
     source = full()
     visitor = await entered(source)
@@ -200,42 +199,70 @@ async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dic
     assert source.done == []
 
 
-async def test_a_run_is_taken_over_and_handed_back() -> None:
+async def posted(visitor: Visitor, page: str, body: str = "", **given: str) -> httpx.Response:
+    """Send a form as the dashboard's own pages do."""
+    own = {
+        "Origin": f"http://{HOST}",
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    return await visitor.client.post(visitor.guard.path + page, params=given, content=body, headers=own)
+
+
+async def test_a_run_is_taken_over_and_answered() -> None:
     source = full()
     visitor = await entered(source)
-    own = {"Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
 
-    async def posted(page: str, **given: str) -> httpx.Response:
-        return await visitor.client.post(visitor.guard.path + page, params=given, headers=own)
-
-    taken = await posted("takeover", id=RUNNING.run_id)
-    back = await posted("handback", id=WAITING.run_id, answer="approve", question="7-1")
-    strange = await posted("takeover", id="nobody")
+    taken = await posted(visitor, "takeover", id=RUNNING.run_id)
+    answered = await posted(visitor, "answer", "why=it+is%0Aright&answer=approve", id=WAITING.run_id, question="7-1")
+    handed_back = await posted(visitor, "answer", "answer=continue", id=RUNNING.run_id)
 
     assert 'content="0;url=http://127.0.0.1:9/secret/"' in taken.text
-    assert (back.status_code, back.headers["location"]) == (303, "run?id=" + quote(WAITING.run_id, safe=""))
-    assert source.done == [("take over", RUNNING.run_id), ("approve", WAITING.run_id, "7-1")]
-    assert "there is no run" in strange.text
+    assert (answered.status_code, answered.headers["location"]) == (303, "run?id=" + quote(WAITING.run_id, safe=""))
+    assert handed_back.status_code == 303
+    assert source.done == [
+        ("take over", RUNNING.run_id),
+        (WAITING.run_id, "7-1", "approve", "", "it is\nright"),
+        (RUNNING.run_id, "", "continue", "", ""),
+    ]
 
 
-async def test_a_run_that_is_lent_is_handed_back_by_an_answer_that_needs_no_words() -> None:
+async def test_what_a_run_does_not_do_is_told_and_the_page_does_not_ask_again_by_itself() -> None:
     source = full()
-    code = dataclasses.replace(
-        source.details[WAITING.run_id],
-        question=APPROVAL.model_copy(update={"answers": ("answer", "abandon")}),
-        is_lent=True,
-    )
-    source.details = {
-        WAITING.run_id: code,
-        RUNNING.run_id: dataclasses.replace(source.details[RUNNING.run_id], is_lent=True),
+    visitor = await entered(source)
+    strange = await posted(visitor, "takeover", id="nobody")
+    long = await posted(visitor, "answer", "why=" + "x" * 200_000, id=WAITING.run_id, question="7-1")
+    source.fails = StackFailed("send-mail is still at its step")
+    busy = await posted(visitor, "takeover", id=RUNNING.run_id)
+
+    assert "there is no run" in strange.text
+    assert "more than 100000 bytes" in long.text
+    assert (busy.status_code, "send-mail is still at its step" in busy.text) == (409, True)
+    assert "data-retry" not in busy.text
+    assert source.done == []
+
+
+async def test_a_question_is_answered_by_a_form_that_the_enter_key_does_not_send() -> None:
+    source = full()
+    code = APPROVAL.model_copy(update={"answers": ("answer", "abandon"), "wants": "code", "id": "8-1"})
+    source.details[RUNNING.run_id] = RunDetail(RUNNING, question=code, is_lent=True)
+    approval, asks = [Outline(await shown(source, f"run?id={quote(one.run_id)}")) for one in (WAITING, RUNNING)]
+
+    def buttons(outline: Outline) -> list[str]:
+        return [one["value"] for one in outline.all("button") if one.get("name") == "answer"]
+
+    assert buttons(approval) == ["approve", "refuse"]
+    assert buttons(asks) == ["answer", "abandon"]
+    [code_field] = [one for one in asks.all("input") if one.get("name") == "value"]
+    assert code_field["type"] == "password"
+    [form] = [one for one in approval.all("form") if one["action"].startswith("answer")]
+    assert form["action"] == f"answer?id={quote(WAITING.run_id, safe='')}&question=7-1"
+    inside = approval.tags[approval.tags.index(("form", form)) :]
+    assert next(attributes for name, attributes in inside if name == "button") == {
+        "type": "submit",
+        "disabled": "",
+        "hidden": "",
     }
-
-    waiting, paused = [text_of(await shown(source, f"run?id={quote(one)}")) for one in source.details]
-
-    assert "Hand back: abandon" in waiting
-    assert "Hand back: answer" not in waiting
-    assert "Hand back: continue" in paused
-    assert "Open the browser again" in paused
 
 
 @pytest.mark.parametrize("page", ["", "inbox", "skills", "nothing", "static/dashboard.js"])
@@ -426,7 +453,7 @@ async def test_what_waits_is_shown_with_the_sites_words_apart_and_the_commands_t
     said = text_of(html)
     assert "step 7 asks for an approval: is the amount right?" in said
     assert "The site says, and that is no advice: Please confirm the payment" in said
-    assert [one["data-copy"] for one in Outline(html).all("button")] == [
+    assert [one["data-copy"] for one in Outline(html).all("button") if "data-copy" in one] == [
         f"replaywright answer {WAITING.run_id} approve",
         f"replaywright answer {WAITING.run_id} refuse",
     ]

@@ -35,8 +35,9 @@ def dashboard(
 ) -> None:
     """Show runs, inbox, skills and cache as pages in a browser; they change as the runs go on.
 
-    A run's browser is watched, taken over and handed back there. The dashboard listens on loopback. Its address has a
-    token: everybody with the address sees the runs of this tenant, and can take them over. Ctrl-C ends it.
+    What waits for a person is answered there, and a run's browser is watched, taken over and handed back. The dashboard
+    listens on loopback. Its address has a token: everybody with the address sees the runs of this tenant, answers them
+    and takes them over. Ctrl-C ends it.
 
     Example: `replaywright dashboard --open`
     """
@@ -63,7 +64,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -
             )
         )
         output.print_line_as_is(f"dashboard: {address}")
-        output.print_line("whoever has this address sees the runs and can take them over; Ctrl-C ends it", style="dim")
+        output.print_line("whoever has this address sees the runs, and answers them; Ctrl-C ends it", style="dim")
         with _opened(address) if opened else contextlib.nullcontext():
             await server.serve([listener])
 

@@ -33,6 +33,7 @@ from replaywright.dashboard.live import Shared
 from replaywright.dashboard.views import (
     CacheView,
     LivePicture,
+    PersonAnswer,
     ReportPage,
     RunDetail,
     RunFilter,
@@ -197,22 +198,21 @@ class RunningSource:
             ) from exc
         return address_of(lent)
 
-    async def hand_back(self, run_id: str, answer: str, question: str) -> None:
-        """Have the run go on; see the port."""
+    async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
+        """Answer the run's question, or end its pause; see the port."""
         here = await self._running.here()
         await exact_run(here, run_id)
-        if answer == "continue":
-            await require_going(here, run_id, "hand back")
-            await updated(here, run_id, "go_on", by_user(_BY), type(None))
+        why = given.why or _BY
+        if given.answer == "continue" and not question:
+            await require_going(here, run_id, "continue")
+            await updated(here, run_id, "go_on", by_user(why), type(None))
             return
         asked = await question_now(here, run_id)
         if asked.id != question:
-            raise InputInvalid(
-                f"question={question[:40]!r}: {run_id} asks something else by now; look at its page again"
-            )
-        verdict = chosen(asked, answer)
-        text = checked_value(verdict, "")
-        await decide(here, run_id, verdict_on(run_id, asked, verdict, text, who=user_name(), why=_BY))
+            raise InputInvalid(f"question={question[:40]!r}: {run_id} asks another one by now")
+        verdict = chosen(asked, given.answer)
+        text = checked_value(verdict, given.value if verdict == "answer" else "")
+        await decide(here, run_id, verdict_on(run_id, asked, verdict, text, who=user_name(), why=by_user(why).why))
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""

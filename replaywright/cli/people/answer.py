@@ -28,25 +28,9 @@ from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.servers.connect import Backend
 from replaywright.domain.run.runs import Progress
 from replaywright.domain.run.steering import EditStep, SkipStep
-from replaywright.domain.task.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answer_command
+from replaywright.domain.task.questions import MEANS, VALUE_LIMIT, Question, QuestionKind, Verdict, answer_command
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import read_text
-
-_MEANS = {
-    "done": "the step took effect, the run goes on after it",
-    "not_done": "the step took no effect, the run performs it again",
-    "retry": "the run performs the step again",
-    "skip": "the step is left out",
-    "redo": "the run does it once more",
-    "keep": "the run takes it as done",
-    "abandon": "the run ends here, as failed",
-    "approve": "the run goes on, and does it",
-    "refuse": "the run ends here, and nothing of it is done",
-    "answer": "the run goes on with the value (--value, --value-file, or asked for)",
-    "solved": "it is solved, the run goes on",
-    "continue": "the run goes on",
-}
-"""Effect of each answer on the run."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +144,7 @@ async def _answer(run: str, wish: _Wish) -> None:
             _show(run_id, progress)
         elif wish.answer == "continue":
             await updated(here, run_id, "go_on", by_user(wish.why), type(None), once=wish.once)
-            output.print_line(_MEANS["continue"], style="green")
+            output.print_line(MEANS["continue"], style="green")
         elif wish.answer == "skip" and not is_of_question:
             await _skip(here, run_id, progress, wish)
         elif question is None:
@@ -186,7 +170,7 @@ def _show(run_id: str, progress: Progress) -> None:
     for line in lines:
         output.print_line(line)
     for each in answers:
-        output.print_line(f"  {each:<9} {_MEANS[each]}")
+        output.print_line(f"  {each:<9} {MEANS[each]}")
     output.print_line(answer_command(run_id, answers), style="dim")
 
 
@@ -194,7 +178,7 @@ async def _decide(here: Backend, run_id: str, question: Question, wish: _Wish) -
     verdict = chosen(question, wish.answer)
     text = _text(question, verdict, wish.given)
     await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=user_name(), why=wish.why))
-    output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
+    output.print_line(f"step {question.sequence + 1} answered: {MEANS[verdict]}", style="green")
 
 
 async def _skip(here: Backend, run_id: str, progress: Progress, wish: _Wish) -> None:

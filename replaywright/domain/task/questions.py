@@ -5,10 +5,10 @@ may say anything to influence the person.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -58,6 +58,23 @@ WAITS = "waits"
 """Memo of a run: the question that it waits for; so waiting runs are found without asking each."""
 DEADLINE = "the deadline"
 """Name of the decider when the deadline decides."""
+
+
+MEANS: Final[Mapping[str, str]] = {
+    "done": "the step took effect, the run goes on after it",
+    "not_done": "the step took no effect, the run performs it again",
+    "retry": "the run performs the step again",
+    "skip": "the step is left out",
+    "redo": "the run does it once more",
+    "keep": "the run takes it as done",
+    "abandon": "the run ends here, as failed",
+    "approve": "the run goes on, and does it",
+    "refuse": "the run ends here, and nothing of it is done",
+    "answer": "the run goes on with the value",
+    "solved": "it is solved, the run goes on",
+    "continue": "the run goes on",
+}
+"""Effect of each answer on the run."""
 
 
 class QuestionKind(StrEnum):
