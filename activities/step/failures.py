@@ -48,7 +48,7 @@ def is_evidence_wanted(context: StepContext, outcome: StepOutcome) -> bool:
     return outcome.status is not Status.DONE and not (is_first_look and not context.is_elsewhere)
 
 
-def _met_sign_in(context: StepContext, outcome: StepOutcome, now: Snapshot, recorded: Snapshot | None) -> bool:
+def _met_sign_in(context: StepContext, outcome: StepOutcome, now: Snapshot, recorded: Sequence[Snapshot]) -> bool:
     """Tell if the step failed because the site had signed the browser out; nothing is known of one in doubt."""
     is_open = outcome.status in (Status.MISSED, Status.REFUSED, Status.UNMET)
     return (
@@ -97,7 +97,7 @@ class FailureEvidence:
             await self._keep_data(kept, "model", chosen)
         changes: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
         if seen is not None and _met_sign_in(context, outcome, *seen):
-            message = signed_out_message(place_of(seen[0].url), is_recorded=seen[1] is not None)
+            message = signed_out_message(place_of(seen[0].url), is_recorded=bool(seen[1]))
             changes |= {"reason": SIGNED_OUT, "message": message}
         return outcome.model_copy(update=changes)
 
@@ -165,11 +165,12 @@ class FailureEvidence:
         browser: BrowserSession | None,
         entry: ActionCacheEntry | None,
         before: str,
-    ) -> tuple[Snapshot, Snapshot | None] | None:
+    ) -> tuple[Snapshot, Sequence[Snapshot]] | None:
         """Keep the snapshot of now, and what is different from the same moment of the step in the last good run.
 
         Returns:
-            It, and the page after the step in the last good run; None when the page cannot be read.
+            It, and the pages before and after the step in the last good run, as far as they are known; None when the
+            page cannot be read.
         """
         if browser is None and not outcome.snapshot:
             kept.miss("snapshot", "the page does not answer")
@@ -177,13 +178,14 @@ class FailureEvidence:
         now = await self._snapshot(kept, outcome.snapshot, browser)
         if now is None:
             return None
-        after = "" if entry is None else entry.good_snapshot
         same = _at_same_moment(outcome, entry, before)
         good = await self._good(kept, same) if same else None
         if good is not None:
             text = diff(good, now).as_text(DIFF_LINES)
             await kept.put("diff", text or "nothing differs from the last good run")
-        return now, good if same == after else await self.shown(after) if after else None
+        known = dict.fromkeys((before, "" if entry is None else entry.good_snapshot))
+        pages = [await self.shown(digest) for digest in known if digest]
+        return now, [page for page in pages if page is not None]
 
     async def _good(self, kept: "_Kept", digest: str) -> Snapshot | None:
         try:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import ARTIFACT_KINDS, Status, StepOutcome
@@ -159,6 +160,23 @@ async def test_a_step_that_did_not_act_is_compared_with_the_page_before_it(stage
     assert "diff" not in stranger.artifacts  # nothing is known of the page before it
     assert '- [send] button "Send"' in kept(stage, missed, "diff")
     assert SENT not in kept(stage, missed, "diff")
+
+
+async def test_a_form_that_refuses_and_has_a_password_field_has_signed_nobody_out(stage: Stage) -> None:
+    word = Target(tag="input", role="textbox", name="New password", attributes={"type": "password"})
+    stage.site.pages[COMPOSE].elements["word"] = FakeElement(word)
+    form = Snapshot(url=COMPOSE, elements=(Element(id="to", target=TO), Element(id="word", target=word)))
+    await recorded(stage, request(CLICK_SEND, proposed=SEND), Snapshot(url=SENT))
+    stage.site.pages[COMPOSE].elements["send"] = FakeElement(SEND, shows="the address is not one")
+    later: dict[str, Any] = {"lineage": "later", "mode": Mode.REPLAY}
+
+    met = await stage.perform(request(CLICK_SEND, lineage="stranger", mode=Mode.REPLAY))
+    await recorded(stage, request(FILL_TO, proposed=TO), form)
+    await stage.perform(request(FILL_TO, sequence=0, **later))
+    refused = await stage.perform(request(CLICK_SEND, **later))
+
+    assert (met.status, met.reason) == (Status.UNMET, "signed_out")  # nothing is known of the page before it
+    assert (refused.status, refused.reason == "signed_out") == (Status.UNMET, False)
 
 
 @pytest.mark.parametrize(

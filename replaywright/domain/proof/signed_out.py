@@ -30,15 +30,15 @@ def is_sign_in(status: int, page: Snapshot | None) -> bool:
     return status in _REFUSED_STATUSES and page is not None and asks_for_password(page)
 
 
-def was_signed_out(now: Snapshot, recorded: Snapshot | None, reason: str, *, is_elsewhere: bool) -> bool:
+def was_signed_out(now: Snapshot, recorded: Sequence[Snapshot], reason: str, *, is_elsewhere: bool) -> bool:
     """Return True if the site asks for a password now and did not before.
 
-    The evidence is an answer 401, a recorded page without a password field, or, without a recording, a page that the
-    step before does not lead to.
+    The evidence is an answer 401, or that no page of the recorded step has a password field, or, without a recording,
+    a page that the step before does not lead to.
     """
     if not asks_for_password(now):
         return False
-    return reason == UNAUTHORIZED or (is_elsewhere if recorded is None else not asks_for_password(recorded))
+    return reason == UNAUTHORIZED or (not any(map(asks_for_password, recorded)) if recorded else is_elsewhere)
 
 
 def signed_out_message(page: str, *, is_recorded: bool) -> str:
