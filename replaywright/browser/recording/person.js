@@ -54,39 +54,25 @@ function* queriesFor(element, target, reading) {
   if (own) for (const within of placesOf(element, reading)) yield [{ ...own, within }];
   if (isAnchored && isByAddress) yield [{ css: target.css }];
   if (role && !name) yield [{ role }];
-  for (const css of tellingOf(element, reading)) yield [{ css }];
   if (isToldByLooks(element)) return;
   const nth = own ? inPageOrder(findAll(own, reading)).indexOf(element) + 1 : 0;
   if (nth) yield [{ ...own, nth }, true];
   if (target.css) yield [{ css: target.css }, true];
 }
 
-const STATES = /^(?:true|false|yes|no|on|off|open|opened|closed|active|inactive|selected|checked|unchecked|current|focused|hover|enabled|disabled|loading|loaded)$/i;
 const COLOURS = ["backgroundColor", "backgroundImage", "color", "fill"];
 
-/** Attributes of the page's own that hold a word: a number is a place, a state passes, what a program made is another next time. */
-function* wordsIn(element, isSaid) {
+/** Attributes of the page's own that hold a word: a number is a place, what a program made is another next time. */
+function* wordsIn(element) {
   for (const name of getAttributeNames.call(element)) {
     const value = attr(element, name);
-    if (!/^(?:data-|title$|value$|alt$)/.test(name) || value.length > 80 || STATES.test(value)) continue;
-    if (/[^\d\W]/.test(value) && (!looksGenerated(value) || isSaid(value))) yield [name, value];
+    if (/^(?:data-|title$|value$|alt$)/.test(name) && value.length <= 80 && /[^\d\W]/.test(value) && !looksGenerated(value)) yield [name, value];
   }
-}
-
-/** Selectors by such a word, those first that the page shows; by a colour only if the page names it. */
-function tellingOf(element, reading) {
-  const shown = normalise(textOf(bodyOf(document), reading, 20_000));
-  const isSaid = (word) => ` ${shown.replace(/[^\p{L}\p{N}]+/gu, " ")} `.includes(` ${normalise(word)} `);
-  const tag = escapedTag(element);
-  const found = [...wordsIn(element, isSaid)].map(([name, value]) => [`${tag}[${name}=${quoted(value)}]`, isSaid(value)]);
-  const colour = element.style?.backgroundColor ?? "";
-  if (/^[a-z]+$/.test(colour) && isSaid(colour)) found.push([`${tag}[style*=": ${colour};"]`, true]);
-  return found.sort(([, one], [, other]) => Number(other) - Number(one)).map(([css]) => css);
 }
 
 /** Returns whether those beside it are alike but for their words or colours: its place would be taken for what tells it. */
 function isToldByLooks(element) {
-  const looks = (each) => [...wordsIn(each, () => false), ...COLOURS.map((key) => each.style?.[key] ?? ""), attr(each, "fill")].join();
+  const looks = (each) => [...wordsIn(each), ...COLOURS.map((key) => each.style?.[key] ?? ""), attr(each, "fill")].join();
   return siblingsAlike(element).some((other) => looks(other) !== looks(element));
 }
 
