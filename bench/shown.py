@@ -41,6 +41,7 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode
+from replaywright.domain.task.steps import ElementStep
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.recording.comparing import compared
@@ -110,6 +111,17 @@ async def miniwob(lab: Bench, name: str) -> Result:
     calls, _, why = await _replayed(lab, task, given)
     reward = lab.pages.rewards.get(run)
     why = why or ("" if reward is not None and reward > 0 else f"reward {reward}")
+    return _result(name, task, exact, calls, why)
+
+
+def _result(name: str, task: Task, exact: bool, calls: int, why: str) -> Result:
+    """Return the result of a replay. A task with a step that nothing tells counts as not recorded: a note says so."""
+    acts = [(number, step) for number, step in enumerate(task.steps, start=1) if isinstance(step, ElementStep)]
+    untold = [number for number, step in acts if step.target is None]
+    if untold:
+        return Result(
+            name, model_calls=calls, why=f"nothing tells the element of step {untold[0]}, says its note: {why}"
+        )
     return Result(name, True, not why, exact, calls, why, len(task.steps))
 
 
@@ -183,7 +195,7 @@ async def mail(lab: Bench) -> Result:
     calls, _, why = await _replayed(lab, task, given)
     sent, wanted = stage.sent()[-1], tuple(_MAILS[2].values())
     why = why or ("" if (sent.to, sent.subject, sent.body) == wanted else "another mail was sent")
-    return Result(MAIL, True, not why, exact, calls, why, len(task.steps))
+    return _result(MAIL, task, exact, calls, why)
 
 
 async def park(lab: Lab, name: str) -> Result:
@@ -210,7 +222,7 @@ async def park(lab: Lab, name: str) -> Result:
         calls, result, why = await _replayed(lab, task, given)
         if result is not None and not why:
             why = await fault_of(job, Seen(place, job.new, result.extracted, await lab.files(result)))
-    return Result(name, True, not why, exact, calls, why, len(task.steps))
+    return _result(name, task, exact, calls, why)
 
 
 async def measure(names: Sequence[str], console: Console) -> dict[str, object]:
