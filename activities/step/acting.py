@@ -4,6 +4,7 @@ import asyncio
 import time
 from dataclasses import replace
 
+from activities.step.awaiting import LOOK_MS
 from activities.step.credentials import Entered
 from activities.step.step_gate import StepGate
 from activities.step.underway import StepUnderway, ms_since
@@ -110,6 +111,7 @@ class Acting:
             skip_if_holds=self._may_be_done(),
             signs_in=context.signs_in,
             is_consequential=at.is_consequential,
+            proof_ms=LOOK_MS if at.is_known_commit else Work.proof_ms,
             keeps_entries=not at.is_new and entry is not None and entry.keeps_entries,
             timeout_ms=at.step.timeout_ms,
             is_pictured=context.run.pictures is not Pictures.FAILURES,

@@ -58,6 +58,8 @@ class Work:
     """Steps from here to the next page enter a secret: a page that is refused and asks for a password is theirs."""
     is_consequential: bool = True
     """A press may send something or lead to another page: before it, what was entered must have reached the page."""
+    proof_ms: int = 500
+    """Time for the proof that a press did anything, where there is none when it has ended."""
     keeps_entries: bool = False
     """When the press was recorded, the page showed all that was entered before: it must now."""
     timeout_ms: int = 10_000

@@ -25,6 +25,7 @@ DESK = """<!doctype html><title>Desk</title>
 <label>Remark <input id="remark"></label> <label>Stubborn <input id="stubborn"></label>
 <button id="late">Get ready</button>
 <button id="nothing">Do nothing</button>
+<button id="slow">Save once, then show slowly</button>
 <button id="ripple">Only ripple</button>
 <button id="tip">Only show a tooltip</button>
 <button id="count">Only count the visit</button>
@@ -40,6 +41,11 @@ DESK = """<!doctype html><title>Desk</title>
     say("Nothing new");
   };
   const saved = () => { say("Saved!"); by("rows").innerHTML = "<li>Mail to Ada</li>"; };
+  let shown = 0;
+  by("slow").onclick = async () => {
+    if (shown++) setTimeout(() => say("Shown"), 1200);
+    else await fetch("/save?status=200", { method: "POST" }).then(saved);
+  };
   let ticks = 0;
   setInterval(() => by("clock").textContent = "10:00:0" + ++ticks % 10, 100);
   for (const button of document.querySelectorAll("[data-save]")) button.onclick = async () => {

@@ -146,6 +146,16 @@ async def test_a_click_of_which_nothing_comes_is_unproven(acting: Acting, name: 
     assert (other.status, other.warnings, other.proof) == (Status.DONE, (UNPROVEN,), Proof.NONE)
 
 
+async def test_what_is_shown_late_of_a_press_that_is_known_to_have_consequences_is_waited_for(acting: Acting) -> None:
+    learned = await acting.do("click", button("Save once, then show slowly"))
+    await acting.next_run(learned)
+
+    replayed = await acting.do("click", button("Save once, then show slowly"))
+
+    assert (learned.status, learned.effect) == (Status.DONE, Effect.COMMIT)
+    assert (replayed.status, replayed.reason, replayed.proof) == (Status.DONE, "", Proof.CHANGE)
+
+
 async def test_being_counted_is_no_proof(acting: Acting) -> None:
     asked = acting.asked("click", button("Only tell the counter"), expect=[says("Nothing new")], effect="commit")
 

@@ -470,7 +470,7 @@ class Attempt {
     // The last listener of the page has run when this one does; the next task may wait for a frame to be drawn.
     if (last) addEventListener(last, seen, { once: true });
     this.landed = true;
-    this.forgetChanges();
+    if (!this.weighs) this.forgetChanges();
     this.send("landed");
     this.guard.endIn(GUARD_AFTER_LANDING_MS);
     // The page's own handlers run in this task: what they did is to be seen in the next.

@@ -156,6 +156,7 @@ class Guard {
         if (event.type === "mousedown" && this.pressed) return;
         if (!this.accepts(path) || !this.isSame()) return this.intercept(event, path);
         this.pressed = true;
+        attempt.forgetChanges(); // menus act before the click, when the button goes down or up
         return;
       case "pointerup":
       case "mouseup":

@@ -59,8 +59,6 @@ _STEADY_S = 0.15
 """Interval between two readings that have to agree."""
 _STEADY_LIMIT_S = 2.0
 """Wait for them to agree: a clock on the page never does."""
-_PROOF_S = 0.5
-"""Wait for the effect of a press without one so far."""
 
 UNRESPONSIVE_S = 10.0
 """Time beyond the step's budget for a browser that does not answer."""
@@ -394,7 +392,7 @@ class StepRun:
             proof = proof_of(context.before, after, context.evidence(), changed=context.attempt.changed, url=url)
             return proof is not Proof.NONE
 
-        await context.tabs.until(shown, context.deadline.left(_PROOF_S))
+        await context.tabs.until(shown, context.deadline.left(context.work.proof_ms / 1000))
         return proof
 
     def _report(
