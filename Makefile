@@ -91,7 +91,7 @@ bench-verify: setup ## measure what verification adds to a replayed step whose e
 agent-calls: setup ## call as an agent does, with server, worker and client killed in the middle: what was lost, what was done twice
 	$(BIN)/python -m bench.agent_calls $(ARGS)
 
-first-hour: setup ## what somebody new does: show tasks, call as an agent, make mistakes; about 20 minutes
+first-hour: setup ## what somebody new does: show tasks, call as an agent, make mistakes; about 40 minutes
 	$(BIN)/python -m bench.first_hour $(ARGS)
 
 mistakes: setup ## make the mistakes of a first hour at a running stack: what each message says, and if its remedy works

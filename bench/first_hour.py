@@ -17,7 +17,6 @@ from rich.console import Console
 
 from bench import agent_calls, shown
 from bench.environments import EnvironmentFailed
-from bench.hands import HANDS
 from bench.mistakes import trying
 from bench.mistakes.catalogue import MISTAKES
 from replaywright.errors import StackFailed
@@ -25,7 +24,7 @@ from replaywright.errors import StackFailed
 
 async def measure(rounds: int, console: Console) -> dict[str, object]:
     """Measure all three."""
-    recorded = await shown.measure(list(HANDS), console)
+    recorded = await shown.measure([name for group in shown.GROUPS.values() for name in group], console)
     called = await agent_calls.measure(rounds, console)
     told = trying.figures_of(await trying.run(MISTAKES, console), console)
     return {

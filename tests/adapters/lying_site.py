@@ -25,6 +25,7 @@ DESK = """<!doctype html><title>Desk</title>
 <label>Remark <input id="remark"></label> <label>Stubborn <input id="stubborn"></label>
 <button id="late">Get ready</button>
 <button id="nothing">Do nothing</button>
+<button id="down">Act when it goes down</button> <button id="up">Act when it goes up</button>
 <button id="slow">Save once, then show slowly</button>
 <button id="ripple">Only ripple</button>
 <button id="tip">Only show a tooltip</button>
@@ -41,6 +42,7 @@ DESK = """<!doctype html><title>Desk</title>
     say("Nothing new");
   };
   const saved = () => { say("Saved!"); by("rows").innerHTML = "<li>Mail to Ada</li>"; };
+  by("down").onpointerdown = by("up").onmouseup = event => say("It went: " + event.type);
   let shown = 0;
   by("slow").onclick = async () => {
     if (shown++) setTimeout(() => say("Shown"), 1200);

@@ -156,6 +156,13 @@ async def test_what_is_shown_late_of_a_press_that_is_known_to_have_consequences_
     assert (replayed.status, replayed.reason, replayed.proof) == (Status.DONE, "", Proof.CHANGE)
 
 
+@pytest.mark.parametrize("name", ["Act when it goes down", "Act when it goes up"])
+async def test_what_a_page_does_before_the_click_is_of_the_press(acting: Acting, name: str) -> None:
+    outcome = await acting.do("click", button(name))
+
+    assert (outcome.status, outcome.warnings, outcome.proof) == (Status.DONE, (), Proof.CHANGE)
+
+
 async def test_being_counted_is_no_proof(acting: Acting) -> None:
     asked = acting.asked("click", button("Only tell the counter"), expect=[says("Nothing new")], effect="commit")
 
