@@ -26,6 +26,7 @@ DESK = """<!doctype html><title>Desk</title>
 <button id="late">Get ready</button>
 <button id="nothing">Do nothing</button>
 <button id="down">Act when it goes down</button> <button id="up">Act when it goes up</button>
+<label>Checked <input id="checked"></label>
 <button id="slow">Save once, then show slowly</button>
 <button id="ripple">Only ripple</button>
 <button id="tip">Only show a tooltip</button>
@@ -43,6 +44,7 @@ DESK = """<!doctype html><title>Desk</title>
   };
   const saved = () => { say("Saved!"); by("rows").innerHTML = "<li>Mail to Ada</li>"; };
   by("down").onpointerdown = by("up").onmouseup = event => say("It went: " + event.type);
+  by("checked").onblur = () => say("Checked: that is no number");
   let shown = 0;
   by("slow").onclick = async () => {
     if (shown++) setTimeout(() => say("Shown"), 1200);

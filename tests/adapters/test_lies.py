@@ -163,6 +163,16 @@ async def test_what_a_page_does_before_the_click_is_of_the_press(acting: Acting,
     assert (outcome.status, outcome.warnings, outcome.proof) == (Status.DONE, (), Proof.CHANGE)
 
 
+async def test_what_a_page_says_because_the_focus_moves_is_no_proof(acting: Acting) -> None:
+    await acting.do("type", {"role": "textbox", "name": "Checked"}, value="x")
+
+    outcome = await acting.do("click", button("Do nothing"), expect=[says("Desk")])
+
+    [checked] = await acting.session.check([PREDICATE.validate_python(says("Checked: that is no number"))], 500)
+    assert checked.passed
+    assert (outcome.warnings, outcome.proof) == ((UNPROVEN,), Proof.NONE)
+
+
 async def test_being_counted_is_no_proof(acting: Acting) -> None:
     asked = acting.asked("click", button("Only tell the counter"), expect=[says("Nothing new")], effect="commit")
 

@@ -164,10 +164,10 @@ class Attempt {
     this.onMutations(this.observer.takeRecords());
   }
 
-  /** Later changes count as consequences of the input. */
-  forgetChanges() {
+  /** Later changes count as consequences of the input, and those before if they have been `changed`. */
+  forgetChanges(changed = false) {
     this.observer.takeRecords();
-    this.changed = false;
+    this.changed = changed;
     this.weighs = true;
   }
 

@@ -24,6 +24,8 @@ class Guard {
     this.receiver = null;
     this.point = null;
     this.pressed = false;
+    /** Whether the page had changed when the press moved the focus; null while it has not. */
+    this.changedBeforeFocus = null;
     /** True after input was stopped: the rest of it is stopped as well. */
     this.refused = false;
     /** Something changed in the element since it was ready. */
@@ -158,8 +160,17 @@ class Guard {
         this.pressed = true;
         attempt.forgetChanges(); // menus act before the click, when the button goes down or up
         return;
+      case "blur":
+      case "focus":
+        // What a page does because the focus moves, such as checking the field before, is not of the press.
+        if (!this.pressed || this.changedBeforeFocus !== null) return;
+        attempt.takeMutations();
+        this.changedBeforeFocus = attempt.changed;
+        return;
       case "pointerup":
       case "mouseup":
+        if (this.changedBeforeFocus !== null) attempt.forgetChanges(this.changedBeforeFocus);
+        this.changedBeforeFocus = null;
         // The page may have taken the element away on the way: then no click follows, and yet it was pressed. Where it
         // prevents what the pointer does by default, no mouse button goes up either.
         if (this.pressed && !attempt.landed) inNewTask(() => attempt.guarded(() => attempt.landed || attempt.land()));

@@ -14,7 +14,7 @@ function post(message) {
 
 const INPUT_EVENTS = ["pointerover", "pointermove", "mousemove", "pointerdown", "mousedown", "touchstart", "touchend",
   "pointerup", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "dragstart", "dragover", "drop", "dragend",
-  "keydown", "keypress", "keyup", "beforeinput", "paste"];
+  "keydown", "keypress", "keyup", "beforeinput", "paste", "blur", "focus"];
 
 function onInputEvent(event) {
   if (!event.isTrusted) return;
