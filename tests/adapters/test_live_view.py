@@ -134,7 +134,11 @@ async def test_nobody_without_the_address_sees_or_does_anything(viewer: Viewer) 
     host = base.split("/")[2]
     async with httpx.AsyncClient() as stranger:
         assert (await stranger.get(f"{base}state")).status_code == 401
-        assert (await stranger.post(f"{base}command", json="q")).status_code == 401
+        assert (
+            await stranger.post(f"{base}command", json="q")
+        ).status_code == 403  # it says nothing of where it is from
+        own = {"Origin": f"http://{host}"}
+        assert (await stranger.post(f"{base}command", json="q", headers=own)).status_code == 401
         await stranger.get(viewer.address)
         assert (await stranger.get(f"{base}state")).status_code == 200
 
@@ -144,8 +148,9 @@ async def test_nobody_without_the_address_sees_or_does_anything(viewer: Viewer) 
         assert (await stranger.post(f"{base}command", json="q", headers=foreign)).status_code == 403
         assert (await stranger.post(f"{base}command", json="q", headers=rebound)).status_code == 421
         assert (await stranger.post(f"{base}command", json="q", headers=cross)).status_code == 403
-        form = await stranger.post(f"{base}input", data={"do": "back"})
-        assert (form.status_code, (await stranger.post(f"{base}command", json="x")).status_code) == (415, 400)
-        assert (await stranger.post(f"{base}input", json={"do": "format"})).status_code == 400
+        form = await stranger.post(f"{base}input", data={"do": "back"}, headers=own)
+        unknown = await stranger.post(f"{base}command", json="x", headers=own)
+        assert (form.status_code, unknown.status_code) == (415, 400)
+        assert (await stranger.post(f"{base}input", json={"do": "format"}, headers=own)).status_code == 400
 
     assert not viewer.person.recorder.has_ended

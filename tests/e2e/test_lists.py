@@ -1,7 +1,7 @@
 """A task over the rows of a table, on the real stack and in a real browser: learned on one row, done once for each."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
-from tests.e2e.lab import FREEZE, Lab
+from tests.e2e.lab import Lab
 from tests.e2e.plain_site import Answer, Asked, serving
 from tests.pages.obedient import answering, said_in, schema_of, section
 
@@ -69,13 +69,9 @@ def office() -> Iterator[Office]:
 
 
 @pytest.fixture(scope="module")
-async def lab(lab_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned yet."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lists") / "freeze"))
-        async with Stage(lab_settings, tell=lambda _text: None) as stage:
-            yield Lab(stage)
+def lab(bare_lab: Lab) -> Lab:
+    """Nothing is learned yet."""
+    return bare_lab
 
 
 PLANNED = {

@@ -71,7 +71,8 @@ async def give_code(page: Page, bank: Bank) -> None:
             await asyncio.sleep(1)
 
 
-@pytest.mark.parametrize("kills", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [False, True])
 async def test_a_person_does_a_step_in_the_live_browser_and_the_run_goes_on(lab: Lab, bank: Bank, kills: bool) -> None:
     order = order_of(bank)
     await start(lab.place, order)
@@ -119,17 +120,23 @@ async def test_a_run_is_taken_over_and_handed_back_on_its_page_of_the_dashboard(
 
         async with page.expect_popup() as popup:
             await page.get_by_role("button", name="Take over the browser").click(timeout=PATIENT_MS)
-        await give_code(await popup.value, bank)
+        taken = await popup.value
+        await give_code(taken, bank)
+        lent = taken.url
         await expect(page.get_by_text("hands it back", exact=False).first).to_be_visible(timeout=PATIENT_MS)
         await assert_readable(page, "lent", pictures)
         await page.get_by_label("Reason, kept with the run").fill("by the app")
         await page.keyboard.press("Enter")
         await page.get_by_role("button", name="done").click()
         ending = await lab.follow(order)
+    history = b"".join(event.SerializeToString() for event in (await lab.handle(order).fetch_history()).events)
     trace = await lab.trace(order)
 
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
     assert bank.payments == ["12.50"]
+    assert urlsplit(lent).path.strip("/").partition("/")[0].encode() not in history
+    with pytest.raises(OSError, match="Connect"):
+        await asyncio.open_connection("127.0.0.1", urlsplit(lent).port)
     [step] = [line for line in trace if line["kind"] == "step" and line["sequence"] == question.sequence]
     assert (step["reason"], step["who"], step["why"]) == ("handed_back", user_name(), "by the app")
     said = [(line["who"], line["why"]) for line in trace if line["kind"] == "take_over"]
