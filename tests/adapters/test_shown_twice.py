@@ -114,20 +114,20 @@ async def test_a_number_counts_as_a_word_if_the_page_shows_it(task_of: Callable[
     assert target_of(joined) == {"css": 'i[data-seat="{{value}}"]'}
 
 
-async def test_a_colour_tells_if_the_page_names_it(task_of: Callable[..., Any]) -> None:
-    joined = await both(
-        task_of,
-        swatches(["red", "lime", "blue"], "red", words=False),
-        swatches(["pink", "blue", "red"], "blue", words=False),
-    )
+async def test_a_word_that_others_beside_it_have_is_a_state_and_tells_nothing(task_of: Callable[..., Any]) -> None:
+    def folds(states: Sequence[str], wanted: int) -> Shown:
+        return "".join(f"<i data-fold={each}></i>" for each in states), f"i:nth-of-type({wanted})"
 
-    assert target_of(joined) == {"css": 'i[style*=": {{value}};"]'}
+    joined = await both(task_of, folds(["in", "out", "in"], 2), folds(["in", "out", "in"], 2))
+
+    assert target_of(joined) is None
 
 
-async def test_what_only_a_colour_tells_that_no_word_names_is_told_by_nothing(task_of: Callable[..., Any]) -> None:
-    shown = swatches(["red", "lime", "blue"], "lime", words=False, told=False)
+@pytest.mark.parametrize("told", [True, False])
+async def test_what_only_a_colour_tells_is_told_by_nothing(task_of: Callable[..., Any], told: bool) -> None:
+    shown = swatches(["red", "lime", "blue"], "lime", words=False, told=told)
 
-    joined = await both(task_of, shown, swatches(["pink", "blue", "red"], "blue", words=False, told=False))
+    joined = await both(task_of, shown, swatches(["pink", "blue", "red"], "blue", words=False, told=told))
 
     assert target_of(joined) is None
 

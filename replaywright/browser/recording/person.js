@@ -54,6 +54,7 @@ function* queriesFor(element, target, reading) {
   if (own) for (const within of placesOf(element, reading)) yield [{ ...own, within }];
   if (isAnchored && isByAddress) yield [{ css: target.css }];
   if (role && !name) yield [{ role }];
+  for (const css of tellingOf(element, reading)) yield [{ css }];
   if (isToldByLooks(element)) return;
   const nth = own ? inPageOrder(findAll(own, reading)).indexOf(element) + 1 : 0;
   if (nth) yield [{ ...own, nth }, true];
@@ -63,16 +64,28 @@ function* queriesFor(element, target, reading) {
 const COLOURS = ["backgroundColor", "backgroundImage", "color", "fill"];
 
 /** Attributes of the page's own that hold a word: a number is a place, what a program made is another next time. */
-function* wordsIn(element) {
+function* wordsIn(element, isSaid) {
   for (const name of getAttributeNames.call(element)) {
     const value = attr(element, name);
-    if (/^(?:data-|title$|value$|alt$)/.test(name) && value.length <= 80 && /[^\d\W]/.test(value) && !looksGenerated(value)) yield [name, value];
+    if (!/^(?:data-|title$|value$|alt$)/.test(name) || value.length > 80) continue;
+    if (/[^\d\W]/.test(value) && (!looksGenerated(value) || isSaid(value))) yield [name, value];
   }
+}
+
+/** Selectors by such a word, those first that the page shows. Words that several beside it share are states, which pass. */
+function tellingOf(element, reading) {
+  const shown = normalise(textOf(bodyOf(document), reading, 20_000));
+  const isSaid = (word) => ` ${shown.replace(/[^\p{L}\p{N}]+/gu, " ")} `.includes(` ${normalise(word)} `);
+  const tag = escapedTag(element);
+  const group = [element, ...siblingsAlike(element)];
+  const isOwn = ([name]) => new Set(group.map((each) => attr(each, name))).size === group.length;
+  const found = [...wordsIn(element, isSaid)].filter(isOwn).map(([name, value]) => [`${tag}[${name}=${quoted(value)}]`, isSaid(value)]);
+  return found.sort(([, one], [, other]) => Number(other) - Number(one)).map(([css]) => css);
 }
 
 /** Returns whether those beside it are alike but for their words or colours: its place would be taken for what tells it. */
 function isToldByLooks(element) {
-  const looks = (each) => [...wordsIn(each), ...COLOURS.map((key) => each.style?.[key] ?? ""), attr(each, "fill")].join();
+  const looks = (each) => [...wordsIn(each, () => false), ...COLOURS.map((key) => each.style?.[key] ?? ""), attr(each, "fill")].join();
   return siblingsAlike(element).some((other) => looks(other) !== looks(element));
 }
 
