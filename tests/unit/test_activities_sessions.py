@@ -481,7 +481,7 @@ async def test_an_opening_that_is_cancelled_on_the_way_gives_its_browser_back(
 async def test_a_browser_that_cannot_be_attached_to_is_not_left_behind(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refused(_endpoint: str, directory: str = "") -> None:
+    async def refused(*_given: object) -> None:
         raise SessionLost("nothing answers")
 
     monkeypatch.setattr(stage.browsers, "attach", refused)
