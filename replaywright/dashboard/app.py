@@ -155,7 +155,9 @@ class Dashboard:
 
     async def _take_over(self, request: Request) -> Response:
         """Lead the person to the run's browser."""
-        return leading_to(await self._source.take_over(request.query_params.get("id", "")))
+        address = await self._source.take_over(request.query_params.get("id", ""))
+        self._forget()
+        return leading_to(address)
 
     async def _answer(self, request: Request) -> Response:
         """Have the run go on with an answer, and lead back to its page."""
@@ -163,7 +165,13 @@ class Dashboard:
         run_id = asked.get("id", "")
         answer = PersonAnswer(given.get("answer", ""), given.get("value", ""), given.get("why", ""))
         await self._source.answer(run_id, asked.get("question", ""), answer)
+        self._forget()
         return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
+
+    def _forget(self) -> None:
+        """Show nothing of before: an open question that was just answered would be asked again."""
+        self._pages.forget()
+        self._waiting.forget()
 
     # --- what went wrong ----------------------------------------------------------------------------------------------
 

@@ -38,6 +38,10 @@ class Shared(Generic[Value]):
         # One who leaves takes nothing from the others.
         return await asyncio.shield(self._made[key][1])
 
+    def forget(self) -> None:
+        """Have every value made anew."""
+        self._made.clear()
+
 
 async def changed_regions(
     look: Callable[[], Awaitable[tuple[Mapping[str, Markup], bool]]], every_s: float

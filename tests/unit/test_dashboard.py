@@ -46,9 +46,9 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}\u202
 class Visitor:
     """A browser that may have entered."""
 
-    def __init__(self, source: FakeSource) -> None:
+    def __init__(self, source: FakeSource, every_s: float = 0.01) -> None:
         self.guard = AccessGuard(
-            Dashboard(source, tenant="acme", every_s=0.01).app(), hosts=[HOST], origins=[f"http://{HOST}"]
+            Dashboard(source, tenant="acme", every_s=every_s).app(), hosts=[HOST], origins=[f"http://{HOST}"]
         )
         transport = httpx.ASGITransport(self.guard, raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}")
@@ -225,6 +225,20 @@ async def test_a_run_is_taken_over_and_answered() -> None:
         (WAITING.run_id, "7-1", "approve", "", "it is\nright"),
         (RUNNING.run_id, "", "continue", "", ""),
     ]
+
+
+async def test_a_question_that_was_answered_is_not_shown_again() -> None:
+    source = full()
+    visitor = Visitor(source, every_s=10)
+    await visitor.enter()
+    page = f"run?id={quote(WAITING.run_id)}"
+
+    before = (await visitor.get(page)).text
+    source.details[WAITING.run_id] = RunDetail(WAITING, totals=TOTALS)
+    await posted(visitor, "answer", "answer=approve", id=WAITING.run_id, question="7-1")
+
+    assert "step 7 asks for an approval" in before
+    assert "step 7 asks for an approval" not in (await visitor.get(page)).text
 
 
 async def test_what_a_run_does_not_do_is_told_and_the_page_does_not_ask_again_by_itself() -> None:

@@ -123,7 +123,7 @@ class RunningSource:
             progress = await progress_of(handle_of(here.client, run_id), QUICK)
         totals = _totals(ending, progress)
         row = await row_at(here, execution, status, progress, totals)
-        question = (progress.question if progress is not None else None) or await _question(execution)
+        question = await _question(execution) if progress is None else progress.question
         result = None if ending is None or ending.result.succeeded else ending.result
         steps = _recorded(execution, status, lines)
         return RunDetail(
