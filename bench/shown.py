@@ -116,12 +116,9 @@ async def miniwob(lab: Bench, name: str) -> Result:
 
 def _result(name: str, task: Task, exact: bool, calls: int, why: str) -> Result:
     """Return the result of a replay. A task with a step that nothing tells counts as not recorded: a note says so."""
-    acts = [(number, step) for number, step in enumerate(task.steps, start=1) if isinstance(step, ElementStep)]
-    untold = [number for number, step in acts if step.target is None]
-    if untold:
-        return Result(
-            name, model_calls=calls, why=f"nothing tells the element of step {untold[0]}, says its note: {why}"
-        )
+    for number, step in enumerate(task.steps, start=1):
+        if isinstance(step, ElementStep) and step.target is None:
+            return Result(name, model_calls=calls, why=f"step {number} has no target, as its note says: {why}")
     return Result(name, True, not why, exact, calls, why, len(task.steps))
 
 

@@ -40,6 +40,7 @@ class Guard {
     this.receiver = receiver;
     this.point = point;
     this.pressed = false;
+    this.changedBeforeFocus = null;
     this.touched = false;
     this.checkedIdentity = false;
     this.endIn(GUARD_LIFE_MS);
