@@ -15,7 +15,10 @@ def of(outcomes: Sequence[Outcome], *kinds: Kind) -> list[Outcome]:
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """Return the figures of these runs."""
+    """Return the figures of these runs.
+
+    `fallback_right` is the share of all pairs that were done without a model or, where that one stopped, with it.
+    """
     pairs, fallen, again = of(outcomes, Kind.OTHER), of(outcomes, Kind.FALLBACK), of(outcomes, Kind.AGAIN)
     replays = [o for o in outcomes if o.kind in (Kind.SAME, Kind.NEW, Kind.OTHER)]
     return {
@@ -29,10 +32,11 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, object]:
         "stopped": sum(o.end is End.STOPPED for o in pairs),
         "silently_wrong": sum(o.end is End.WRONG for o in outcomes),
         "replay_model_calls": sum(o.model_calls for o in replays),
-        "fallback_right": share(fallen),
+        "fallback_right": share([o for o in pairs if o.end is End.DONE] + fallen),
         "fallbacks": len(fallen),
         "second_run": share(again),
         "second_run_calls": sum(o.model_calls for o in again),
+        "approved": sum(o.approved for o in outcomes),
         "other_flows": sum(o.kind is Kind.OTHER and not o.same_flow for o in outcomes),
     }
 

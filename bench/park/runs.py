@@ -61,6 +61,8 @@ class Outcome:
     why: str
     model_calls: int
     heals: int
+    approved: int
+    """Questions in which a person let a press that a model chose have its consequences."""
     same_flow: bool
     seconds: float
     run_id: str
@@ -93,8 +95,8 @@ class Lab:
         mode = {Kind.LEARN: Mode.LEARN, Kind.OTHER: Mode.REPLAY}.get(kind, Mode.AUTO)
         order = Order(task, given, new_run_id(task, given), mode=mode)
         rules = job.told(values, edition.name) if kind in (Kind.LEARN, Kind.DESCRIBED, Kind.FALLBACK) else {}
-        begun, counted = time.monotonic(), self.oracle.calls
-        ending = await self._ending(order, rules)
+        begun, counted, approved = time.monotonic(), self.oracle.calls, set[str]()
+        ending = await self._ending(order, rules, approved)
         end, why = End.DONE, ""
         if ending.status != "done":
             end, why = End.STOPPED, why_of(ending)
@@ -111,16 +113,17 @@ class Lab:
             why=why,
             model_calls=self.oracle.calls - counted,
             heals=ending.result.totals.heals,
+            approved=len(approved),
             same_flow=edition.name not in job.other_flow,
             seconds=time.monotonic() - begun,
             run_id=order.run_id,
         )
 
-    async def _ending(self, order: Order, rules: Mapping[str, Pick]) -> Ending:
-        """Return how the run ends, with a stand-in that knows these rules."""
+    async def _ending(self, order: Order, rules: Mapping[str, Pick], approved: set[str]) -> Ending:
+        """Return how the run ends, with a stand-in that knows these rules, and a person where that one chooses."""
         self.oracle.learn(rules)
         try:
-            return await ending_of(order, self.stage, RUN_LIMIT_S)
+            return await ending_of(order, self.stage, RUN_LIMIT_S, approved=approved if rules else None)
         finally:
             self.oracle.forget(rules)
 
@@ -189,7 +192,8 @@ def _line(outcome: Outcome) -> str:
     told = f"{outcome.app} {outcome.edition} {outcome.job} ({outcome.kind}): {outcome.end}"
     calls = f", {outcome.model_calls} model calls" if outcome.model_calls else ""
     heals = f", {outcome.heals} heals" if outcome.heals else ""
-    return f"{told}{calls}{heals}, {outcome.seconds:.1f} s{': ' if outcome.why else ''}{outcome.why}"
+    asked = f", {outcome.approved} times a person was asked" if outcome.approved else ""
+    return f"{told}{calls}{heals}{asked}, {outcome.seconds:.1f} s{': ' if outcome.why else ''}{outcome.why}"
 
 
 @asynccontextmanager

@@ -54,6 +54,7 @@ _OK = saved("button", "ok", instruction="the button that confirms the changes")
 _TEXT = enter("Type the text for this tiddler", "{{text}}", "the text of the note")
 _NOW = {
     "the button that edits the note": Pick("button", "Edit this tiddler"),
+    "the button that edits the note {{name}}": Pick("button", "Edit this tiddler", says="{{name}}"),
     "the button that confirms the changes": Pick("button", "Confirm changes to this tiddler"),
     "the button that adds the tag": Pick("button", "add", nth=1),
     "the button that deletes the note": Pick("button", "Delete this tiddler"),
@@ -103,7 +104,7 @@ JOBS = (
         goto("/"),
         enter("", "{{name}}", "the search field", role="searchbox"),
         click("link", "{{name}}", "the first found note {{name}}", nth=1),
-        _EDIT,
+        click("button", "edit", "the button that edits the note {{name}}", says="{{name}}", effect="idempotent"),
         enter("tag name", "{{tag}}", "the tag"),
         click("button", "add", "the button that adds the tag", says="tag name"),
         _OK,
