@@ -49,7 +49,7 @@ def _title(seen: Seen) -> str:
     return "" if said == [seen.values["title"]] else f"the title is {said}"
 
 
-_EDIT = click("button", "edit", "the button that edits the note", says="{{name}}", effect="idempotent")  # it stores a draft
+_EDIT = click("button", "edit", "the button that edits the note", effect="idempotent")  # it stores a draft
 _OK = saved("button", "ok", instruction="the button that confirms the changes")
 _TEXT = enter("Type the text for this tiddler", "{{text}}", "the text of the note")
 _NOW = {
@@ -103,7 +103,7 @@ JOBS = (
         goto("/"),
         enter("", "{{name}}", "the search field", role="searchbox"),
         click("link", "{{name}}", "the first found note {{name}}", nth=1),
-        _EDIT,
+        click("button", "edit", "the button that edits the note", says="{{name}}", effect="idempotent"),
         enter("tag name", "{{tag}}", "the tag"),
         click("button", "add", "the button that adds the tag", says="tag name"),
         _OK,
