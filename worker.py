@@ -40,6 +40,7 @@ from activities.proof.listening import ListenActivities
 from activities.proof.probing import ProbeProposals, ProbeTrials
 from activities.proof.stopping import StopActivities
 from activities.run.knowledge import KnowledgeActivities
+from activities.run.notices import Announcer, NoticeActivities
 from activities.run.people import PersonActivities
 from activities.run.resuming import ResumeActivities
 from activities.run.steering import LendActivities, SteerActivities
@@ -93,7 +94,8 @@ from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber
 from replaywright.llm.role import ModelRole
-from replaywright.notices import CommandNotices
+from replaywright.notices.file import read_notices
+from replaywright.notices.senders import Senders
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
@@ -114,7 +116,7 @@ from replaywright.value_files import take_provider_keys
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
 from workflows.plugin import WorkflowPlugin
-from workflows.policies import batch_queue, browser_queue, host_queue, model_queue
+from workflows.policies import batch_queue, browser_queue, host_queue, model_queue, notice_queue
 
 if TYPE_CHECKING:
     from replaywright.telemetry.provider import Telemetry
@@ -128,6 +130,7 @@ DISPATCH_WITHIN_S = 15 * 60
 keeper's gate, which knows the step's own budget."""
 MODEL_ACTIVITIES = 20
 BATCH_ACTIVITIES = 20
+NOTICE_ACTIVITIES = 20
 """Activities of batches at the same time: one that watches runs may take ten seconds."""
 PROOF_S = 3.0
 """Limit for the store's answer before leases are renewed: a slow store still counts. Steps wait for 1 s."""
@@ -244,6 +247,15 @@ class WorkerContext:
     def policing(self) -> Policing:
         """Policy and grants of the operator."""
         return Policing(operators_policy(self.settings.policy), lambda: granted_hosts(self.settings.home))
+
+    @cached_property
+    def announcer(self) -> Announcer | None:
+        """Raises notices; None if nobody is to be told."""
+        if self.settings.notices is None:
+            return None
+        versioned = _build_of(self.version) is not None
+        tenant = self.settings.tenant
+        return Announcer(self.client, self.signer, queue=self.queue, tenant=tenant, versioned=versioned)
 
     @cached_property
     def overrides(self) -> CachedOverrides:
@@ -413,6 +425,7 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     )
     activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions, vault=vault)
     most = context.settings.max_browsers or most_places()
+    notices = [] if context.announcer is None else [await _notice_worker(context, context.announcer, redis)]
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
     # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/internals/adr/0007).
     return [
@@ -420,7 +433,25 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
         context.worker(of_host, activities.of_host(), most),
         context.worker(browser_queue(queue), activities.shared(), OPENED_AT_ONCE, version=version),
         context.worker(batch_queue(queue), activities.of_batches(), BATCH_ACTIVITIES, version=version),
+        *notices,
     ]
+
+
+async def _notice_worker(context: WorkerContext, announcer: Announcer, redis: Redis) -> Worker:
+    """Return the worker of the activities that tell people; see that the workflow is there.
+
+    Raises:
+        InputInvalid: the file of notices cannot be used.
+    """
+    settings, secrets = context.settings, context.secrets
+    assert settings.notices is not None
+    read = partial(read_notices, settings.notices)
+    await asyncio.to_thread(read)
+    senders, skills = Senders(secrets.resolve, secrets.redact), RedisSkills(redis, signer=context.signer)
+    notices = NoticeActivities(read, senders, skills, context.signer, tenant=settings.tenant)
+    await announcer.begin()
+    activities: list[Callable[..., Any]] = [notices.route, notices.deliver, notices.watch]
+    return context.worker(notice_queue(context.queue), activities, NOTICE_ACTIVITIES, version=context.version)
 
 
 def upload_folders(settings: Settings) -> tuple[Path, ...]:
@@ -489,12 +520,11 @@ class BrowserActivities:
         )
         self._taking = Checkpoints(artifacts, self._vault, pause_s=CHECKPOINT_PAUSE_S)
         self._actions = Actions(attachments, self._tools, self._taking, StepPictures(store, artifacts, secrets))
-        notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
         self._checkpoints = CheckpointActivities(attachments, self._taking, secrets)
         self._effects = EffectActivities(attachments, store, secrets, policing)
         self._knowledge = KnowledgeActivities(attachments, store, secrets, failures, policing)
         self._lending = LendActivities(keepers, attachments, store, artifacts, secrets)
-        self._people = PersonActivities(attachments, artifacts, secrets, codes, notices)
+        self._people = PersonActivities(attachments, artifacts, secrets, codes, context.announcer)
         self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer))
         self._skipping = Skipping(self._tools.ledger, secrets, attachments)
         self._stopping = StopActivities(attachments, store)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from replaywright.domain.common.templates import SECRET_PREFIX
 
 COMMAND_VARIABLES = "REPLAYWRIGHT_COMMAND_VARIABLES"
-"""Names of variables, separated by commas, for secret commands and the notify command."""
+"""Names of variables, separated by commas, for commands of secrets and notices."""
 
 _PLAIN = frozenset(
     {
@@ -91,7 +91,7 @@ def for_worker(role: str, environ: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def for_command(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return variables for secret commands and the notify command: a server's, and those that the operator names."""
+    """Return variables for commands of secrets and notices: a server's, and those that the operator names."""
     return for_server(environ) | _named(environ)
 
 

@@ -16,7 +16,7 @@ ReplaywrightError
 ├── ArtifactMissing            a digest that a record names is not in the artifact store
 ├── ArtifactsUnavailable       the artifact store cannot be reached or refuses writes: the run goes on without
 ├── CodeLost                   a code that a person gave cannot be read any more: it is asked for again
-├── NoticeFailed               the command that tells people of a question did not: the run waits all the same
+├── NoticeFailed               a delivery of notices did not arrive: it is tried again, and no run waits for it
 ├── DoneElsewhere              the lineage has an intent, or more, for the same act under another fingerprint
 ├── SessionLost                the live browser of this run is gone, or no longer ours
 │   ├── Fenced                 a newer attempt owns this session or step
@@ -122,7 +122,7 @@ class CodeLost(ReplaywrightError):
 
 
 class NoticeFailed(ReplaywrightError):
-    """Nobody could be told that a run waits."""
+    """A delivery of notices did not arrive."""
 
 
 class DoneElsewhere(ReplaywrightError):

@@ -75,7 +75,7 @@ REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "People": (
         "Questions and notices.",
-        ("ask_within_s", "approve_recalled", "notify_command"),
+        ("ask_within_s", "approve_recalled", "notices"),
     ),
     "Logs and metrics": (
         "Output for the operator.",
@@ -336,11 +336,12 @@ class Settings(BaseSettings):
     ask_within_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
     """Seconds after which an unanswered question ends the run. 0: never."""
 
-    notify_command: str | None = None
-    """Command that a worker runs when a run asks a person, reminds, or gives up; it reads JSON from standard input."""
+    notices: Annotated[Path, AfterValidator(_absolute)] | None = None
+    """YAML file that says who is told when a run asks, fails or heals, or a skill becomes suspect, and how. None:
+    nobody."""
 
     command_variables: str | None = None
-    """Environment variables that the notify command and secret commands get beside `PATH`, `HOME` and locale, separated
+    """Environment variables that commands of notices and of secrets get beside `PATH`, `HOME` and locale, separated
     by commas, such as `VAULT_ADDR,VAULT_TOKEN`."""
 
     upload_roots: str | None = None

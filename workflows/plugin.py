@@ -13,6 +13,7 @@ from replaywright.domain.common.base import build_schemas
 from replaywright.errors import ReplaywrightError
 from workflows.admission import AdmittingRunner
 from workflows.batch.batch import BrowserBatch
+from workflows.notices import Notices
 from workflows.task import BrowserTask
 
 PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "re2", "replaywright")
@@ -56,7 +57,7 @@ class WorkflowPlugin(SimplePlugin):
         super().__init__(
             "replaywright",
             data_converter=lambda given: amend(_converter(given)),
-            workflows=[BrowserTask, BrowserBatch],
+            workflows=[BrowserTask, BrowserBatch, Notices],
             workflow_runner=lambda given: _runner(given, sandboxed=sandboxed),
             workflow_failure_exception_types=[ReplaywrightError],
         )

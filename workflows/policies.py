@@ -28,8 +28,10 @@ PLAN_LIMIT = timedelta(seconds=180)
 """A planner writes more than an executor, and is told once when its plan breaks a rule."""
 PLAN_TOTAL = timedelta(minutes=8)
 NOTICE_LIMIT = timedelta(seconds=40)
-"""Limit for the command that notifies people of a question, which has 30 s itself."""
+"""Limit for one try of a delivery of notices, which has 30 s itself."""
 NOTICE_TOTAL = timedelta(minutes=2)
+DELIVERY_TOTAL = timedelta(days=1)
+"""Limit for the tries of one delivery of notices; after it, the delivery counts as lost."""
 ABORT_AGAIN = timedelta(seconds=5)
 """A run that a person has ended, and that goes on because an activity has swallowed that, is told so once more."""
 STORE_PAUSE = timedelta(seconds=2)
@@ -99,6 +101,8 @@ the worker that was asked is lost. Only what was asked wrongly is not asked agai
 WAITING = _retry(longest_s=10, initial_interval=timedelta(milliseconds=500))
 """For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
 nothing to the history."""
+DELIVERING = _retry("InputInvalid", longest_s=600, initial_interval=timedelta(seconds=2))
+"""A delivery of notices: tried again for as long as `DELIVERY_TOTAL`, unless there is no such destination any more."""
 ROWS = _retry("ArtifactMissing", longest_s=10)
 """Activities of a batch: repeated without limit, except where rows are missing."""
 MODEL = _retry(
@@ -120,6 +124,11 @@ def browser_queue(base: str) -> str:
 def batch_queue(base: str) -> str:
     """Queue of all workers that can read the rows of batches; none of its activities waits for a place."""
     return f"{base}-batch"
+
+
+def notice_queue(base: str) -> str:
+    """Queue of all workers that can tell people."""
+    return f"{base}-notice"
 
 
 def host_queue(base: str, host: str, build_id: str | None = None) -> str:

@@ -2,17 +2,19 @@
 
 import logging
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.plan.pictures import pictured
 from activities.session.attachments import Attachments
+from replaywright.domain.notice.notices import of_question
 from replaywright.domain.page.saying import ABOUT, texts_of
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
+from replaywright.domain.task.questions import KeyRequest, LookForPerson, QuestionNotice, SeenByPerson, quoted
 from replaywright.errors import ActionFailed
-from replaywright.ports.people import Codes, Notices
+from replaywright.ports.people import Announcing, Codes
 from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.people")
@@ -29,7 +31,7 @@ class PersonActivities:
     artifacts: Artifacts
     secrets: Secrets
     codes: Codes
-    notices: Notices | None = None
+    notices: Announcing | None = None
     """None: nobody is told but those who look."""
 
     @activity.defn(name="person.look")
@@ -61,16 +63,16 @@ class PersonActivities:
         return await self.codes.offer(**asked, ttl_s=request.ttl_s)
 
     @activity.defn(name="person.notify")
-    async def notify(self, request: Notice) -> None:
-        """Tell whoever the operator wants told. Repeated, it is told again.
+    async def notify(self, request: QuestionNotice) -> None:
+        """Raise a notice of the question, for whoever the operator wants told. Repeated, it counts once.
 
         Raises:
-            NoticeFailed: it cannot be told.
+            RPCError: Temporal does not take it.
         """
         question = request.question
         _log.info("run %s: %s: question %s: %s", request.run_id, request.event, question.id, question.text)
         if self.notices is not None:
-            await self.notices.tell(request.model_dump_json(by_alias=True))
+            await self.notices.tell(of_question(request, datetime.now(UTC)))
 
 
 def words_of(snapshot: Snapshot) -> tuple[str, ...]:

@@ -55,8 +55,11 @@ async def run(source: DashboardSource, given: Parameters) -> Page:
 
 async def inbox(source: DashboardSource, _given: Parameters) -> Page:
     """List the runs that wait for a person."""
-    waiting = await source.inbox()
-    regions = {"inbox": rendered("regions/inbox.html", waiting=waiting)}
+    waiting, lost = await source.inbox(), await source.lost_notices()
+    regions = {
+        "inbox": rendered("regions/inbox.html", waiting=waiting),
+        "lost": rendered("regions/lost.html", lost=lost),
+    }
     return Page("Inbox", "inbox", "inbox.html", regions)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from replaywright.domain.notice.commands import Lost
 from replaywright.domain.run.runs import StepLine, Totals
 from replaywright.domain.run.standing import FILTERS, RunStatus
 from replaywright.domain.skill.cache_statistics import CacheStatistics
@@ -208,6 +209,9 @@ class DashboardSource(Protocol):
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person, the longest waiting first."""
+
+    async def lost_notices(self) -> Sequence[Lost]:
+        """List the deliveries of notices that were given up, the oldest first."""
 
     async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
         """List all skills in their current versions, with statistics."""

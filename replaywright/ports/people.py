@@ -1,6 +1,11 @@
 """What an activity needs to reach people: codes that they are sent, and notices to them."""
 
+from collections.abc import Sequence
 from typing import Protocol
+
+from replaywright.domain.notice.notices import Notice
+from replaywright.domain.notice.outbox import Told
+from replaywright.domain.notice.routing import Destination
 
 
 class Codes(Protocol):
@@ -23,12 +28,22 @@ class Codes(Protocol):
         """From now on nobody can read what was sealed for the question."""
 
 
-class Notices(Protocol):
-    """Tells people that a run waits for them."""
+class Announcing(Protocol):
+    """Raises notices: they are told to people by and by, and whoever raised them goes on."""
 
-    async def tell(self, notice: str) -> None:
-        """Pass on `notice`, the JSON of a `replaywright.domain.task.questions.Notice`.
+    async def tell(self, notice: Notice) -> None:
+        """Raise a notice."""
+
+
+class Deliveries(Protocol):
+    """Sends notices to destinations."""
+
+    async def send(
+        self, destination: Destination, told: Sequence[Told], *, id_: str, tenant: str, dashboard: str | None
+    ) -> None:
+        """Send a delivery; `id_` is the same for each try of it.
 
         Raises:
-            NoticeFailed: it cannot be passed on.
+            NoticeFailed: it cannot be delivered.
+            SecretMissing: a secret of the destination has no value here.
         """

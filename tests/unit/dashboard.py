@@ -18,6 +18,7 @@ from replaywright.dashboard.views import (
     RunRow,
     WaitingRun,
 )
+from replaywright.domain.notice.commands import Lost
 from replaywright.domain.run.runs import Totals
 from replaywright.domain.run.scope import Usage
 from replaywright.domain.skill.cache_statistics import cache_statistics
@@ -224,6 +225,7 @@ class FakeSource:
     next: str = ""
     details: dict[str, RunDetail] = field(default_factory=dict)
     waiting: Sequence[WaitingRun] = ()
+    lost: Sequence[Lost] = ()
     known_skills: Sequence[tuple[Skill, SkillStatistics]] = ()
     records: dict[str, SkillRecord] = field(default_factory=dict)
     diff: Sequence[str] = ()
@@ -293,6 +295,10 @@ class FakeSource:
     async def inbox(self) -> Sequence[WaitingRun]:
         self._fail()
         return self.waiting
+
+    async def lost_notices(self) -> Sequence[Lost]:
+        self._fail()
+        return self.lost
 
     async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
         self._fail()

@@ -1,25 +1,21 @@
 """What a person who is asked gets to see, and how others are told; on a scripted page."""
 
-import json
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from activities.run.people import PersonActivities
+from replaywright.domain.notice.notices import Notice, NoticeKind
 from replaywright.domain.page.targets import Target
 from replaywright.domain.task.questions import (
     Ask,
     LookForPerson,
-    Notice,
     QuestionKind,
+    QuestionNotice,
     SeenByPerson,
     as_question,
     objection,
 )
-from replaywright.errors import NoticeFailed
-from replaywright.notices import CommandNotices
 from replaywright.testing.browser import FakeElement, FakePage
 from replaywright.testing.stores import FakeCodes
 from tests.unit.staged import COMPOSE, PASSWORD, SESSION, Stage, run_activity
@@ -54,47 +50,23 @@ async def test_a_page_that_gives_no_picture_says_so() -> None:
     assert (found.picture, found.picture_missing) == ("", "the page hangs")
 
 
-async def test_the_notify_command_gets_the_question_as_json_and_none_of_our_variables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REPLAYWRIGHT_SECRET_PASSWORD", PASSWORD)
-    told = tmp_path / "told"
-    script = f"import os, sys; open({str(told)!r}, 'w').write(sys.stdin.read() + repr(dict(os.environ)))"
+async def test_a_question_is_raised_as_a_notice_of_the_run() -> None:
+    raised: list[Notice] = []
+
+    class Announcer:
+        async def tell(self, notice: Notice) -> None:
+            raised.append(notice)
+
     stage = Stage()
-    activities = PersonActivities(
-        stage.attachments,
-        stage.artifacts,
-        stage.secrets,
-        FakeCodes(),
-        CommandNotices(f'{sys.executable} -c "{script}"'),
-    )
+    activities = PersonActivities(stage.attachments, stage.artifacts, stage.secrets, FakeCodes(), Announcer())
     question = as_question(ASK, number=1, now=NOW, seen=SeenByPerson())
-    notice = Notice(event="asked", run_id="r", task="t", tenant="acme", question=question)
 
-    await run_activity(activities.notify, notice)
+    for _ in range(2):
+        asked = QuestionNotice(event="asked", run_id="r", task="t", tenant="acme", question=question)
+        await run_activity(activities.notify, asked)
 
-    written = told.read_text()
-    read, _ = json.JSONDecoder().raw_decode(written)
-    assert (read["event"], read["runId"], read["question"]["text"]) == ("asked", "r", "may it be sent?")
-    assert PASSWORD not in written
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (f"{sys.executable} -c \"import sys; sys.exit('no pager')\"", "status 1: no pager"),
-        ("/nowhere/notify", "cannot be started"),
-    ],
-)
-async def test_a_notify_command_that_fails_says_how(command: str, said: str) -> None:
-    with pytest.raises(NoticeFailed, match=said):
-        await CommandNotices(command).tell("{}")
-
-
-@pytest.mark.parametrize("command", ["", "'"])
-def test_a_notify_command_that_is_none_is_refused_at_once(command: str) -> None:
-    with pytest.raises(NoticeFailed, match="notify command"):
-        CommandNotices(command)
+    assert [(each.kind, each.run_id, each.tenant) for each in raised] == [(NoticeKind.WAITING, "r", "acme")] * 2
+    assert len({each.id for each in raised}) == 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, WaitingRun
+from replaywright.domain.notice.commands import Lost
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
 from replaywright.domain.skill.skills import SkillStatistics
@@ -471,6 +473,20 @@ async def test_what_waits_is_shown_with_the_sites_words_apart_and_the_commands_t
         f"replaywright answer {WAITING.run_id} approve",
         f"replaywright answer {WAITING.run_id} refuse",
     ]
+
+
+async def test_the_inbox_tells_what_never_arrived_where_and_why() -> None:
+    lost = Lost(
+        destination="chat",
+        titles=("invoices: failed",),
+        at=datetime(2026, 11, 27, 12, tzinfo=UTC),
+        why="the webhook answered <b>410</b>",
+    )
+    html = await shown(FakeSource(lost=(lost,)), "inbox")
+
+    told = re.sub(r" (?=,)", "", text_of(html))
+    assert "Notices that never arrived chat, 2026-11-27 12:00 UTC: the webhook answered &lt;b&gt;410&lt;/b&gt;" in told
+    assert "never arrived" not in await shown(FakeSource(), "inbox")
 
 
 async def test_every_page_says_how_many_runs_wait() -> None:

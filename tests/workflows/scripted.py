@@ -82,7 +82,7 @@ from replaywright.domain.step.checkpoints import (
 )
 from replaywright.domain.step.outcomes import WHEN, Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action, Effect
-from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
+from replaywright.domain.task.questions import KeyRequest, LookForPerson, Question, QuestionNotice, SeenByPerson
 from replaywright.domain.task.steps import names_element
 from replaywright.domain.task.tasks import parse_task
 from replaywright.domain.trace.trace_file import History
@@ -212,8 +212,8 @@ class Script:
     counted: list[NoteSkillRun] = field(default_factory=list)
     looked: list[LookForPerson] = field(default_factory=list)
     keys: list[KeyRequest] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    notify: Callable[[Notice], None] = lambda _notice: None
+    notices: list[QuestionNotice] = field(default_factory=list)
+    notify: Callable[[QuestionNotice], None] = lambda _notice: None
     policy: Callable[[CheckPolicy], Granted] = lambda _request: Granted()
     checked_by_policy: list[CheckPolicy] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
@@ -326,7 +326,7 @@ def _people(script: Script) -> tuple[Callable[..., object], ...]:
         return SeenByPerson(url="http://site/", site_says=("A page",), picture="picture")
 
     @activity.defn(name="person.notify")
-    async def notify(request: Notice) -> None:
+    async def notify(request: QuestionNotice) -> None:
         script.notices.append(request)
         script.notify(request)
 

@@ -11,7 +11,7 @@ from replaywright.domain.run.commands import CommandOnStep
 from replaywright.domain.run.commit_requests import PersonVerdict
 from replaywright.domain.run.runs import Asking, RunResult
 from replaywright.domain.step.outcomes import Status, StepOutcome
-from replaywright.domain.task.questions import WAITS, Notice, Question, QuestionKind
+from replaywright.domain.task.questions import WAITS, Question, QuestionKind, QuestionNotice
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -31,7 +31,7 @@ def result_of(error: WorkflowFailureError) -> RunResult:
     return RunResult.model_validate(error.cause.details[0])
 
 
-async def until(script: Script, event: str) -> Notice:
+async def until(script: Script, event: str) -> QuestionNotice:
     """The first notice of this event."""
     async with asyncio.timeout(20):
         while True:
@@ -191,7 +191,7 @@ async def test_a_question_that_nobody_answers_is_reminded_of_and_ends_the_run_at
 async def test_that_nobody_can_be_told_fails_nothing(client: Client) -> None:
     script = Script(perform=covered)
 
-    def broken(_notice: Notice) -> None:
+    def broken(_notice: QuestionNotice) -> None:
         raise ApplicationError("no such command", type="NoticeFailed", non_retryable=True)
 
     script.notify = broken

@@ -28,8 +28,8 @@ with workflow.unsafe.imports_passed_through():
         Ask,
         KeyRequest,
         LookForPerson,
-        Notice,
         Question,
+        QuestionNotice,
         SeenByPerson,
         as_question,
         objection,
@@ -202,7 +202,7 @@ class Person:
         try:
             await ask(
                 "person.notify",
-                Notice(
+                QuestionNotice(
                     event=event,
                     run_id=info.workflow_id,
                     task=self._run.task.task,

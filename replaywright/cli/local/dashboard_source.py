@@ -26,6 +26,7 @@ from replaywright.cli.runs.searchable import Filter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, temporal_errors
+from replaywright.cli.servers.noticing import standing_of_notices
 from replaywright.cli.servers.running import RunningBackend
 from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
@@ -41,6 +42,7 @@ from replaywright.dashboard.views import (
     RunRow,
     WaitingRun,
 )
+from replaywright.domain.notice.commands import Lost
 from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress, Totals
 from replaywright.domain.run.standing import RunStatus
@@ -218,6 +220,11 @@ class RunningSource:
         """List the runs that wait for a person."""
         waiting = await waiting_in(await self._running.here())
         return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
+
+    async def lost_notices(self) -> Sequence[Lost]:
+        """List the deliveries of notices that were given up."""
+        standing = await standing_of_notices(await self._running.here())
+        return () if standing is None else standing.lost
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 

@@ -191,8 +191,8 @@ class KeyRequest(Record):
     ttl_s: float
 
 
-class Notice(Record):
-    """Input of `person.notify`; the notify command reads it on its standard input."""
+class QuestionNotice(Record):
+    """Input of `person.notify`: a question to tell of."""
 
     event: Literal["asked", "reminder", "timed_out"]
     run_id: str

@@ -1,4 +1,4 @@
-"""Notices to people that a run waits for them, by a command of the operator's."""
+"""Deliveries of notices by a command of the operator's."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ _EXCERPT_LIMIT = 300
 
 
 class CommandNotices:
-    """`Notices` through a command that gets each one as JSON on its standard input."""
+    """Deliveries through a command that gets each one as JSON on its standard input."""
 
     def __init__(self, command: str) -> None:
         """`command` is split as a shell would, and run without one.
@@ -25,9 +25,9 @@ class CommandNotices:
         try:
             self._words = shlex.split(command)
         except ValueError as exc:
-            raise NoticeFailed(f"the notify command {command!r} cannot be read: {exc}") from exc
+            raise NoticeFailed(f"the command of notices {command!r} cannot be read: {exc}") from exc
         if not self._words:
-            raise NoticeFailed("the notify command is empty: name a program, or unset it")
+            raise NoticeFailed("the command of notices is empty: name a program")
 
     async def tell(self, notice: str) -> None:
         """Run the command with `notice` on its standard input.
@@ -45,12 +45,12 @@ class CommandNotices:
                 env=for_command(),
             )
         except OSError as exc:
-            raise NoticeFailed(f"the notify command {name!r} cannot be started: {exc.strerror or exc}") from exc
+            raise NoticeFailed(f"the command of notices {name!r} cannot be started: {exc.strerror or exc}") from exc
         try:
             async with asyncio.timeout(LIMIT_S):
                 _, errors = await process.communicate(notice.encode())
         except TimeoutError as exc:
-            raise NoticeFailed(f"the notify command {name!r} has not ended within {LIMIT_S:g} s") from exc
+            raise NoticeFailed(f"the command of notices {name!r} has not ended within {LIMIT_S:g} s") from exc
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -58,4 +58,4 @@ class CommandNotices:
                 await process.wait()
         if process.returncode:
             excerpt = errors.decode(errors="replace").strip()[:_EXCERPT_LIMIT]
-            raise NoticeFailed(f"the notify command {name!r} ended with status {process.returncode}: {excerpt}")
+            raise NoticeFailed(f"the command of notices {name!r} ended with status {process.returncode}: {excerpt}")

@@ -1,0 +1,156 @@
+"""Runs that failed or healed, as notices: what Temporal lists of them, whoever ended them."""
+
+import shlex
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.common import SearchAttributeKey
+from temporalio.service import RPCError, RPCStatusCode
+
+from activities.run.endings import end_of
+from replaywright.domain.notice.notices import Notice, NoticeKind, run_page
+from replaywright.domain.run.commit_lines import commits_said
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.spending import BUDGET_SPENT
+from replaywright.domain.run.standing import STATUSES, End
+from replaywright.domain.skill.skills import SkillStatus
+from replaywright.domain.task.questions import WAITS
+from replaywright.domain.trace.saying import count
+from replaywright.domain.trace.search_attributes import HEALS, NOTHING, SKILL
+from replaywright.errors import StoreUnavailable
+from replaywright.ports.stores import Skills
+
+_SETTLE: Final = timedelta(seconds=3)
+"""Time that a server may take to list a run that has ended."""
+_ENDS: Final = {
+    WorkflowExecutionStatus.FAILED,
+    WorkflowExecutionStatus.TERMINATED,
+    WorkflowExecutionStatus.TIMED_OUT,
+}
+_MESSAGE_LIMIT: Final = 600
+
+
+async def ended_since(client: Client, skills: Skills, tenant: str, since: datetime) -> tuple[list[Notice], datetime]:
+    """Return notices of the runs that ended after `since`, oldest first, and up to when that is known.
+
+    Raises:
+        StoreUnavailable: runs cannot be listed, or the knowledge base does not answer.
+    """
+    until = datetime.now(UTC) - _SETTLE
+    if until <= since:
+        return [], since
+    query = (
+        f"WorkflowType = 'BrowserTask' AND ExecutionStatus != 'ContinuedAsNew' "
+        f"AND CloseTime > '{_moment(since)}' AND CloseTime <= '{_moment(until)}'"
+    )
+    notices: list[Notice] = []
+    try:
+        async for execution in client.list_workflows(query):
+            if await execution.memo_value("tenant", default="") == tenant:
+                notices += [notice async for notice in _notices_of(client, skills, tenant, execution, since)]
+    except RPCError as exc:
+        raise StoreUnavailable(f"Temporal does not list runs: {exc.message}") from exc
+    return sorted(notices, key=lambda notice: notice.at), until
+
+
+async def asks(client: Client, run_id: str, question: str) -> bool:
+    """Tell whether the run still waits with this question.
+
+    Raises:
+        StoreUnavailable: Temporal does not say.
+    """
+    try:
+        description = await client.get_workflow_handle(run_id).describe()
+        open_question = await description.memo_value(WAITS, default="")
+    except RPCError as exc:
+        if exc.status is RPCStatusCode.NOT_FOUND:
+            return False
+        raise StoreUnavailable(f"Temporal does not say what {run_id} waits for: {exc.message}") from exc
+    is_running = description.status is WorkflowExecutionStatus.RUNNING
+    return is_running and isinstance(open_question, dict) and open_question.get("id") == question
+
+
+async def _notices_of(
+    client: Client, skills: Skills, tenant: str, execution: WorkflowExecution, since: datetime
+) -> AsyncIterator[Notice]:
+    heals = execution.typed_search_attributes.get(SearchAttributeKey.for_int(HEALS.name)) or 0
+    has_failed = execution.status in _ENDS
+    if not has_failed and not heals:
+        return
+    handle = client.get_workflow_handle(execution.id, run_id=execution.run_id, result_type=RunResult)
+    end, result = await end_of(handle)
+    task = await execution.memo_value("task", default="") or execution.id.partition("/")[0]
+    skill = execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(SKILL.name)) or NOTHING
+    about = _About(tenant, task, execution, "" if skill == NOTHING else skill)
+    if has_failed:
+        yield about.failed(end, result)
+        if about.skill and (notice := await _suspected(skills, about, since)) is not None:
+            yield notice
+    if result.totals.heals:
+        yield about.healed(result)
+
+
+class _About:
+    """A run that has ended."""
+
+    def __init__(self, tenant: str, task: str, execution: WorkflowExecution, skill: str) -> None:
+        self.tenant = tenant
+        self.skill = skill
+        self._task = task
+        self._run_id = execution.id
+        self._id = execution.run_id
+        self._at = execution.close_time or datetime.now(UTC)
+
+    def failed(self, end: End, result: RunResult) -> Notice:
+        kind = NoticeKind.BUDGET if result.reason == BUDGET_SPENT else NoticeKind.FAILED
+        at = "" if result.failed_step is None else f" at step {result.failed_step + 1}"
+        cause = f"{kind} {self._task} {end} {result.reason} {result.failed_step}"
+        said = f"{STATUSES[end].words}{at}: " if end in ("failed", "blocked") else ""
+        title = f"{self._task}: {said}{result.message or result.reason}"
+        commits = commits_said(result.commits)
+        return self.notice(kind, cause, title[:_MESSAGE_LIMIT], (commits,) if commits else ())
+
+    def healed(self, result: RunResult) -> Notice:
+        held = (f"{count(result.held, 'recording')} wait for a person to promote them",) if result.held else ()
+        title = f"{self._task}: {count(result.totals.heals, 'element')} had changed and was found all the same"
+        return self.notice(NoticeKind.HEALED, f"healed {self._task}", title, held)
+
+    def notice(self, kind: NoticeKind, cause: str, title: str, lines: tuple[str, ...], *, id_: str = "") -> Notice:
+        return Notice(
+            id=id_ or f"{self._id} {kind}",
+            kind=kind,
+            cause=cause,
+            title=title,
+            lines=lines,
+            at=self._at,
+            tenant=self.tenant,
+            task=self._task,
+            run_id=self._run_id,
+            skill=self.skill,
+            command=f"replaywright show {shlex.quote(self._run_id)}",
+            page=run_page(self._run_id),
+        )
+
+
+async def _suspected(skills: Skills, about: _About, since: datetime) -> Notice | None:
+    """Return the notice that the run's skill has become suspect; None if it is not, or was so before."""
+    record = await skills.record(about.tenant, about.skill)
+    if record is None or record.skill.status is not SkillStatus.SUSPECT:
+        return None
+    changes = [change for change in record.history if change.what == "suspected"]
+    if not changes or changes[-1].at < (since - timedelta(minutes=1)).timestamp():
+        return None
+    name, change = record.skill.name, changes[-1]
+    return about.notice(
+        NoticeKind.SUSPECT,
+        f"suspect {name} {change.version}",
+        f"the skill {name} is suspect: it is not recalled until it is restored or learned anew",
+        (change.reason,) if change.reason else (),
+        id_=f"suspect {name} {change.version} {change.at}",
+    )
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,1 @@
+"""Notices to people: what happened, who is told of it, and when."""

@@ -1,0 +1,1 @@
+"""Delivery of notices: webhooks, chat and e-mail through Apprise, commands."""
