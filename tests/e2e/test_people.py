@@ -43,10 +43,19 @@ def bank(lab: Lab) -> Iterator[Bank]:
 
 
 @pytest.fixture(scope="module")
-async def lab() -> AsyncIterator[Lab]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """File that notices are written to."""
+    return tmp_path_factory.mktemp("notices") / "told"
+
+
+@pytest.fixture(scope="module")
+async def lab(told: Path) -> AsyncIterator[Lab]:
     """A stage on which nothing is learned, as the task declares its elements; browsers are given back soon."""
+    notices = told.with_suffix(".yaml")
+    notices.write_text(f"to: {{desk: {{command: tee -a {told}}}}}")
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
+        environment.setenv("REPLAYWRIGHT_NOTICES", str(notices))
         environment.setenv("REPLAYWRIGHT_SECRET_LOGIN", LOGIN)
         async with Stage(load_settings(), tell=lambda _text: None) as stage:
             with runs_with(hibernate_after_s=1.0):
@@ -100,10 +109,23 @@ async def everything_written(lab: Lab, order: Order) -> dict[str, bytes]:
     return places
 
 
-async def test_a_payment_waits_for_a_code_and_an_approval_and_the_code_is_kept_nowhere(lab: Lab, bank: Bank) -> None:
+def titles(told: Path) -> list[str]:
+    """What was told, in order."""
+    text, decoder, found = told.read_text() if told.exists() else "", json.JSONDecoder(), []
+    while text:
+        delivery, end = decoder.raw_decode(text)
+        found += [notice["title"] for notice in delivery["notices"]]
+        text = text[end:]
+    return found
+
+
+async def test_a_payment_waits_for_a_code_and_an_approval_and_the_code_is_kept_nowhere(
+    lab: Lab, bank: Bank, told: Path
+) -> None:
     order = order_of(bank, CODE)
     await start(lab.place, order)
     code = await asked(lab, order, QuestionKind.VERIFICATION_CODE)
+    await until("somebody is told", lambda: len(titles(told)) == 1)
     picture = await ArtifactStore(lab.place.settings.artifacts, artifact_keys_of(lab.place.settings)).get(code.picture)
     answer(lab, order, "answer", "--value-file", "-", value=RIGHT)
     approval = await asked(lab, order, QuestionKind.APPROVE)
@@ -115,6 +137,7 @@ async def test_a_payment_waits_for_a_code_and_an_approval_and_the_code_is_kept_n
 
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
     assert picture.startswith(b"\x89PNG")
+    assert titles(told)[0] == f"{order.task.task} waits for a person: {code.text}"
     assert "Your code" in code.site_says
     assert approval.shows == ("8. click the Pay now button (irreversible)",)
     assert (bank.codes, paid_before, bank.payments) == ([RIGHT], [], ["12.50"])
