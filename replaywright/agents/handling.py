@@ -76,7 +76,7 @@ class Handling:
                 raise AssertionError(f"{tool} has no handler")
 
     async def _started(self, here: Backend, tool: str, call: calls.StartingCall, report: Report) -> Result:
-        run_id, is_new = await begun(here, tool, call, partial(_order, here, tool, call))
+        run_id, is_new = await begun(here, tool, call, partial(order_of_call, here, tool, call))
         found = await self._status(here, run_id, call.wait_s, report)
         return replace(found, facts=found.facts | {"startedNow": is_new})
 
@@ -132,7 +132,7 @@ def _values(given: calls.Values) -> dict[str, str]:
     return {name: value if isinstance(value, str) else GivenTexts(value) for name, value in given.items()}
 
 
-async def _order(here: Backend, tool: str, call: calls.StartingCall, run_id: str) -> Order:
+async def order_of_call(here: Backend, tool: str, call: calls.StartingCall, run_id: str) -> Order:
     """Make the order of a run."""
     match call:
         case calls.RunTask():

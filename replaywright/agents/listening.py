@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replaywright.agents.permissions import AgentGrant
 from replaywright.agents.server import serving
+from replaywright.agents.triggers import HOOKS, Triggers
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
 
@@ -35,7 +36,7 @@ class TokenGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] == "http":
+        if scope["type"] == "http" and not scope["path"].startswith(HOOKS):
             given = Headers(scope=scope).get("authorization", "").encode("latin-1", "replace")
             if not hmac.compare_digest(given, self._expected):
                 text = "send the token of `replaywright mcp --http`: Authorization: Bearer TOKEN\n"
@@ -77,13 +78,17 @@ async def serve_http(
     listener: socket.socket,
     token: str,
     announce: Callable[[str], None],
+    *,
+    hook_secret: Callable[[], str] | None = None,
 ) -> None:
     """Serve clients on a socket of loopback until this process is told to end.
 
-    No request depends on one before: a client goes on with a server that was started again.
+    No request depends on one before: a client goes on with a server that was started again. Webhooks are verified by
+    `hook_secret`; without it none is taken.
     """
     async with serving(settings, grants) as agents:
         app = agents.protocol().streamable_http_app(streamable_http_path=PATH, stateless_http=True, host=HOST)
+        app.router.routes[:0] = Triggers(settings, agents.handling.running, hook_secret).routes()
         config = uvicorn.Config(
             TokenGuard(app, token),
             log_level="warning",

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 _AGENTS = "tests/unit/test_agents.py::"
 _CLIENTS = "tests/e2e/test_agents.py::"
+_TRIGGERS = "tests/e2e/test_triggers.py::"
 
 AGENTS = (
     Mutant(
@@ -56,6 +57,14 @@ AGENTS = (
         "            if not hmac.compare_digest(given, self._expected):",
         "            if False:",
         (_AGENTS + "test_only_the_token_opens_the_server",),
+    ),
+    Mutant(
+        "webhooks of anybody",
+        "a webhook starts a run only with its signature",
+        "Triggers._hook",
+        "            Webhook(self.secret()).verify(body, headers)",
+        "            pass",
+        (_TRIGGERS + "test_a_webhook_starts_a_run_once_and_only_with_its_signature",),
     ),
     Mutant(
         "page text outside of its fence",

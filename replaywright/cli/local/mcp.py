@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,7 @@ from replaywright.cli.local.listening import listening
 from replaywright.errors import InputInvalid
 from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import load_settings
+from replaywright.vault.environment import EnvironmentSecrets
 
 _TOKEN_FILE = "mcp-token"  # noqa: S105  the name of the file
 
@@ -33,6 +36,13 @@ def mcp(
             metavar="FILE", help="For --http: the token; written if it is not there. (default: in the home folder)"
         ),
     ] = None,
+    hooks: Annotated[
+        str,
+        typer.Option(
+            metavar="SECRET",
+            help="For --http: take webhooks at `/hook/SKILL`, verified by this secret. (none: no hooks)",
+        ),
+    ] = "",
     skill: Annotated[bool, typer.Option("--skill", help="Print the guide for agents, as SKILL.md, and exit.")] = False,
 ) -> None:
     """Serve an agent: each active skill is a tool, and there are tools to run tasks, learn, follow and answer runs.
@@ -48,8 +58,8 @@ def mcp(
 
         output.print_file(guide())
         return
-    if not http and (port or token_file is not None):
-        raise InputInvalid("--port and --token-file belong to --http")
+    if not http and (port or token_file is not None or hooks):
+        raise InputInvalid("--port, --token-file and --hooks belong to --http")
     settings, grants = load_settings(), frozenset(grant or ())
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if not http:
@@ -62,9 +72,15 @@ def mcp(
     path = token_file or settings.home / _TOKEN_FILE
     token = token_in(path)
 
+    secrets = EnvironmentSecrets(os.environ, settings.home)
+    if hooks:
+        secrets.check(hooks)
+
     def announce(address: str) -> None:
         output.print_line_as_is(f"MCP: {address}")
+        output.print_line_as_is(f"HTTP: {address.removesuffix('/mcp')}/run/SKILL, described by /openapi.json")
         output.print_line(f"its token is in {path}: whoever has it can start runs; Ctrl-C ends it", style="dim")
 
     with listening(port) as listener, entered(settings.home):
-        asyncio.run(serve_http(settings, grants, listener, token, announce))
+        secret = partial(secrets.resolve, hooks) if hooks else None
+        asyncio.run(serve_http(settings, grants, listener, token, announce, hook_secret=secret))
