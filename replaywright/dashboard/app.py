@@ -16,7 +16,7 @@ from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page, whole
 from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of, refusal_of
 from replaywright.dashboard.rendering import HERE, rendered
-from replaywright.dashboard.views import DashboardSource, PersonAnswer, WaitingRun
+from replaywright.dashboard.views import VALUE, AskedRun, DashboardSource, PersonAnswer, WaitingRun
 from replaywright.errors import ArtifactMissing, InputInvalid, ReplaywrightError
 
 STREAMS = 64
@@ -56,6 +56,8 @@ class Dashboard:
                 Route("/screen", self._screen),
                 Route("/takeover", self._take_over, methods=["POST"]),
                 Route("/answer", self._answer, methods=["POST"]),
+                Route("/start", self._start, methods=["POST"]),
+                Route("/schedule", self._schedule, methods=["POST"]),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -167,6 +169,30 @@ class Dashboard:
         await self._source.answer(run_id, asked.get("question", ""), answer)
         self._forget()
         return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
+
+    async def _start(self, request: Request) -> Response:
+        """Start a run of a skill with the values of the form, and lead to its page."""
+        asked, given = request.query_params, await _form(request)
+        values = {name.removeprefix(VALUE): text for name, text in given.items() if name.startswith(VALUE)}
+        run_id = await self._source.start(
+            AskedRun(
+                asked.get("skill", ""),
+                whole(asked, "version") or 0,
+                given.get("request", ""),
+                values,
+                heals=given.get("heals") == "yes",
+            )
+        )
+        self._forget()
+        return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
+
+    async def _schedule(self, request: Request) -> Response:
+        """Change a schedule, and lead back to the list."""
+        given = await _form(request)
+        name = request.query_params.get("name", "")
+        await self._source.change_schedule(name, given.get("change", ""), given.get("why", ""))
+        self._forget()
+        return RedirectResponse("schedules", 303)
 
     def _forget(self) -> None:
         """Show nothing of before: an open question that was just answered would be asked again."""

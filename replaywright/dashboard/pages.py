@@ -1,5 +1,6 @@
 """The pages: what each one asks for, and the regions in which it can change while it is shown."""
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +64,18 @@ async def inbox(source: DashboardSource, _given: Parameters) -> Page:
     return Page("Inbox", "inbox", "inbox.html", regions)
 
 
+async def schedules(source: DashboardSource, _given: Parameters) -> Page:
+    """List the schedules with their last runs."""
+    regions = {"schedules": rendered("regions/schedules.html", schedules=await source.schedules())}
+    return Page("Schedules", "schedules", "schedules.html", regions)
+
+
+async def batches(source: DashboardSource, _given: Parameters) -> Page:
+    """List the batches with their progress."""
+    regions = {"batches": rendered("regions/batches.html", batches=await source.batches())}
+    return Page("Batches", "batches", "batches.html", regions)
+
+
 _SKILL_COLUMNS: tuple[Column[tuple[Skill, SkillStatistics]], ...] = (
     Column("name", "Skill", lambda one: one[0].name),
     Column("status", "Status", lambda one: one[0].status.value),
@@ -86,7 +99,9 @@ async def skill(source: DashboardSource, given: Parameters) -> Page:
     name, version = _needed(given, "name"), whole(given, "version")
     record = await source.skill(name, version)
     regions = {"skill": rendered("regions/skill.html", record=record, warn=WARN_BELOW, ask=ASK_BELOW, enough=ENOUGH)}
-    return Page(record.skill.label or name, "skills", "skill.html", regions, {"record": record})
+    lasting = await source.lasting_steps(record.skill)
+    context = {"record": record, "request": secrets.token_hex(16), "lasting": lasting}
+    return Page(record.skill.label or name, "skills", "skill.html", regions, context)
 
 
 async def changes(source: DashboardSource, given: Parameters) -> Page:
@@ -125,6 +140,8 @@ PAGES: Mapping[str, Build] = {
     "runs": runs,
     "run": run,
     "inbox": inbox,
+    "schedules": schedules,
+    "batches": batches,
     "skills": skills,
     "skill": skill,
     "changes": changes,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from replaywright.domain.batch.batches import BatchProgress
 from replaywright.domain.notice.commands import Lost
 from replaywright.domain.run.runs import StepLine, Totals
 from replaywright.domain.run.standing import FILTERS, RunStatus
@@ -159,6 +160,54 @@ class WaitingRun:
     question: Question
 
 
+VALUE = "value."
+"""Beginning of the names of a form's fields that hold values."""
+
+
+@dataclass(frozen=True)
+class AskedRun:
+    """A run of a skill that a person starts on a page."""
+
+    skill: str
+    version: int
+    request: str
+    """Made with the form: a form that is sent twice starts one run."""
+    values: Mapping[str, str]
+    """Texts of the fields, by parameter; of a list, one item a line."""
+    heals: bool = True
+    """Whether what has changed may be healed; a model is never asked."""
+
+
+@dataclass(frozen=True)
+class ScheduleRow:
+    """A schedule, and its last run."""
+
+    name: str
+    starts: str
+    """What it starts."""
+    when: str
+    coming: datetime | None = None
+    """Its next time; None when there is none any more, or it is paused."""
+    is_paused: bool = False
+    note: str = ""
+    last_run: str = ""
+    last_status: str = ""
+    """In words."""
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A batch and its progress."""
+
+    batch: str
+    task: str
+    started: datetime
+    is_over: bool
+    temporal_url: str = ""
+    progress: BatchProgress | None = None
+    """None when no worker answers."""
+
+
 @dataclass(frozen=True)
 class CacheView:
     """Statistics of the action cache."""
@@ -206,6 +255,21 @@ class DashboardSource(Protocol):
 
     async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
         """Have the run go on: with `continue` where it is paused, else with an answer to its question of this id."""
+
+    async def start(self, asked: AskedRun) -> str:
+        """Start a run of a skill, and return its id."""
+
+    async def lasting_steps(self, skill: Skill) -> Sequence[str]:
+        """Return the titles of the skill's steps with consequences, as they are declared or were observed."""
+
+    async def schedules(self) -> Sequence[ScheduleRow]:
+        """List the schedules by name."""
+
+    async def change_schedule(self, name: str, change: str, why: str) -> None:
+        """`pause` or `unpause` a schedule, or `trigger` a run of it."""
+
+    async def batches(self) -> Sequence[BatchRow]:
+        """List the last batches, the newest first."""
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person, the longest waiting first."""

@@ -13,13 +13,21 @@ import jsonschema
 import pytest
 from standardwebhooks import Webhook
 from starlette.applications import Starlette
+from temporalio.client import SchedulePolicy, ScheduleState
 
 from bench.wob.serving import serving
 from replaywright.agents.listening import TokenGuard
 from replaywright.agents.triggers import BODY_LIMIT, Triggers
+from replaywright.cli.local.dashboard_acts import lasting_steps, schedule_changed, schedule_rows, started
+from replaywright.cli.runs.follow import follow, handle_of
+from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.starting import Order
+from replaywright.cli.schedule.schedule import TimeOptions, _prepared
+from replaywright.cli.schedule.scheduled import create, schedule_of
 from replaywright.cli.servers.store import open_store
+from replaywright.dashboard.views import AskedRun
 from replaywright.domain.skill.skills import Skill, SkillStatus
+from replaywright.errors import InputInvalid
 from tests.e2e.agent_clients import Placed
 from tests.e2e.lab import Lab
 
@@ -146,3 +154,50 @@ async def test_a_webhook_starts_a_run_once_and_only_with_its_signature(lab: Lab)
     assert (wrong.status_code, closed.status_code) == (400, 404)
     assert "subject: expected a text" in wrong.json()["detail"]
     lab.assert_one_right_mail(order)
+
+
+async def test_a_form_that_is_sent_twice_starts_one_run_and_a_wrong_one_none(lab: Lab) -> None:
+    order, request = lab.order(), uuid.uuid4().hex
+    async with clients(lab):
+        asked = AskedRun(NAME, 0, request, {**values(order), "base_url": lab.stage.webmail})
+        both = await asyncio.gather(started(lab.place, asked), started(lab.place, asked))
+        ending = await follow(handle_of(lab.place.client, both[0]), show=lambda *_: None, until_waiting=True)
+        given = values(lab.order())
+        wrong = [{**given, "color": "red"}, {name: text for name, text in given.items() if name != "to"}]
+        refused = []
+        for change in wrong:
+            with pytest.raises(InputInvalid) as failure:
+                await started(lab.place, AskedRun(NAME, 0, uuid.uuid4().hex, change))
+            refused.append(str(failure.value))
+        with pytest.raises(InputInvalid, match="load the skill's page again"):
+            await started(lab.place, AskedRun(NAME, 0, "", values(order)))
+        async with open_store(lab.place.settings) as store:
+            lasting = await lasting_steps(store, (await store.knowledge.shown(NAME, None)).skill)
+
+    assert both[0] == both[1]
+    assert ending.status == "done"
+    assert "color: the skill has no such parameter" in refused[0]
+    assert "to" in refused[1]
+    assert ["send" in title.lower() for title in lasting] == [True], lasting
+    lab.assert_one_right_mail(order)
+
+
+async def test_a_schedule_is_paused_with_who_did_it_triggered_and_let_go_on(lab: Lab) -> None:
+    name, values_ = f"s{uuid.uuid4().hex[:8]}", values(lab.order())
+    async with clients(lab):
+        told, _, _ = await _prepared(lab.place, name, f"skill:{NAME}", values_, RunOptions())
+        times = TimeOptions(every="300d").as_timetable()
+        policy, state = SchedulePolicy(), ScheduleState()
+        await create(lab.place, name, schedule_of(lab.place, name, told, times, policy=policy, state=state))
+        await schedule_changed(lab.place, name, "pause", "")
+        [paused] = [row for row in await schedule_rows(lab.place) if row.name == name]
+        await schedule_changed(lab.place, name, "unpause", "moved")
+        [going] = [row for row in await schedule_rows(lab.place) if row.name == name]
+        with pytest.raises(InputInvalid, match="expected pause, unpause, trigger"):
+            await schedule_changed(lab.place, name, "delete", "")
+
+    assert (paused.is_paused, going.is_paused) == (True, False)
+    assert "on the dashboard" in paused.note
+    assert going.note.startswith("moved by ")
+    assert going.coming is not None
+    assert going.starts == f"skill:{NAME}"

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from replaywright.dashboard.views import (
+    AskedRun,
+    BatchRow,
     CacheView,
     LivePicture,
     PersonAnswer,
@@ -16,8 +18,10 @@ from replaywright.dashboard.views import (
     RunFilter,
     RunPage,
     RunRow,
+    ScheduleRow,
     WaitingRun,
 )
+from replaywright.domain.batch.batches import BatchProgress, BegunRow, RowEnd
 from replaywright.domain.notice.commands import Lost
 from replaywright.domain.run.runs import Totals
 from replaywright.domain.run.scope import Usage
@@ -226,6 +230,10 @@ class FakeSource:
     details: dict[str, RunDetail] = field(default_factory=dict)
     waiting: Sequence[WaitingRun] = ()
     lost: Sequence[Lost] = ()
+    known_schedules: Sequence[ScheduleRow] = ()
+    known_batches: Sequence[BatchRow] = ()
+    started: list[AskedRun] = field(default_factory=list)
+    """Runs that were asked for."""
     known_skills: Sequence[tuple[Skill, SkillStatistics]] = ()
     records: dict[str, SkillRecord] = field(default_factory=dict)
     diff: Sequence[str] = ()
@@ -296,6 +304,27 @@ class FakeSource:
         self._fail()
         return self.waiting
 
+    async def start(self, asked: AskedRun) -> str:
+        self._fail()
+        self.started.append(asked)
+        return f"{asked.skill}/dashboard/1"
+
+    async def lasting_steps(self, skill: Skill) -> Sequence[str]:
+        self._fail()
+        return [step.title for step in skill.task.steps if step.effect is not None and not step.effect.repeatable]
+
+    async def schedules(self) -> Sequence[ScheduleRow]:
+        self._fail()
+        return self.known_schedules
+
+    async def change_schedule(self, name: str, change: str, why: str) -> None:
+        self._fail()
+        self.done.append((name, change, why))
+
+    async def batches(self) -> Sequence[BatchRow]:
+        self._fail()
+        return self.known_batches
+
     async def lost_notices(self) -> Sequence[Lost]:
         self._fail()
         return self.lost
@@ -317,6 +346,29 @@ class FakeSource:
     async def cache(self) -> CacheView:
         self._fail()
         return self.view
+
+
+SCHEDULES = (
+    ScheduleRow("hourly", "skill send-mail", "every 1h", coming=NOW, last_run=RUNNING.run_id, last_status="running"),
+    ScheduleRow("nightly", "skill send-mail", "0 3 * * * (UTC)", is_paused=True, note="the site is being moved"),
+)
+PROBLEM = RowEnd(number=3, status="failed", run_id="batch-1/3", reason="not_found", message="looked for <b>Send</b>")
+BATCHES = (
+    BatchRow(
+        "batch-1",
+        "send-mail",
+        STARTED,
+        is_over=False,
+        progress=BatchProgress(
+            total=200,
+            ended={"done": 120, "failed": 1},
+            under_way=4,
+            waiting=(BegunRow(number=7, run_id="batch-1/7", began=0.0),),
+            problems=(PROBLEM,),
+        ),
+    ),
+    BatchRow("batch-0", "send-mail", STARTED, is_over=True),
+)
 
 
 def full() -> FakeSource:
@@ -357,6 +409,8 @@ def full() -> FakeSource:
     weak = SkillStatistics(runs=rate("1101011011"), last_success=NOW.timestamp())
     fresh = skill("order-entry", label="", status=SkillStatus.CANDIDATE, version=1, site="https://shop.example")
     return FakeSource(
+        known_schedules=SCHEDULES,
+        known_batches=BATCHES,
         rows=rows,
         details=details,
         waiting=(WaitingRun(WAITING.run_id, WAITING.task, APPROVAL),),

@@ -1,6 +1,7 @@
 """The dashboard's pages: who may see them, what they show of hostile texts, what they say when something is gone."""
 
 import asyncio
+import dataclasses
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -17,7 +18,7 @@ from sse_starlette import ServerSentEvent
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, WaitingRun
+from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, ScheduleRow, WaitingRun
 from replaywright.domain.notice.commands import Lost
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
@@ -26,6 +27,7 @@ from replaywright.domain.step.outcomes import Lookup, Status
 from replaywright.errors import InputInvalid, SettingsInvalid, StackFailed, StoreUnavailable
 from tests.unit.dashboard import (
     APPROVAL,
+    BATCHES,
     DIFF,
     PICTURE,
     RECORD,
@@ -164,6 +166,9 @@ async def test_pages_of_others_get_nothing_even_with_the_cookie(headers: dict[st
         ("POST", "run"),
         ("GET", "takeover"),
         ("GET", "answer"),
+        ("GET", "start"),
+        ("GET", "schedule"),
+        ("POST", "schedules"),
     ],
 )
 async def test_what_changes_something_is_posted_to_its_own_address(method: str, page: str) -> None:
@@ -190,7 +195,7 @@ async def test_what_changes_something_is_posted_to_its_own_address(method: str, 
         {"Origin": f"http://{HOST}", "Cookie": f"{COOKIE}=guess"},
     ],
 )
-@pytest.mark.parametrize("page", ["takeover", "answer"])
+@pytest.mark.parametrize("page", ["takeover", "answer", "start", "schedule"])
 async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dict[str, str]) -> None:
     source = full()
     visitor = await entered(source)
@@ -198,7 +203,7 @@ async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dic
     answer = await visitor.client.post(visitor.guard.path + page, params={"id": RUNNING.run_id}, headers=headers)
 
     assert answer.status_code in (401, 403)
-    assert source.done == []
+    assert (source.done, source.started) == ([], [])
 
 
 async def posted(visitor: Visitor, page: str, body: str = "", **given: str) -> httpx.Response:
@@ -209,6 +214,58 @@ async def posted(visitor: Visitor, page: str, body: str = "", **given: str) -> h
         "Content-Type": "application/x-www-form-urlencoded",
     }
     return await visitor.client.post(visitor.guard.path + page, params=given, content=body, headers=own)
+
+
+def form_of(html: str, action: str) -> dict[str, str]:
+    """Fields of the form that is sent to `action`, with their values."""
+    assert any(one["action"].startswith(action) for one in Outline(html).all("form"))
+    fields = [*Outline(html).all("input"), *Outline(html).all("textarea"), *Outline(html).all("select")]
+    return {one["name"]: one.get("value", "") for one in fields if "name" in one}
+
+
+async def test_a_skill_is_run_by_its_form_and_each_form_has_a_request_of_its_own() -> None:
+    source = full()
+    visitor = await entered(source)
+    html = (await visitor.get("skill?name=send-mail")).text
+    fields = form_of(html, "start?skill=send-mail")
+    values = {name: "x" for name in fields if name.startswith("value.")}
+    body = str(httpx.QueryParams({"request": fields["request"], **values, "heals": "yes"}))
+
+    answer = await posted(visitor, "start", body, skill="send-mail", version="2")
+    plain = await posted(visitor, "start", "request=r", skill="send-mail", version="2")
+
+    assert answer.status_code == plain.status_code == 303
+    assert answer.headers["Location"] == "run?id=send-mail%2Fdashboard%2F1"
+    [asked, other] = source.started
+    assert (asked.skill, asked.version, asked.request, asked.heals) == ("send-mail", 2, fields["request"], True)
+    assert asked.values == {name.removeprefix("value."): "x" for name in values}
+    assert asked.values.keys() == RECORD.skill.task.parameters.keys()
+    assert (other.heals, len(fields["request"])) == (False, 32)
+    again = (await visitor.get("skill?name=send-mail&version=1")).text
+    assert form_of(again, "start")["request"] != fields["request"]
+
+
+async def test_a_schedule_is_paused_and_let_go_on_and_its_list_says_so() -> None:
+    source = full()
+    visitor = await entered(source)
+
+    html = (await visitor.get("schedules")).text
+    answer = await posted(visitor, "schedule", "change=pause&why=moving", name="hourly")
+    said = text_of(html)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "schedules")
+    assert source.done == [("hourly", "pause", "moving")]
+    assert "paused the site is being moved" in said
+    changes = [one.get("value") for one in Outline(html).all("button") if one.get("name") == "change"]
+    assert changes == ["pause", "trigger", "unpause", "trigger"]
+
+
+async def test_a_batch_shows_its_rows_those_that_wait_and_those_that_failed() -> None:
+    said = text_of(await shown(full(), "batches"))
+
+    assert "121 of 200 ended" in said
+    assert "Rows that wait for a person: 7" in said
+    assert "row 3 : looked for &lt;b&gt;Send&lt;/b&gt;" in said
 
 
 async def test_a_run_is_taken_over_and_answered() -> None:
@@ -341,6 +398,9 @@ def hostile() -> tuple[FakeSource, list[str]]:
             )
         },
         waiting=(WaitingRun(HOSTILE, HOSTILE, question),),
+        lost=(Lost(destination=HOSTILE, titles=(HOSTILE,), at=datetime(2026, 11, 27, tzinfo=UTC), why=HOSTILE),),
+        known_schedules=(ScheduleRow(HOSTILE, HOSTILE, HOSTILE, note=HOSTILE, last_run=HOSTILE, last_status=HOSTILE),),
+        known_batches=(dataclasses.replace(BATCHES[0], batch=HOSTILE, task=HOSTILE, temporal_url=HOSTILE),),
         known_skills=((bad, STATISTICS),),
         records={"send-mail": record},
         diff=(*DIFF, f"+{HOSTILE}"),
@@ -357,11 +417,13 @@ def hostile() -> tuple[FakeSource, list[str]]:
         "skill?name=send-mail",
         "changes?name=send-mail",
         "cache",
+        "schedules",
+        "batches",
         "nothing",
     ]
 
 
-@pytest.mark.parametrize("place", range(9))
+@pytest.mark.parametrize("place", range(11))
 async def test_hostile_texts_are_shown_as_texts(place: int) -> None:
     source, pages = hostile()
 
@@ -389,7 +451,8 @@ async def test_hostile_texts_in_errors_are_shown_as_texts(reason: str) -> None:
 
 async def test_every_page_has_landmarks_one_heading_and_a_name_for_each_table() -> None:
     source = full()
-    pages = ["", f"run?{httpx.QueryParams({'id': RUNNING.run_id})}", "inbox", "skills", "skill?name=send-mail", "cache"]
+    run = f"run?{httpx.QueryParams({'id': RUNNING.run_id})}"
+    pages = ["", run, "inbox", "skills", "skill?name=send-mail", "schedules", "batches", "cache"]
 
     for page in (*pages, "changes?name=send-mail"):
         html = await shown(source, page)

@@ -14,6 +14,7 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
+from replaywright.cli.local.dashboard_acts import batch_rows, lasting_steps, schedule_changed, schedule_rows, started
 from replaywright.cli.people.answer import checked_value, chosen
 from replaywright.cli.people.inbox import question_of, waiting_in
 from replaywright.cli.people.takeover import address_of, lent_browser
@@ -32,6 +33,8 @@ from replaywright.cli.servers.store import open_store
 from replaywright.cli.skills.skills import differences
 from replaywright.dashboard.live import Shared
 from replaywright.dashboard.views import (
+    AskedRun,
+    BatchRow,
     CacheView,
     LivePicture,
     PersonAnswer,
@@ -40,6 +43,7 @@ from replaywright.dashboard.views import (
     RunFilter,
     RunPage,
     RunRow,
+    ScheduleRow,
     WaitingRun,
 )
 from replaywright.domain.notice.commands import Lost
@@ -225,6 +229,29 @@ class RunningSource:
         """List the deliveries of notices that were given up."""
         standing = await standing_of_notices(await self._running.here())
         return () if standing is None else standing.lost
+
+    # --- starting ------------------------------------------------------------------------------------------------
+
+    async def start(self, asked: AskedRun) -> str:
+        """Start a run of a skill; see the port."""
+        return await started(await self._running.here(), asked)
+
+    async def lasting_steps(self, skill: Skill) -> Sequence[str]:
+        """Return the titles of the steps with consequences; see the port."""
+        async with open_store(self._settings) as store:
+            return await lasting_steps(store, skill)
+
+    async def schedules(self) -> Sequence[ScheduleRow]:
+        """List the schedules by name."""
+        return await schedule_rows(await self._running.here())
+
+    async def change_schedule(self, name: str, change: str, why: str) -> None:
+        """Change a schedule; see the port."""
+        await schedule_changed(await self._running.here(), name, change, why)
+
+    async def batches(self) -> Sequence[BatchRow]:
+        """List the last batches."""
+        return await batch_rows(await self._running.here())
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 

@@ -55,9 +55,9 @@ COLUMNS = ("schedule", "starts", "when", "next", "last run", "ended", "state")
 
 def row_of(known: KnownSchedule, fired: tuple[Fired, ...]) -> tuple[object, ...]:
     """Return the cells of a schedule in the list."""
-    coming = "" if is_paused(known) else next(iter(_next(known)), "never again")
+    soon = "" if is_paused(known) else next(iter(_next(known)), "never again")
     last = (fired[0].start.run_id, Text(fired[0].status, style=fired[0].style)) if fired else ("", "")
-    return (known.name, known.task, _when(known), coming, *last, _state(known))
+    return (known.name, known.task, when_text(known), soon, *last, _state(known))
 
 
 def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
@@ -69,7 +69,7 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
     payload = {
         "starts": f"{known.task}, mode {known.input.mode.value}",
         "with": values,
-        "when": _when(known),
+        "when": when_text(known),
         "jitter": "" if not jitter else f"up to {written_duration(jitter)} later",
         "from": "" if spec.start_at is None else _local(spec.start_at, _zone(known)),
         "until": "" if spec.end_at is None else _local(spec.end_at, _zone(known)),
@@ -146,7 +146,8 @@ def _state(known: KnownSchedule) -> Text:
     return Text(f"{message}: {note}" if note else message, style="yellow" if is_paused(known) else "green")
 
 
-def _when(known: KnownSchedule) -> str:
+def when_text(known: KnownSchedule) -> str:
+    """Describe the times of a schedule."""
     spec = known.description.schedule.spec
     zone = f" ({spec.time_zone_name or 'UTC'})" if spec.calendars else ""
     return " and ".join(spec_text(spec)) + zone
@@ -161,8 +162,13 @@ def _counted(fired: int, skipped: int, missed: int) -> str:
     return ", ".join([output.count(fired, "run"), *beside])
 
 
+def coming(known: KnownSchedule) -> list[datetime]:
+    """Return the next times of a schedule, in its own time zone."""
+    return [at.astimezone(_zone(known)) for at in known.description.info.next_action_times]
+
+
 def _next(known: KnownSchedule) -> list[str]:
-    return [_local(at, _zone(known)) for at in known.description.info.next_action_times]
+    return [_local(at, _zone(known)) for at in coming(known)]
 
 
 def _zone(known: KnownSchedule) -> tzinfo:

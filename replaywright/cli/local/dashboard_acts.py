@@ -1,0 +1,132 @@
+"""What people have done on the dashboard beside answering, and look at for it: runs of skills, schedules, batches."""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
+
+from temporalio.client import ScheduleHandle, WorkflowExecution
+
+from replaywright.cli.batch.batch_follow import progress_of
+from replaywright.cli.batch.batch_place import batch_handle, batches, is_under_way
+from replaywright.cli.people.updates import user_name
+from replaywright.cli.runs.finding import memo_of
+from replaywright.cli.runs.options import RunOptions
+from replaywright.cli.runs.starting import order_of, refuse_what_is_blocked, start
+from replaywright.cli.schedule.schedule_view import coming, fired_by, is_paused, when_text
+from replaywright.cli.schedule.scheduled import KnownSchedule, all_of, found
+from replaywright.cli.servers.connect import Backend, temporal_errors
+from replaywright.cli.servers.store import OpenStore
+from replaywright.cli.skills.elements import elements_of
+from replaywright.cli.skills.skill_run import runnable_at
+from replaywright.dashboard.views import AskedRun, BatchRow, ScheduleRow
+from replaywright.domain.common.canonical import canonical
+from replaywright.domain.run.scope import Heal
+from replaywright.domain.skill.check_tasks import effects_of, observed_effects
+from replaywright.domain.skill.skills import Skill, SkillRef
+from replaywright.domain.task.tasks import GivenTexts, Task, bind_parameters
+from replaywright.errors import InputInvalid, RunExists
+
+_DIGITS: Final = 32
+_BATCHES: Final = 20
+_ON_DASHBOARD: Final = "on the dashboard"
+
+
+async def started(here: Backend, asked: AskedRun) -> str:
+    """Start a run of a skill, and return its id. A form that is sent twice starts one run.
+
+    Raises:
+        InputInvalid: there is no such skill, or a value is wrong; nothing was started.
+        PolicyBlocked: a rule of the policy forbids it; nothing was started.
+        StackFailed: Temporal refuses it or cannot be reached.
+    """
+    if not asked.request:
+        raise InputInvalid("request: missing from the form: load the skill's page again")
+    skill = await runnable_at(here, asked.skill, asked.version or None)
+    values = bind_parameters(skill.task, _given(skill.task, asked.values), place="")
+    digest = hashlib.sha256(canonical([here.settings.tenant, asked.skill, asked.request])).hexdigest()
+    run_id = f"{skill.name}/dashboard/{digest[:_DIGITS]}"
+    manner = RunOptions(heal=Heal.AUTO if asked.heals else Heal.OFF)
+    order = order_of(skill.task, values, run_id, manner, SkillRef(name=skill.name, version=skill.version))
+    refuse_what_is_blocked(here.settings, order.task, order.values)
+    try:
+        await start(here, order)
+    except RunExists:  # the same form
+        return run_id
+    return run_id
+
+
+def _given(task: Task, texts: Mapping[str, str]) -> dict[str, str]:
+    """Read the fields of a form: an empty one stands for the parameter's default, a list has one item a line."""
+    given: dict[str, str] = {}
+    for name, text in texts.items():
+        parameter = task.parameters.get(name)
+        if parameter is None:
+            raise InputInvalid(f"{name}: the skill has no such parameter; load its page again")
+        if not text.strip() and parameter.default is not None:
+            continue
+        lines = tuple(line.strip() for line in text.splitlines() if line.strip())
+        given[name] = GivenTexts(lines) if parameter.type == "list" else text.replace("\r\n", "\n")
+    return given
+
+
+async def lasting_steps(store: OpenStore, skill: Skill) -> Sequence[str]:
+    """Return the titles of the steps with consequences, as they are declared or were observed."""
+    elements = await elements_of(store.steps, store.tenant, [skill])
+    effects = effects_of(skill.task, observed_effects(elements[skill.name]))
+    return [step.title for _, step, effect in effects if not effect.repeatable]
+
+
+async def schedule_rows(here: Backend) -> Sequence[ScheduleRow]:
+    """List the schedules by name."""
+    return await asyncio.gather(*(_schedule_row(here, known) for known in await all_of(here)))
+
+
+async def _schedule_row(here: Backend, known: KnownSchedule) -> ScheduleRow:
+    fired = await fired_by(here, known, 1)
+    return ScheduleRow(
+        name=known.name,
+        starts=known.task,
+        when=when_text(known),
+        coming=next(iter(coming(known)), None),
+        is_paused=is_paused(known),
+        note=known.description.schedule.state.note or "",
+        last_run=fired[0].start.run_id if fired else "",
+        last_status=fired[0].status if fired else "",
+    )
+
+
+async def schedule_changed(here: Backend, name: str, change: str, why: str) -> None:
+    """`pause` or `unpause` a schedule, or `trigger` a run of it.
+
+    Raises:
+        InputInvalid: there is none, or it is another change.
+        StackFailed: Temporal refuses it.
+    """
+    handle, _ = await found(here, name)
+    by = f"{why or change} by {user_name()} {_ON_DASHBOARD}"
+    changes: Mapping[str, Callable[[ScheduleHandle], Awaitable[None]]] = {
+        "pause": lambda schedule: schedule.pause(note=by),
+        "unpause": lambda schedule: schedule.unpause(note=by),
+        "trigger": lambda schedule: schedule.trigger(),
+    }
+    if change not in changes:
+        raise InputInvalid(f"change={change[:40]!r}: expected {', '.join(changes)}")
+    with temporal_errors(here.settings):
+        await changes[change](handle)
+
+
+async def batch_rows(here: Backend) -> Sequence[BatchRow]:
+    """List the last batches, the newest first."""
+    return await asyncio.gather(*(_batch_row(here, each) for each in await batches(here, _BATCHES)))
+
+
+async def _batch_row(here: Backend, execution: WorkflowExecution) -> BatchRow:
+    return BatchRow(
+        batch=execution.id,
+        task=await memo_of(execution, "task") or execution.id,
+        started=execution.start_time.astimezone(),
+        is_over=not is_under_way(execution),
+        temporal_url=here.run_url(execution.id),
+        progress=await progress_of(batch_handle(here, execution.id)),
+    )
