@@ -525,7 +525,7 @@ class BrowserActivities:
         self._knowledge = KnowledgeActivities(attachments, store, secrets, failures, policing)
         self._lending = LendActivities(keepers, attachments, store, artifacts, secrets)
         self._people = PersonActivities(attachments, artifacts, secrets, codes, context.announcer)
-        self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer))
+        self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer), store)
         self._skipping = Skipping(self._tools.ledger, secrets, attachments)
         self._stopping = StopActivities(attachments, store)
         self._batches = BatchActivities(artifacts, RedisRowEnds(redis), vault.starts)

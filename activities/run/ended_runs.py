@@ -1,7 +1,7 @@
 """Runs that failed or healed, as notices: what Temporal lists of them, whoever ended them."""
 
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -10,6 +10,8 @@ from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.run.endings import end_of
+from activities.skill.skill_runs import schedules_of
+from replaywright.domain.batch.timetable import CANARY
 from replaywright.domain.notice.notices import Notice, NoticeKind, run_page
 from replaywright.domain.run.commit_lines import commits_said
 from replaywright.domain.run.runs import RunResult
@@ -84,12 +86,15 @@ async def _notices_of(
     task = await execution.memo_value("task", default="") or execution.id.partition("/")[0]
     skill = execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(SKILL.name)) or NOTHING
     about = _About(tenant, task, execution, "" if skill == NOTHING else skill)
-    if has_failed:
+    if canary := await execution.memo_value(CANARY, default=""):
+        yield about.canary(result, await schedules_of(client, tenant, canary))
+    elif has_failed:
         yield about.failed(end, result)
-        if about.skill and (notice := await _suspected(skills, about, since)) is not None:
-            yield notice
-    if result.totals.heals:
+    else:
         yield about.healed(result)
+    name = canary or about.skill
+    if has_failed and name and (notice := await _suspected(skills, name, about, since)) is not None:
+        yield notice
 
 
 class _About:
@@ -111,6 +116,15 @@ class _About:
         title = f"{self._task}: {said}{result.message or result.reason}"
         commits = commits_said(result.commits)
         return self.notice(kind, cause, title[:_MESSAGE_LIMIT], (commits,) if commits else ())
+
+    def canary(self, result: RunResult, schedules: Sequence[str]) -> Notice:
+        at = "" if result.failed_step is None else f" at step {result.failed_step + 1}"
+        said = f"failed{at}: {result.message or result.reason}"
+        if result.succeeded:
+            said = f"found {count(result.totals.heals, 'element')} changed; what it took for them waits for a person"
+        next_ones = (f"next it would be met by: {', '.join(schedules)}",) if schedules else ()
+        cause = f"canary {self._task} {result.reason} {result.failed_step}"
+        return self.notice(NoticeKind.CANARY, cause, f"canary of {self._task} {said}"[:_MESSAGE_LIMIT], next_ones)
 
     def healed(self, result: RunResult) -> Notice:
         held = (f"{count(result.held, 'recording')} wait for a person to promote them",) if result.held else ()
@@ -134,15 +148,15 @@ class _About:
         )
 
 
-async def _suspected(skills: Skills, about: _About, since: datetime) -> Notice | None:
-    """Return the notice that the run's skill has become suspect; None if it is not, or was so before."""
-    record = await skills.record(about.tenant, about.skill)
+async def _suspected(skills: Skills, name: str, about: _About, since: datetime) -> Notice | None:
+    """Return the notice that the skill of a run has become suspect; None if it is not, or was so before."""
+    record = await skills.record(about.tenant, name)
     if record is None or record.skill.status is not SkillStatus.SUSPECT:
         return None
     changes = [change for change in record.history if change.what == "suspected"]
     if not changes or changes[-1].at < (since - timedelta(minutes=1)).timestamp():
         return None
-    name, change = record.skill.name, changes[-1]
+    change = changes[-1]
     return about.notice(
         NoticeKind.SUSPECT,
         f"suspect {name} {change.version}",

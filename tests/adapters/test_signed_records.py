@@ -254,7 +254,7 @@ async def test_a_withdrawn_skill_that_is_put_back_is_refused_by_its_name(client:
     name = (await skills.save(TENANT, active(), who="r1")).name
     own = skill_key(TENANT, name)
     before = (await kept_of(client, name))[own]
-    base, scheduled = KnowledgeBase(skills, TENANT), SkillRunActivities(skills)
+    base, scheduled = KnowledgeBase(skills, TENANT), SkillRunActivities(skills, RedisStepStore(client))
     assert (await runnable(base, name, None)).status is SkillStatus.ACTIVE
     await retired(skills, name)
     await client.restore(own, 0, before, replace=True)

@@ -182,13 +182,16 @@ async def test_a_form_that_is_sent_twice_starts_one_run_and_a_wrong_one_none(lab
     lab.assert_one_right_mail(order)
 
 
+async def scheduled(lab: Lab, name: str, given: dict[str, str]) -> None:
+    told, _, _ = await _prepared(lab.place, name, f"skill:{NAME}", given, RunOptions())
+    times, policy, state = TimeOptions(every="300d").as_timetable(), SchedulePolicy(), ScheduleState()
+    await create(lab.place, name, schedule_of(lab.place, name, told, times, policy=policy, state=state), {})
+
+
 async def test_a_schedule_is_paused_with_who_did_it_triggered_and_let_go_on(lab: Lab) -> None:
     name, values_ = f"s{uuid.uuid4().hex[:8]}", values(lab.order())
     async with clients(lab):
-        told, _, _ = await _prepared(lab.place, name, f"skill:{NAME}", values_, RunOptions())
-        times = TimeOptions(every="300d").as_timetable()
-        policy, state = SchedulePolicy(), ScheduleState()
-        await create(lab.place, name, schedule_of(lab.place, name, told, times, policy=policy, state=state))
+        await scheduled(lab, name, values_)
         await schedule_changed(lab.place, name, "pause", "")
         [paused] = [row for row in await schedule_rows(lab.place) if row.name == name]
         await schedule_changed(lab.place, name, "unpause", "moved")

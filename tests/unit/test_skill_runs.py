@@ -7,8 +7,10 @@ from activities.skill.skill_runs import SkillRunActivities
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun, is_outside, skill_run
 from replaywright.domain.skill.skills import SkillStatus
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.testing.skills import FakeSkills
+from replaywright.testing.steps import FakeStepStore
 from tests.unit.skills import run, skill
 
 DONE = RunResult(succeeded=True)
@@ -100,7 +102,7 @@ async def test_the_history_says_the_kind_of_change_beside_the_step_that_failed()
 async def test_a_verified_run_makes_a_candidate_active_and_repeating_it_changes_nothing() -> None:
     skills = FakeSkills(skill(), tenant="acme")
     request = NoteSkillRun(tenant="acme", name="send-mail", run=run("r1"), verified=True)
-    note = SkillRunActivities(skills).note_skill_run
+    note = SkillRunActivities(skills, FakeStepStore()).note_skill_run
 
     await ActivityEnvironment().run(note, request)
     once = await skills.record("acme", "send-mail")
@@ -127,7 +129,7 @@ async def test_no_other_run_makes_a_version_active(
     skills = FakeSkills(skill(status=status), tenant="acme")
     request = NoteSkillRun(tenant="acme", name="send-mail", run=run(succeeded=succeeded), verified=verified)
 
-    await ActivityEnvironment().run(SkillRunActivities(skills).note_skill_run, request)
+    await ActivityEnvironment().run(SkillRunActivities(skills, FakeStepStore()).note_skill_run, request)
 
     found = await skills.get("acme", "send-mail")
     assert found is not None
@@ -136,7 +138,7 @@ async def test_no_other_run_makes_a_version_active(
 
 async def test_a_run_that_is_told_a_name_is_one_of_the_version_that_would_be_run_by_it() -> None:
     skills = FakeSkills(skill(status=SkillStatus.ACTIVE), tenant="acme")
-    newest = SkillRunActivities(skills).newest_version
+    newest = SkillRunActivities(skills, FakeStepStore()).newest_version
     asked = NewestRequest(tenant="acme", name="send-mail")
 
     first = await ActivityEnvironment().run(newest, asked)
@@ -151,9 +153,29 @@ async def test_a_run_that_is_told_a_name_is_one_of_the_version_that_would_be_run
 async def test_a_skill_that_is_not_there_or_was_retired_is_no_run_s() -> None:
     skills = FakeSkills(skill(status=SkillStatus.ACTIVE), tenant="acme")
     await skills.set_status("acme", "send-mail", 1, SkillStatus.RETIRED, who="Ada", reason="the site moved")
-    newest = SkillRunActivities(skills).newest_version
+    newest = SkillRunActivities(skills, FakeStepStore()).newest_version
 
     with pytest.raises(InputInvalid, match=r"skill 'send-mail' was retired.*skills restore send-mail"):
         await ActivityEnvironment().run(newest, NewestRequest(tenant="acme", name="send-mail"))
     with pytest.raises(InputInvalid, match="there is no skill 'send-mail' any more"):
         await ActivityEnvironment().run(newest, NewestRequest(tenant="other", name="send-mail"))
+
+
+async def test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_to_verify() -> None:
+    steps = [
+        {"action": "goto", "url": "https://mail.example/"},
+        {"action": "fill", "instruction": "the To field", "value": "ada@example.com"},
+        {"action": "click", "instruction": "the Draft button", "effect": "idempotent"},
+        {"action": "click", "instruction": "the Send button"},
+        {"action": "fill", "instruction": "the note", "value": "sent"},
+    ]
+    task = parse_task({"task": "send-mail", "steps": steps, "verify": [{"text_contains": "sent"}]}, "the test")
+    skills = FakeSkills(skill(status=SkillStatus.ACTIVE).model_copy(update={"task": task}), tenant="acme")
+    newest = SkillRunActivities(skills, FakeStepStore()).newest_version
+
+    whole = await ActivityEnvironment().run(newest, NewestRequest(tenant="acme", name="send-mail"))
+    canary = await ActivityEnvironment().run(newest, NewestRequest(tenant="acme", name="send-mail", is_canary=True))
+
+    assert len(whole.task.steps) == 5
+    assert [step.title for step in canary.task.steps] == [step.title for step in whole.task.steps[:3]]
+    assert (canary.task.verify, canary.version, canary.name) == ((), whole.version, whole.name)

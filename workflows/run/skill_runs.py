@@ -33,7 +33,7 @@ async def note_run(context: RunContext, skill: SkillRef, result: RunResult) -> N
     try:
         await ask(
             "skill.note_run",
-            NoteSkillRun(tenant=run.tenant, name=skill.name, run=counted, verified=verified),
+            NoteSkillRun(tenant=run.tenant, name=skill.name, run=counted, verified=verified, holds=run.holds),
             type(None),
             Terms(policies.OPENING, total=policies.NOTING_TOTAL),
             activity_id="skill-note-run",

@@ -87,7 +87,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
     try:
         skill = await ask(
             "skill.newest",
-            NewestRequest(tenant=run.tenant, name=run.named),
+            NewestRequest(tenant=run.tenant, name=run.named, is_canary=run.is_canary),
             Skill,
             ASKING,
             activity_id="skill-newest",

@@ -86,7 +86,7 @@ async def _schedule_row(here: Backend, known: KnownSchedule) -> ScheduleRow:
     fired = await fired_by(here, known, 1)
     return ScheduleRow(
         name=known.name,
-        starts=known.task,
+        starts=known.task + (", as a canary" if known.input.is_canary else ""),
         when=when_text(known),
         coming=next(iter(coming(known)), None),
         is_paused=is_paused(known),

@@ -38,12 +38,12 @@ from replaywright.cli.servers.connect import (
 )
 from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import goal, taskfile
-from replaywright.domain.batch.timetable import Timetable, catch_up_of, timetable
+from replaywright.domain.batch.timetable import CANARY, SKILL, STARTS, Timetable, catch_up_of, timetable
+from replaywright.domain.run.scope import Heal
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
 
-SKILL = "skill:"
 """Prefix of a skill's name where a task file may be named too."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _FIRED_S = 10.0
@@ -121,6 +121,15 @@ class FiringOptions:
         bool, typer.Option("--pause-on-failure", help="A run that fails pauses the schedule.")
     ] = False
     paused: Annotated[bool, typer.Option("--paused", help="Create it paused.")] = False
+    canary: Annotated[
+        bool,
+        typer.Option(
+            "--canary", help="See whether a skill still works: up to its first step with consequences, without a model."
+        ),
+    ] = False
+    hold: Annotated[
+        bool, typer.Option("--hold", help="With --canary: if it fails, pause the schedules that start the skill.")
+    ] = False
     why: Why = ""
 
     def policy(self) -> SchedulePolicy:
@@ -159,15 +168,26 @@ async def create_schedule(
         raise InputInvalid(
             f"NAME {name!r}: expected 1 to 63 letters, digits, dots, hyphens and underscores, a letter or digit first"
         )
+    if firing.hold and not firing.canary:
+        raise InputInvalid("--hold belongs to --canary")
+    if firing.canary and not task.startswith(SKILL):
+        raise InputInvalid(f"--canary: TASK {task[:80]!r} is no skill: name one, as in {SKILL}NAME")
     when = times.as_timetable()
     state = ScheduleState(paused=firing.paused, note=firing.why)
     asked = taskfile.read_parameters(given.param or [], given.params)
     from_file = None if task.startswith(SKILL) else _task_of(task)
 
     async with open_existing_backend() as here:
+        if firing.canary:
+            manner = replace(manner, heal=manner.heal or Heal.PROPOSE)
         told, wanted, values = await _prepared(here, name, from_file or task, asked, manner)
+        about = {STARTS: task if from_file is None else from_file.task}
+        if firing.canary:
+            about[CANARY] = task.removeprefix(SKILL)
+            canary = told.input.model_copy(update={"is_canary": True, "holds": firing.hold})
+            told = replace(told, input=canary, memo=told.memo | {CANARY: about[CANARY]})
         schedule = schedule_of(here, name, told, when, policy=firing.policy(), state=state)
-        await create(here, name, schedule)
+        await create(here, name, schedule, about)
         _, known = await found(here, name)
         mention_secrets(wanted, values, here, output.warn)
         if why := await why_unserved(here):

@@ -67,7 +67,7 @@ def print_schedule(known: KnownSchedule, fired: Sequence[Fired]) -> None:
     values = ", ".join(f"{name}={value}" for name, value in known.input.values.items())
     jitter, spec = schedule.spec.jitter, schedule.spec
     payload = {
-        "starts": f"{known.task}, mode {known.input.mode.value}",
+        "starts": f"{known.task}, mode {known.input.mode.value}{', as a canary' if known.input.is_canary else ''}",
         "with": values,
         "when": when_text(known),
         "jitter": "" if not jitter else f"up to {written_duration(jitter)} later",
@@ -109,6 +109,7 @@ def as_json(known: KnownSchedule, fired: Sequence[Fired]) -> dict[str, Any]:
         "values": known.input.values,
         "mode": known.input.mode.value,
         "heal": known.input.heal.value,
+        "canary": known.input.is_canary,
         "when": list(spec_text(spec)),
         "timeZone": spec.time_zone_name or "UTC",
         "jitterSeconds": 0.0 if spec.jitter is None else spec.jitter.total_seconds(),

@@ -1,7 +1,7 @@
 """Schedules of one tenant in Temporal: ids, actions, lookup and description."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -27,7 +27,7 @@ from replaywright.cli.runs.starting import TASK_TIMEOUT, Prepared
 from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.skills.skill_store import near
-from replaywright.domain.batch.timetable import Timetable
+from replaywright.domain.batch.timetable import SKILL, Timetable
 from replaywright.domain.common.durations import written_duration
 from replaywright.domain.run.runs import RunInput
 from replaywright.domain.secrets.starts import FIRED
@@ -64,7 +64,7 @@ class KnownSchedule:
     @property
     def task(self) -> str:
         """Task that it starts, as `schedule create` takes it."""
-        return f"skill:{self.input.named}" if self.input.named else self.input.task.task
+        return f"{SKILL}{self.input.named}" if self.input.named else self.input.task.task
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def started_by(known: KnownSchedule) -> list[Start]:
     return sorted(found, key=lambda start: start.started)
 
 
-async def create(here: Backend, name: str, schedule: Schedule) -> ScheduleDescription:
-    """Create a schedule; delete one that would never fire.
+async def create(here: Backend, name: str, schedule: Schedule, about: Mapping[str, str]) -> ScheduleDescription:
+    """Create a schedule, with this memo beside tenant and name; delete one that would never fire.
 
     Raises:
         InputInvalid: there is one of this name, or it never fires.
@@ -144,7 +144,7 @@ async def create(here: Backend, name: str, schedule: Schedule) -> ScheduleDescri
     try:
         with temporal_errors(here.settings):
             handle = await here.client.create_schedule(
-                schedule_id, schedule, memo={"tenant": here.settings.tenant, "name": name}
+                schedule_id, schedule, memo={**about, "tenant": here.settings.tenant, "name": name}
             )
             description = await handle.describe()
             if description.info.next_action_times:

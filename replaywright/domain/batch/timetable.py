@@ -9,6 +9,12 @@ from replaywright.domain.common.durations import duration_of, written_duration
 from replaywright.domain.common.zones import zone_of
 from replaywright.errors import InputInvalid
 
+SKILL = "skill:"
+"""Beginning of what a schedule starts, if that is a skill."""
+STARTS = "starts"
+"""Memo of a schedule: what it starts."""
+CANARY = "canary"
+"""Memo of a schedule and its runs: they only see whether a skill still works."""
 SHORTEST = timedelta(seconds=10)
 """Shortest interval and shortest catch-up window."""
 _DURATION = "a length of time such as 30s, 15min, 12h, 7d or 2w"

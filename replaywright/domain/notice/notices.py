@@ -24,6 +24,8 @@ class NoticeKind(StrEnum):
     """A run ended because its budget was spent."""
     HEALED = "healed"
     """A run found elements that had changed."""
+    CANARY = "canary"
+    """A canary failed, or healed: the page of a skill has changed before a run in earnest met it."""
     SUSPECT = "suspect"
     """A skill fails too often: runs of it are stopped."""
     TEST = "test"

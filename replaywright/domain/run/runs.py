@@ -247,6 +247,10 @@ class RunInput(Record):
     named: str = ""
     """Name of a skill: the run begins by looking up the version that is run by this name then. `task` is not looked at,
     and `values` are those given; what they lack and the version has a default for is filled in."""
+    is_canary: bool = False
+    """True: the skill in `named` is run up to its first step with consequences, and without its final verification."""
+    holds: bool = False
+    """True, for a canary: if it fails for a reason that lies with the page, the schedules of its skill are paused."""
     admitted: str = ""
     """Proof, for a continued execution, that the first start was signed."""
     schedule: str = ""

@@ -64,6 +64,8 @@ class NewestRequest(Record):
 
     tenant: str
     name: str
+    is_canary: bool = False
+    """True: its steps up to the first one with consequences are wanted."""
 
 
 class NoteSkillRun(Record):
@@ -74,6 +76,8 @@ class NoteSkillRun(Record):
     run: SkillRun
     verified: bool = False
     """The skill's own steps were done and its final verification held: a candidate has proved itself."""
+    holds: bool = False
+    """True: if the run failed for a reason that lies with the page, the schedules of the skill are paused."""
 
 
 def is_outside(reason: str) -> bool:
