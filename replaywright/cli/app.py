@@ -43,7 +43,8 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "Operate": {
         "admin": (
-            *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.hosts", "admin.keys", "admin.notices"),
+            *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.forget", "admin.hosts"),
+            *("admin.keys", "admin.notices"),
             *("admin.overrides", "people.pause", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace"),
             *("admin.uploads", "admin.versions"),
         ),

@@ -465,3 +465,21 @@ def test_an_imported_recording_of_devtools_runs_with_other_values_and_no_model(u
     assert said["totals"]["usage"]["calls"] == replayed["totals"]["usage"]["calls"] == 0
     assert replayed["totals"]["hits"] > 0
     assert [up.sent().count(f"Imported for {name}@example.com") for name in ("eve", "ann")] == [1, 1]
+
+
+def test_all_that_was_learned_of_a_task_or_a_site_is_forgotten_at_once(learned: Site) -> None:
+    """The last test: nothing is learned any more."""
+    both = ["--task", "a", "--site", "b"]
+    refused = [learned.cli("admin", "forget", *arguments, "--yes") for arguments in ([], both)]
+    strange = learned.cli("admin", "forget", "--site", "https://elsewhere.example", "--yes")
+    of_task = learned.cli("admin", "forget", "--task", "send-mail", "--yes", "--json")
+    left = [each["entry"] for each in entries(learned) if each["entry"]["status"] != "retired"]
+    of_site = learned.cli("admin", "forget", "--site", learned.webmail, "--yes")
+
+    assert {answer.returncode for answer in (*refused, strange)} == {2}
+    assert "nothing is known of 'https://elsewhere.example'" in strange.stderr
+    assert json.loads(of_task.stdout)["recordings"] > 0
+    assert "send-mail" not in {entry["owner"] for entry in left}
+    assert of_site.returncode == 0
+    assert {each["entry"]["status"] for each in entries(learned)} == {"retired"}
+    assert learned.run("--mode", "replay", subject="Not without what was learned").returncode == 1
