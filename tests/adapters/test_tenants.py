@@ -105,7 +105,8 @@ REACHING: dict[str, list[str]] = {
 """What each command reaches for; one that is new has to be put here or below."""
 ELSEWHERE = {
     "admin artifacts prune", "admin codec-server", "admin hosts allow", "admin hosts list", "admin hosts revoke",
-    "admin keys list", "admin keys new", "admin keys sign-existing", "admin notices test", "admin overrides add", "admin overrides check",
+    "admin keys list", "admin keys new", "admin keys sign-existing", "admin notices test",
+    "admin overrides add", "admin overrides check",
     "admin policy check", "admin policy show", "admin schema", "admin secrets bind", "admin secrets check",
     "admin secrets list", "admin secrets set", "admin secrets unbind", "admin trace replay", "admin trace verify",
     "admin uploads allow", "admin uploads list", "admin uploads revoke", "admin versions list",

@@ -116,6 +116,8 @@ class StepRun:
         limit = asyncio.timeout(context.deadline.left() + UNRESPONSIVE_S)
         try:
             async with limit:
+                if self.is_press:
+                    await context.until_answered()
                 return await (self._on_element() if names_element(context.step) else self._on_page())
         except TimeoutError:
             if not limit.expired():  # of the caller's `before_dispatch`

@@ -26,6 +26,8 @@ from replaywright.ports.browser import BeforeDispatch, Work
 _AFTERMATH_S = 1.0
 """Once an input is on its way, at least this long is spent on learning what became of it."""
 
+_LATELY_S = 2.0
+"""Age of a request that a press does not wait for: a page that asks all the time would hold it up for ever."""
 _REST_S = 5.0
 """Wait for a page to rest, before a model is shown it or it is read; one that asks for news all the time never does."""
 _DRAWING_S = 0.15
@@ -99,6 +101,16 @@ class StepContext:
         while not rests() and not until.passed:
             await self.tabs.until(rests, until.left())
             await self.tabs.until(lambda: not rests(), until.left(_DRAWING_S))
+
+    async def until_answered(self) -> None:
+        """Wait until the page has what it asked for lately.
+
+        A replay presses sooner than a person could, and pages are not written for that: they take an answer that was
+        asked for before a press, and comes after it, for one to the press. A request that takes long is not waited for.
+        """
+        tab, until = self.tab, Deadline(self.deadline.left(_LATELY_S))
+        while tab.traffic.busy(since=time.monotonic() - _LATELY_S) and not until.passed:
+            await self.tabs.until(lambda: not tab.traffic.busy(), until.left())
 
     async def until_read(self) -> None:
         """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""
