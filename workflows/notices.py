@@ -23,13 +23,13 @@ with workflow.unsafe.imports_passed_through():
         WORKFLOW,
         Deliver,
         Delivered,
+        EndedSince,
         Lost,
+        NoticesStanding,
         NoticesState,
         Raised,
         Routes,
-        Standing,
-        Watch,
-        Watched,
+        WatchEnds,
     )
     from replaywright.domain.notice.outbox import Outbox
     from replaywright.domain.trace.details import event_summary
@@ -71,7 +71,7 @@ class Notices:
         self._raised.append(raised)
 
     @workflow.query(name="standing")
-    def standing(self) -> Standing:
+    def standing(self) -> NoticesStanding:
         """Return what was told, what waits, and what never arrived."""
         held = {name: len(box.held) for name, box in self._state.boxes.items() if box.held}
         return self._state.standing.model_copy(update={"held": held})
@@ -141,8 +141,8 @@ class Notices:
     async def _watch(self) -> None:
         """Raise the notices of runs that end."""
         while True:
-            request = Watch(tenant=self._state.tenant, since=self._state.since or workflow.now())
-            seen = await _asked("notice.watch", request, Watched, _WATCHING, "watch for runs that fail or heal")
+            request = WatchEnds(tenant=self._state.tenant, since=self._state.since or workflow.now())
+            seen = await _asked("notice.watch", request, EndedSince, _WATCHING, "watch for runs that fail or heal")
             self._change(since=seen.since)
             self._raised.extend(seen.raised)
 

@@ -16,11 +16,11 @@ from replaywright.domain.notice.commands import (
     WORKFLOW,
     Deliver,
     Delivered,
+    EndedSince,
     NoticesState,
     Raised,
     Routes,
-    Watch,
-    Watched,
+    WatchEnds,
     workflow_id,
 )
 from replaywright.domain.notice.notices import QUESTIONS, Notice
@@ -140,7 +140,7 @@ class NoticeActivities:
         return not await asks(activity.client(), notice.run_id, notice.question.id)
 
     @activity.defn(name="notice.watch")
-    async def watch(self, request: Watch) -> Watched:
+    async def watch(self, request: WatchEnds) -> EndedSince:
         """Wait for runs that fail or heal, and return what is to be told of them. Touches nothing.
 
         Raises:
@@ -151,5 +151,5 @@ class NoticeActivities:
             while True:
                 notices, since = await ended_since(activity.client(), self._skills, request.tenant, since)
                 if notices or asyncio.get_running_loop().time() > until:
-                    return Watched(raised=tuple(signed(one, self._signer) for one in notices), since=since)
+                    return EndedSince(raised=tuple(signed(one, self._signer) for one in notices), since=since)
                 await asyncio.sleep(_LOOK_EVERY_S)

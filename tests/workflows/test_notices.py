@@ -8,13 +8,22 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import (
+    Client,
+    Schedule,
+    ScheduleActionStartWorkflow,
+    ScheduleSpec,
+    ScheduleState,
+    WorkflowHandle,
+)
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.worker import Replayer, Worker
 
 from activities.run import notices as raising
 from activities.run.notices import Announcer, NoticeActivities
-from replaywright.domain.notice.commands import NoticesState, Raised, Standing, workflow_id
+from replaywright.domain.batch.timetable import CANARY, STARTS
+from replaywright.domain.batch.timetable import SKILL as STARTS_SKILL
+from replaywright.domain.notice.commands import NoticesStanding, NoticesState, Raised, workflow_id
 from replaywright.domain.notice.notices import Notice, NoticeKind, of_question
 from replaywright.domain.notice.outbox import Told
 from replaywright.domain.notice.routing import Destination, NoticeFile
@@ -36,6 +45,7 @@ from workflows.policies import notice_queue
 from workflows.task import BrowserTask
 
 HOW = parse_task({"task": "how", "parameters": {"how": {}}, "steps": [GOTO, FILL]}, "the test")
+_PAUSED = ScheduleState(paused=True)
 SIGNER = Signer(parse_keys("k1:" + "A" * 43 + "="))
 
 
@@ -83,8 +93,8 @@ class Desk:
     def handle(self) -> Any:
         return self.client.get_workflow_handle(workflow_id(self.tenant))
 
-    async def standing(self) -> Standing:
-        standing: Standing = await self.handle.query(Notices.standing)
+    async def standing(self) -> NoticesStanding:
+        standing: NoticesStanding = await self.handle.query(Notices.standing)
         return standing
 
     def titles(self) -> list[str]:
@@ -217,17 +227,26 @@ async def test_runs_that_fail_heal_or_are_terminated_are_told_with_their_reasons
                 RunInput(task=HOW, tenant=tenant, values={"how": name.partition(" ")[0]}),
                 id=f"{here.tenant}/{name}",
                 task_queue=queue,
-                memo={"tenant": tenant, "task": "invoices"},
+                memo={"tenant": tenant, "task": "invoices"} | ({CANARY: "invoices"} if "canary" in name else {}),
                 search_attributes=TypedSearchAttributes(attributes),
             )
 
-        runs = [await begun(name) for name in ("fail", "fail again", "heal")]
+        daily = Schedule(
+            ScheduleActionStartWorkflow("BrowserTask", id="daily", task_queue=queue), ScheduleSpec(), state=_PAUSED
+        )
+        await client.create_schedule(
+            f"{here.tenant}/daily", daily, memo={"tenant": here.tenant, STARTS: f"{STARTS_SKILL}invoices"}
+        )
+        runs = [await begun(name) for name in ("fail", "fail again", "heal", "fail as a canary")]
         runs.append(await begun("fail for others", "x"))
         await asyncio.gather(*(run.result() for run in runs), return_exceptions=True)
         await (await begun("terminate", queue="nobody's")).terminate(reason="by hand")
-        await until("all are told", lambda: len(here.titles()) == 4)
+        await until("all are told", lambda: len(here.titles()) == 5)
 
+    [canary] = [one.notice for _, told, _ in here.got for one in told if one.notice.kind is NoticeKind.CANARY]
+    assert canary.lines == (f"next it would be met by: {here.tenant}/daily",)
     assert sorted(here.titles()) == [
+        "canary of invoices failed at step 2: fill the name field = Ada: refused: covered",
         "invoices: 1 element had changed and was found all the same",
         "invoices: failed at step 2: fill the name field = Ada: refused: covered",
         "invoices: the run was terminated: by hand",

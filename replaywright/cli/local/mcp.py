@@ -15,7 +15,7 @@ from replaywright.cli.app import app
 from replaywright.cli.local.listening import listening
 from replaywright.errors import InputInvalid
 from replaywright.keeper.host.own_processes import entered
-from replaywright.settings import load_settings
+from replaywright.settings import Settings, load_settings
 from replaywright.vault.environment import EnvironmentSecrets
 
 _TOKEN_FILE = "mcp-token"  # noqa: S105  the name of the file
@@ -67,9 +67,12 @@ def mcp(
 
         asyncio.run(serve_stdio(settings, grants))
         return
+    _serve_http(settings, grants, port, token_file or settings.home / _TOKEN_FILE, hooks)
+
+
+def _serve_http(settings: Settings, grants: frozenset[AgentGrant], port: int, path: Path, hooks: str) -> None:
     from replaywright.agents.listening import serve_http, token_in  # noqa: PLC0415 - as above
 
-    path = token_file or settings.home / _TOKEN_FILE
     token = token_in(path)
 
     secrets = EnvironmentSecrets(os.environ, settings.home)

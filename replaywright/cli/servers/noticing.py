@@ -7,7 +7,7 @@ from temporalio.client import WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli.servers.connect import Backend, temporal_errors
-from replaywright.domain.notice.commands import Standing, workflow_id
+from replaywright.domain.notice.commands import NoticesStanding, workflow_id
 
 _LIMIT: Final = timedelta(seconds=2)
 _NO_ANSWER: Final = {
@@ -19,11 +19,11 @@ _NO_ANSWER: Final = {
 """There is no such workflow, or no worker to answer for it."""
 
 
-async def standing_of_notices(here: Backend) -> Standing | None:
+async def standing_of_notices(here: Backend) -> NoticesStanding | None:
     """Return what was told and what was not; None if nobody is told of anything, or no worker answers."""
     handle = here.client.get_workflow_handle(workflow_id(here.settings.tenant))
     try:
-        standing: Standing = await handle.query("standing", result_type=Standing, rpc_timeout=_LIMIT)
+        standing: NoticesStanding = await handle.query("standing", result_type=NoticesStanding, rpc_timeout=_LIMIT)
     except WorkflowQueryFailedError:
         return None
     except RPCError as exc:

@@ -45,14 +45,14 @@ class Delivered(Record):
     """Notices of questions that were answered in the meantime: nobody is told of these."""
 
 
-class Watch(Record):
+class WatchEnds(Record):
     """Input of `notice.watch`: runs that ended since then."""
 
     tenant: str
     since: datetime
 
 
-class Watched(Record):
+class EndedSince(Record):
     """Result of `notice.watch`."""
 
     raised: tuple[Raised, ...] = ()
@@ -68,7 +68,7 @@ class Lost(Record):
     why: str
 
 
-class Standing(Record):
+class NoticesStanding(Record):
     """Answer of the query `standing`."""
 
     sent: int = 0
@@ -91,7 +91,7 @@ class NoticesState(Record):
     boxes: dict[str, Outbox] = Field(default_factory=dict)
     known: tuple[str, ...] = ()
     """Ids of the last notices, oldest first."""
-    standing: Standing = Standing()
+    standing: NoticesStanding = NoticesStanding()
     per_history: int = 1_000
     """Notices after which the workflow continues as new."""
 
