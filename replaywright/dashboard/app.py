@@ -58,6 +58,7 @@ class Dashboard:
                 Route("/answer", self._answer, methods=["POST"]),
                 Route("/start", self._start, methods=["POST"]),
                 Route("/schedule", self._schedule, methods=["POST"]),
+                Route("/entry", self._entry, methods=["POST"]),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
@@ -193,6 +194,14 @@ class Dashboard:
         await self._source.change_schedule(name, given.get("change", ""), given.get("why", ""))
         self._forget()
         return RedirectResponse("schedules", 303)
+
+    async def _entry(self, request: Request) -> Response:
+        """Promote or forget a recording, and lead back to the list."""
+        given = await _form(request)
+        key = request.query_params.get("key", "")
+        await self._source.change_entry(key, given.get("change", ""), given.get("why", ""))
+        self._forget()
+        return RedirectResponse("cache", 303)
 
     def _forget(self) -> None:
         """Show nothing of before: an open question that was just answered would be asked again."""

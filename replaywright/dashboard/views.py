@@ -268,6 +268,9 @@ class DashboardSource(Protocol):
     async def change_schedule(self, name: str, change: str, why: str) -> None:
         """`pause` or `unpause` a schedule, or `trigger` a run of it."""
 
+    async def change_entry(self, key: str, change: str, why: str) -> None:
+        """`promote` what was found in place of a recording, or `forget` the recording."""
+
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches, the newest first."""
 

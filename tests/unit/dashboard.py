@@ -321,6 +321,10 @@ class FakeSource:
         self._fail()
         self.done.append((name, change, why))
 
+    async def change_entry(self, key: str, change: str, why: str) -> None:
+        self._fail()
+        self.done.append((key, change, why))
+
     async def batches(self) -> Sequence[BatchRow]:
         self._fail()
         return self.known_batches

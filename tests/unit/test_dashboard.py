@@ -195,7 +195,7 @@ async def test_what_changes_something_is_posted_to_its_own_address(method: str, 
         {"Origin": f"http://{HOST}", "Cookie": f"{COOKIE}=guess"},
     ],
 )
-@pytest.mark.parametrize("page", ["takeover", "answer", "start", "schedule"])
+@pytest.mark.parametrize("page", ["takeover", "answer", "start", "schedule", "entry"])
 async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dict[str, str]) -> None:
     source = full()
     visitor = await entered(source)
@@ -258,6 +258,20 @@ async def test_a_schedule_is_paused_and_let_go_on_and_its_list_says_so() -> None
     assert "paused the site is being moved" in said
     changes = [one.get("value") for one in Outline(html).all("button") if one.get("name") == "change"]
     assert changes == ["pause", "trigger", "unpause", "trigger"]
+
+
+async def test_a_heal_that_waits_is_taken_or_its_recording_forgotten() -> None:
+    source = full()
+    visitor = await entered(source)
+    html = (await visitor.get("cache")).text
+
+    answer = await posted(visitor, "entry", "change=promote", key="abc")
+    await posted(visitor, "entry", "change=forget&why=wrong+button", key="abc")
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "cache")
+    assert source.done == [("abc", "promote", ""), ("abc", "forget", "wrong button")]
+    changes = [one.get("value") for one in Outline(html).all("button") if one.get("name") == "change"]
+    assert set(changes) == {"promote", "forget"}
 
 
 async def test_a_batch_shows_its_rows_those_that_wait_and_those_that_failed() -> None:
@@ -587,7 +601,7 @@ async def test_the_cache_is_counted_by_site_and_shows_what_wants_a_look() -> Non
 
     assert said.index("https://shop.example 2 1 209 12 12 99 %") < said.index("https://mail.example 1 40 1 2 95 %")
     assert "suspect click the Basket link" in said
-    assert "replaywright admin cache promote dddddddddddd" in said
+    assert "replaywright admin cache show dddddddddddd" in said
     assert "Refused because of the signature: 2 entries" in said
 
 

@@ -130,7 +130,7 @@ async def promote_entry(key: Key) -> None:
     Example: `replaywright admin cache promote 3f2a90`
     """
     async with open_or_start_store(load_settings()) as store:
-        version = await _promote(store, key)
+        version = await promoted(store, key)
     output.print_line(f"{version.content_key[:_KEY_SHOWN]}: version {version.version} promoted", style="green")
 
 
@@ -190,7 +190,12 @@ async def _known_versions(store: OpenStore, key: str) -> list[ActionCacheEntry]:
     return versions
 
 
-async def _promote(store: OpenStore, key: str) -> ActionCacheEntry:
+async def promoted(store: OpenStore, key: str) -> ActionCacheEntry:
+    """Make the newest candidate of an entry active, a held one too, and return it.
+
+    Raises:
+        InputInvalid: there is no such entry, or its newest version is no candidate.
+    """
     newest = (await _known_versions(store, key))[-1]
     if newest.status is not EntryStatus.CANDIDATE:
         raise InputInvalid(f"{newest.content_key[:_KEY_SHOWN]}: its newest version is {newest.status.value} already")

@@ -7,6 +7,7 @@ from typing import Final
 
 from temporalio.client import ScheduleHandle, WorkflowExecution
 
+from replaywright.cli.admin.cache import promoted
 from replaywright.cli.batch.batch_follow import progress_of
 from replaywright.cli.batch.batch_place import batch_handle, batches, is_under_way
 from replaywright.cli.people.updates import user_name
@@ -75,6 +76,23 @@ async def lasting_steps(store: OpenStore, skill: Skill) -> Sequence[str]:
     elements = await elements_of(store.steps, store.tenant, [skill])
     effects = effects_of(skill.task, observed_effects(elements[skill.name]))
     return [step.title for _, step, effect in effects if not effect.repeatable]
+
+
+async def entry_changed(store: OpenStore, key: str, change: str, why: str) -> None:
+    """`promote` what was found in place of a recording, or `forget` the recording.
+
+    Raises:
+        InputInvalid: there is no such entry, nothing of it is to be promoted, or it is another change.
+    """
+    match change:
+        case "promote":
+            await promoted(store, key)
+        case "forget":
+            reason = f"{why or 'forgotten'} by {user_name()} {_ON_DASHBOARD}"
+            if not key or not await store.steps.invalidate(tenant=store.tenant, content_key=key, reason=reason):
+                raise InputInvalid(f"there is no entry {key[:12]!r}")
+        case _:
+            raise InputInvalid(f"change={change[:40]!r}: expected promote, forget")
 
 
 async def schedule_rows(here: Backend) -> Sequence[ScheduleRow]:

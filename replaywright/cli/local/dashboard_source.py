@@ -14,7 +14,14 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
-from replaywright.cli.local.dashboard_acts import batch_rows, lasting_steps, schedule_changed, schedule_rows, started
+from replaywright.cli.local.dashboard_acts import (
+    batch_rows,
+    entry_changed,
+    lasting_steps,
+    schedule_changed,
+    schedule_rows,
+    started,
+)
 from replaywright.cli.people.answer import checked_value, chosen
 from replaywright.cli.people.inbox import question_of, waiting_in
 from replaywright.cli.people.takeover import address_of, lent_browser
@@ -248,6 +255,11 @@ class RunningSource:
     async def change_schedule(self, name: str, change: str, why: str) -> None:
         """Change a schedule; see the port."""
         await schedule_changed(await self._running.here(), name, change, why)
+
+    async def change_entry(self, key: str, change: str, why: str) -> None:
+        """Promote or forget a recording; see the port."""
+        async with open_store(self._settings) as store:
+            await entry_changed(store, key, change, why)
 
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches."""
