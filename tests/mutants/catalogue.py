@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.pages import PAGES
 from tests.mutants.recall import RECALL
 from tests.mutants.stacks import STACKS
+from tests.mutants.teams import TEAMS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
 _FINGERPRINTS = "tests/unit/test_domain_fingerprints.py::"
@@ -1561,6 +1562,7 @@ MUTANTS = (
     *BROWSERS,
     *PAGES,
     *STACKS,
+    *TEAMS,
     *AGENTS,
     *RECALL,
 )
