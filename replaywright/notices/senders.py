@@ -54,7 +54,7 @@ class Senders:
             return
         body = json.dumps(as_data(told, tenant, dashboard), ensure_ascii=False)
         if destination.command is not None:
-            await CommandNotices(destination.command).tell(body)
+            await CommandNotices(destination.command).tell(f"{body}\n")
         else:
             await _posted(destination, body, id_, self._secret)
 

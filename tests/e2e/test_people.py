@@ -115,7 +115,7 @@ def titles(told: Path) -> list[str]:
     while text:
         delivery, end = decoder.raw_decode(text)
         found += [notice["title"] for notice in delivery["notices"]]
-        text = text[end:]
+        text = text[end:].lstrip()
     return found
 
 
