@@ -41,7 +41,7 @@ async def list_notices(json: Json = False) -> None:
     output.print_line(f"deliveries that arrived: {standing.sent}; notices given up: {standing.lost_in_all}")
     for name, number in sorted(standing.held.items()):
         output.print_line(
-            f"{name}: {number} not told yet: quiet hours, a cause that was told lately, or a delivery that is tried again"
+            f"{name}: {number} not told yet: quiet hours, a cause told lately, or a delivery that is tried again"
         )
     for line in trying:
         output.print_line(f"being tried again: {line}")
