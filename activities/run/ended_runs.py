@@ -127,7 +127,7 @@ class _About:
         return self.notice(NoticeKind.CANARY, cause, f"canary of {self._task} {said}"[:_MESSAGE_LIMIT], next_ones)
 
     def healed(self, result: RunResult) -> Notice:
-        held = (f"{count(result.held, 'recording')} wait for a person to promote them",) if result.held else ()
+        held = (f"{count(result.held, 'recording')} to promote or forget",) if result.held else ()
         title = f"{self._task}: {count(result.totals.heals, 'element')} had changed and was found all the same"
         return self.notice(NoticeKind.HEALED, f"healed {self._task}", title, held)
 

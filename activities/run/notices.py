@@ -1,6 +1,7 @@
 """Notices: raised by runs, led to their destinations, delivered; and the watch for runs that ended badly."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ from replaywright.domain.notice.commands import (
 from replaywright.domain.notice.notices import QUESTIONS, Notice
 from replaywright.domain.notice.routing import NoticeFile
 from replaywright.domain.secrets.signing import Signer
-from replaywright.errors import InputInvalid
+from replaywright.errors import InputInvalid, NoticeFailed
 from replaywright.ports.people import Deliveries
 from replaywright.ports.stores import Skills
 
@@ -118,11 +119,14 @@ class NoticeActivities:
         """Deliver to one destination. Repeated, it is delivered again, under the same id.
 
         Raises:
-            InputInvalid: there is no such destination any more, or the file of notices cannot be used.
-            NoticeFailed: it cannot be delivered.
+            InputInvalid: there is no such destination any more.
+            NoticeFailed: it cannot be delivered now, or the file of notices cannot be used.
             SecretMissing: a secret of the destination has no value here.
         """
-        file = await asyncio.to_thread(self._read)
+        try:
+            file = await asyncio.to_thread(self._read)
+        except InputInvalid as exc:  # it may be mended within the day
+            raise NoticeFailed(str(exc)) from exc
         destination = file.to.get(request.destination)
         if destination is None:
             raise InputInvalid(f"there is no destination {request.destination!r} in the file of notices any more")
@@ -150,6 +154,8 @@ class NoticeActivities:
         async with heartbeats("watching for runs that end badly"):
             while True:
                 notices, since = await ended_since(activity.client(), self._skills, request.tenant, since)
-                if notices or asyncio.get_running_loop().time() > until:
+                if notices or activity.is_worker_shutdown() or asyncio.get_running_loop().time() > until:
                     return EndedSince(raised=tuple(signed(one, self._signer) for one in notices), since=since)
-                await asyncio.sleep(_LOOK_EVERY_S)
+                with contextlib.suppress(TimeoutError):  # a worker that drains waits for nobody's runs to fail
+                    async with asyncio.timeout(_LOOK_EVERY_S):
+                        await activity.wait_for_worker_shutdown()

@@ -4,6 +4,7 @@
 run carries an idempotency key, and Temporal takes each key once: a request that is repeated finds its run.
 """
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from replaywright import __version__
-from replaywright.agents.calls import RunSkill, parsed
+from replaywright.agents.calls import RunSkill, RunStatus, parsed
 from replaywright.agents.following import followed
 from replaywright.agents.handling import order_of_call
 from replaywright.agents.requests import begun
@@ -73,7 +74,11 @@ class Triggers:
             raise HTTPException(404, "no webhook is taken here: start `replaywright mcp --http` with --hooks SECRET")
         body, headers = await _body(request), dict(request.headers)
         try:
-            Webhook(self.secret()).verify(body, headers)
+            hook = Webhook(await asyncio.to_thread(self.secret))
+        except ValueError as exc:
+            raise HTTPException(500, "the secret of the webhooks is not `whsec_` and Base64: set it anew") from exc
+        try:
+            hook.verify(body, headers)
         except (WebhookVerificationError, ValueError) as exc:
             raise HTTPException(401, f"the webhook's signature does not verify: {exc}") from exc
         given, name = _parsed(body), request.path_params["skill"]
@@ -93,8 +98,8 @@ class Triggers:
         run_id, wait_s = request.query_params.get("id", ""), request.query_params.get("wait_s", "0")
         if not run_id:
             raise InputInvalid("id: missing from the address: /run?id=RUN")
-        call = parsed(RunSkill, "the address", {"request_id": "-", "wait_s": wait_s})
-        return await self._answer(run_id, call.wait_s)
+        call = parsed(RunStatus, "the address", {"run_id": run_id, "wait_s": wait_s})
+        return await self._answer(call.run_id, call.wait_s)
 
     async def _answer(self, run_id: str, wait_s: float, *, is_new: bool | None = None) -> Response:
         found = await followed(await self.running.here(), run_id, wait_s, _no_report)

@@ -1,5 +1,6 @@
 """The dashboard as an ASGI application."""
 
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from urllib.parse import parse_qsl, urlencode
 
@@ -81,6 +82,7 @@ class Dashboard:
         regions = {**page.regions, **around}
         frame = {"title": page.title, "section": page.section, "name": name, "is_final": page.is_final}
         context = {**page.context, **frame, "regions": regions, "parameters": dict(parameters), "tenant": self._tenant}
+        context["request"] = secrets.token_hex(16)  # of each reader's form; the page may be shared
         return rendered(page.template, **context)
 
     async def _around(self, problem: Problem | None = None) -> dict[str, Markup]:

@@ -1,6 +1,5 @@
 """The pages: what each one asks for, and the regions in which it can change while it is shown."""
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,7 +99,7 @@ async def skill(source: DashboardSource, given: Parameters) -> Page:
     record = await source.skill(name, version)
     regions = {"skill": rendered("regions/skill.html", record=record, warn=WARN_BELOW, ask=ASK_BELOW, enough=ENOUGH)}
     lasting = await source.lasting_steps(record.skill)
-    context = {"record": record, "request": secrets.token_hex(16), "lasting": lasting}
+    context = {"record": record, "lasting": lasting}
     return Page(record.skill.label or name, "skills", "skill.html", regions, context)
 
 

@@ -171,7 +171,7 @@ class AskedRun:
     skill: str
     version: int
     request: str
-    """Made with the form: a form that is sent twice starts one run."""
+    """Made with the form: one that is sent twice with the same values starts one run."""
     values: Mapping[str, str]
     """Texts of the fields, by parameter; of a list, one item a line."""
     heals: bool = True

@@ -78,6 +78,7 @@ async def test_a_canary_sends_nothing_and_one_that_fails_holds_the_schedules_of_
     [
         (["demo/send_mail.yaml", "--canary"], "--canary: TASK 'demo/send_mail.yaml' is no skill"),
         (["skill:x", "--hold"], "--hold belongs to --canary"),
+        (["skill:x", "--canary", "--mode", "auto"], "--mode auto: a canary asks no model"),
     ],
 )
 def test_a_canary_is_of_a_skill(lab: Lab, arguments: list[str], said: str) -> None:

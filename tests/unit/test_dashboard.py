@@ -241,7 +241,7 @@ async def test_a_skill_is_run_by_its_form_and_each_form_has_a_request_of_its_own
     assert asked.values == {name.removeprefix("value."): "x" for name in values}
     assert asked.values.keys() == RECORD.skill.task.parameters.keys()
     assert (other.heals, len(fields["request"])) == (False, 32)
-    again = (await visitor.get("skill?name=send-mail&version=1")).text
+    again = (await visitor.get("skill?name=send-mail")).text  # the page is shared for a moment, the form is not
     assert form_of(again, "start")["request"] != fields["request"]
 
 

@@ -108,9 +108,10 @@ class StepContext:
         A replay presses sooner than a person could, and pages are not written for that: they take an answer that was
         asked for before a press, and comes after it, for one to the press. A request that takes long is not waited for.
         """
-        tab, until = self.tab, Deadline(self.deadline.left(_LATELY_S))
-        while tab.traffic.busy(since=time.monotonic() - _LATELY_S) and not until.passed:
-            await self.tabs.until(lambda: not tab.traffic.busy(), until.left())
+        traffic = self.tab.traffic
+        await self.tabs.until(
+            lambda: not traffic.busy(since=time.monotonic() - _LATELY_S), self.deadline.left(_LATELY_S)
+        )
 
     async def until_read(self) -> None:
         """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""

@@ -163,9 +163,17 @@ def invalidate_entries(
 async def _beginning_with(key: str) -> list[EntryInfo]:
     async with open_or_start_store(load_settings()) as store:
         entries = await store.steps.entries(tenant=store.tenant)
-    found = [info for info in entries if key and info.content_key.startswith(key)]
-    meant = {_meaning(info.entry) for info in found}
-    return [info for info in entries if info in found or (info.entry.is_of_site and _meaning(info.entry) in meant)]
+    return with_elements([info for info in entries if key and info.content_key.startswith(key)], entries)
+
+
+def with_elements(found: Sequence[EntryInfo], entries: Sequence[EntryInfo]) -> list[EntryInfo]:
+    """Return recordings with those of their elements that any task may use: without these, nothing is forgotten."""
+    keys, meant = {info.content_key for info in found}, {_meaning(info.entry) for info in found}
+
+    def is_meant(info: EntryInfo) -> bool:
+        return info.content_key in keys or (info.entry.is_of_site and _meaning(info.entry) in meant)
+
+    return [info for info in entries if is_meant(info)]
 
 
 def _meaning(entry: ActionCacheEntry) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from replaywright.cli import output
+from replaywright.cli.admin.cache import with_elements
 from replaywright.cli.app import admin
 from replaywright.cli.command import Exit
 from replaywright.cli.options import Json, Why, Yes
@@ -80,7 +81,7 @@ async def _looked_up(task: str, site: str) -> _Known:
             [skill for skill in skills if origin_of(skill.site) == origin],
         )
     return _Known(
-        [info for info in entries if info.entry.owner == task],
+        with_elements([info for info in entries if info.entry.owner == task], entries),
         [skill for skill in skills if task in (skill.name, skill.task.task)],
     )
 

@@ -81,7 +81,7 @@ async def send_test() -> None:
 
 
 async def trying_again(here: Backend) -> list[str]:
-    """Return the deliveries that have failed and are tried again, with why.
+    """Return what has failed and is tried again, with why.
 
     Raises:
         RPCError: Temporal does not say.
@@ -91,6 +91,6 @@ async def trying_again(here: Backend) -> list[str]:
 
 
 def _trying(activity: Any) -> str:
-    if activity.activity_type.name != "notice.deliver" or activity.attempt < 2:
+    if activity.attempt < 2:
         return ""
-    return f"try {activity.attempt}: {activity.last_failure.message}"
+    return f"{activity.activity_type.name}, try {activity.attempt}: {activity.last_failure.message}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from temporalio.client import ScheduleHandle, WorkflowExecution
 
-from replaywright.cli.admin.cache import promoted
+from replaywright.cli.admin.cache import promoted, with_elements
 from replaywright.cli.batch.batch_follow import progress_of
 from replaywright.cli.batch.batch_place import batch_handle, batches, is_under_way
 from replaywright.cli.people.updates import user_name
@@ -34,7 +34,7 @@ _ON_DASHBOARD: Final = "on the dashboard"
 
 
 async def started(here: Backend, asked: AskedRun) -> str:
-    """Start a run of a skill, and return its id. A form that is sent twice starts one run.
+    """Start a run of a skill, and return its id. A form that is sent twice with the same values starts one run.
 
     Raises:
         InputInvalid: there is no such skill, or a value is wrong; nothing was started.
@@ -45,7 +45,7 @@ async def started(here: Backend, asked: AskedRun) -> str:
         raise InputInvalid("request: missing from the form: load the skill's page again")
     skill = await runnable_at(here, asked.skill, asked.version or None)
     values = bind_parameters(skill.task, _given(skill.task, asked.values), place="")
-    digest = hashlib.sha256(canonical([here.settings.tenant, asked.skill, asked.request])).hexdigest()
+    digest = hashlib.sha256(canonical([here.settings.tenant, asked.skill, asked.request, values])).hexdigest()
     run_id = f"{skill.name}/dashboard/{digest[:_DIGITS]}"
     manner = RunOptions(heal=Heal.AUTO if asked.heals else Heal.OFF)
     order = order_of(skill.task, values, run_id, manner, SkillRef(name=skill.name, version=skill.version))
@@ -89,8 +89,12 @@ async def entry_changed(store: OpenStore, key: str, change: str, why: str) -> No
             await promoted(store, key)
         case "forget":
             reason = f"{why or 'forgotten'} by {user_name()} {_ON_DASHBOARD}"
-            if not key or not await store.steps.invalidate(tenant=store.tenant, content_key=key, reason=reason):
+            entries = await store.steps.entries(tenant=store.tenant)
+            found = with_elements([info for info in entries if info.content_key == key], entries)
+            if not found:
                 raise InputInvalid(f"there is no entry {key[:12]!r}")
+            for info in found:
+                await store.steps.invalidate(tenant=store.tenant, content_key=info.content_key, reason=reason)
         case _:
             raise InputInvalid(f"change={change[:40]!r}: expected promote, forget")
 

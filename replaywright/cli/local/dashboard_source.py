@@ -82,6 +82,8 @@ _LIVE_MS: Final = 5000
 """Wait for a page to change before it is said that it has not."""
 _SESSION_HOLDS_S: Final = 3.0
 """A run is asked where its browser is so seldom, however many pictures are asked for."""
+_COSTLY_HOLDS_S: Final = 5.0
+"""What takes a request for each of its rows, or reads the whole cache, is read so seldom."""
 _TAKING_OVER_S: Final = 150.0
 """Limit for a step under way to end, and for a browser that was given back to be opened again."""
 _BY: Final = "on the dashboard"
@@ -96,6 +98,10 @@ class RunningSource:
         self._settings = settings
         self._running = RunningBackend(settings, owner="the dashboard")
         self._sessions: Shared[SessionRef] = Shared(_SESSION_HOLDS_S)
+        self._lasting: Shared[Sequence[str]] = Shared(_COSTLY_HOLDS_S)
+        self._schedules: Shared[Sequence[ScheduleRow]] = Shared(_COSTLY_HOLDS_S)
+        self._batches: Shared[Sequence[BatchRow]] = Shared(_COSTLY_HOLDS_S)
+        self._lost: Shared[Sequence[Lost]] = Shared(_COSTLY_HOLDS_S)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -234,8 +240,12 @@ class RunningSource:
 
     async def lost_notices(self) -> Sequence[Lost]:
         """List the deliveries of notices that were given up."""
-        standing = await standing_of_notices(await self._running.here())
-        return () if standing is None else standing.lost
+
+        async def read() -> Sequence[Lost]:
+            standing = await standing_of_notices(await self._running.here())
+            return () if standing is None else standing.lost
+
+        return await self._lost.get("", read)
 
     # --- starting ------------------------------------------------------------------------------------------------
 
@@ -245,16 +255,25 @@ class RunningSource:
 
     async def lasting_steps(self, skill: Skill) -> Sequence[str]:
         """Return the titles of the steps with consequences; see the port."""
-        async with open_store(self._settings) as store:
-            return await lasting_steps(store, skill)
+
+        async def read() -> Sequence[str]:
+            async with open_store(self._settings) as store:
+                return await lasting_steps(store, skill)
+
+        return await self._lasting.get((skill.name, skill.version), read)
 
     async def schedules(self) -> Sequence[ScheduleRow]:
         """List the schedules by name."""
-        return await schedule_rows(await self._running.here())
+
+        async def read() -> Sequence[ScheduleRow]:
+            return await schedule_rows(await self._running.here())
+
+        return await self._schedules.get("", read)
 
     async def change_schedule(self, name: str, change: str, why: str) -> None:
         """Change a schedule; see the port."""
         await schedule_changed(await self._running.here(), name, change, why)
+        self._schedules.forget()
 
     async def change_entry(self, key: str, change: str, why: str) -> None:
         """Promote or forget a recording; see the port."""
@@ -263,7 +282,11 @@ class RunningSource:
 
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches."""
-        return await batch_rows(await self._running.here())
+
+        async def read() -> Sequence[BatchRow]:
+            return await batch_rows(await self._running.here())
+
+        return await self._batches.get("", read)
 
     # --- skills and cache -----------------------------------------------------------------------------------------
 

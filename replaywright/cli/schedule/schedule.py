@@ -39,7 +39,7 @@ from replaywright.cli.servers.connect import (
 from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.batch.timetable import CANARY, SKILL, STARTS, Timetable, catch_up_of, timetable
-from replaywright.domain.run.scope import Heal
+from replaywright.domain.run.scope import Heal, Mode
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
@@ -172,6 +172,8 @@ async def create_schedule(
         raise InputInvalid("--hold belongs to --canary")
     if firing.canary and not task.startswith(SKILL):
         raise InputInvalid(f"--canary: TASK {task[:80]!r} is no skill: name one, as in {SKILL}NAME")
+    if firing.canary and manner.mode not in (None, Mode.REPLAY):
+        raise InputInvalid(f"--mode {manner.mode}: a canary asks no model; leave --mode out")
     when = times.as_timetable()
     state = ScheduleState(paused=firing.paused, note=firing.why)
     asked = taskfile.read_parameters(given.param or [], given.params)
