@@ -5,6 +5,9 @@ import inspect
 import time
 from collections.abc import Callable
 
+PATIENT_MS = 60_000
+"""Time in milliseconds that a page in a browser has on a busy machine."""
+
 
 async def until(condition: Callable[[], object], timeout_s: float = 20.0) -> None:
     """Wait for a condition, which may be a coroutine function."""

@@ -18,12 +18,12 @@ from replaywright.dashboard.guard import AccessGuard
 from replaywright.dashboard.views import LivePicture
 from replaywright.errors import StackFailed
 from tests.unit.dashboard import PICTURE, RUNNING, WAITING, FakeSource, ended, full
+from tests.waiting import PATIENT_MS
 
 pytestmark = pytest.mark.slow
 
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 SERIOUS = ("serious", "critical")
-PATIENT_MS = 30_000
 PAGES = {
     "runs": "",
     "run": f"run?id={quote(RUNNING.run_id)}",
@@ -77,7 +77,7 @@ async def test_what_the_reader_holds_stays_while_rows_come_go_and_move(browser: 
         assert keys == [row.run_id for row in source.rows]
         await expect(rows.nth(1)).to_contain_text("9 of 10")
         assert "pay-invoice" in await page.evaluate("document.activeElement.textContent")
-        await expect(page.locator("#live")).to_have_text("Live")
+        await expect(page.locator("#live")).to_have_text("Live", timeout=PATIENT_MS)
         await page.close()
 
 
@@ -119,7 +119,7 @@ async def test_the_page_of_a_run_is_shown_while_somebody_looks(browser: Browser)
         source.screens = {RUNNING.run_id: LivePicture(7, picture)}
         await page.goto(inside + PAGES["run"])
         canvas = page.get_by_role("img", name="The page as the run's browser shows it now")
-        await expect(page.locator("#live")).to_have_text("Live")
+        await expect(page.locator("#live")).to_have_text("Live", timeout=PATIENT_MS)
         assert source.watched == 0, "nobody looks"
 
         await page.get_by_text("Watch the page").click()
@@ -134,7 +134,7 @@ async def test_the_page_of_a_run_is_shown_while_somebody_looks(browser: Browser)
         assert source.watched > 0
         watched = source.watched
         await page.reload()
-        await expect(page.locator("#live")).to_have_text("Live")
+        await expect(page.locator("#live")).to_have_text("Live", timeout=PATIENT_MS)
         assert source.watched == watched, "nobody looks"
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from replaywright.reports import rendered
 from tests.unit.reported import sample
 from tests.unit.test_reports import HOSTILE, hostile_view
+from tests.waiting import PATIENT_MS
 
 PHONE, DESK = 390, 1200
 SERIOUS = {"serious", "critical"}
@@ -115,7 +116,7 @@ async def test_the_link_in_the_failure_leads_to_its_step_and_the_tools_work(brow
     async with opened(browser, report) as (page, faults):
         await page.click("#close-all")
         await page.click("section[aria-labelledby=failure] a")
-        assert await page.evaluate("document.querySelector('#step-6 details').open")
+        await expect(page.locator("#step-6 details").first).to_have_attribute("open", "", timeout=PATIENT_MS)
         await page.click("#open-all")
         assert await page.locator(".timeline details[open]").count() >= 6
         await page.check("#only-news")

@@ -24,12 +24,12 @@ from replaywright.settings import load_settings
 from replaywright.stack import Child, start_child
 from tests.e2e.bank import Bank
 from tests.e2e.lab import Lab, until
+from tests.waiting import PATIENT_MS
 
 pytestmark = pytest.mark.slow
 
 SERIOUS = ("serious", "critical")
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-PATIENT_MS = 60_000
 """On a busy machine."""
 
 

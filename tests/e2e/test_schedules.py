@@ -51,21 +51,23 @@ async def test_each_firing_sends_its_mail_once_also_when_temporal_does_it_again(
     before = len(stage.sent())
     await told(lab, "skills", "import", str(file))
     given = [f"base_url={stage.webmail}", "to=ada@example.com", "subject=Minutes"]
+    name = f"minutes-{uuid.uuid4().hex[:6]}"
 
     made = await told(
         lab,
-        *("schedule", "create", "minutes", "skill:send-minutes", "--cron", "0 9 * * MON-FRI"),
+        *("schedule", "create", name, "skill:send-minutes", "--cron", "0 9 * * MON-FRI"),
         *("--time-zone", "Asia/Shanghai", "--paused", *(word for pair in given for word in ("-p", pair))),
     )
     runs = []
     for _ in range(2):
-        fired = await told(lab, "schedule", "trigger", "minutes")
+        fired = await told(lab, "schedule", "trigger", name)
+        assert fired["outcome"] == "started"
         runs.append(fired["runId"])
         await stage.place.client.get_workflow_handle(runs[-1]).result()
     sent = [mail.subject for mail in stage.sent()[before:]]
     await reset(stage, runs[1])
-    [listed] = (await told(lab, "schedule", "list"))["schedules"]
-    shown = (await told(lab, "runs", "--schedule", "minutes"))["runs"]
+    listed = next(one for one in (await told(lab, "schedule", "list"))["schedules"] if one["schedule"] == name)
+    shown = (await told(lab, "runs", "--schedule", name))["runs"]
     report = await told(lab, "show", runs[0])
 
     assert made["next"][0].endswith("T09:00:00+08:00")
@@ -75,5 +77,5 @@ async def test_each_firing_sends_its_mail_once_also_when_temporal_does_it_again(
     assert all(run.startswith(f"{made['id']}-") for run in runs)
     assert (listed["fired"], listed["paused"], listed["runs"][0]["status"]) == (2, True, "failed")
     assert {run["runId"] for run in shown} == set(runs)
-    assert {run["schedule"] for run in shown} == {"minutes"}
+    assert {run["schedule"] for run in shown} == {name}
     assert len(report["steps"]) == 8
