@@ -39,14 +39,17 @@ from activities.proof.effects import EffectActivities
 from activities.proof.listening import ListenActivities
 from activities.proof.probing import ProbeProposals, ProbeTrials
 from activities.proof.stopping import StopActivities
+from activities.run.codes import CodeActivities
 from activities.run.knowledge import KnowledgeActivities
 from activities.run.notices import Announcer, NoticeActivities
 from activities.run.people import PersonActivities
 from activities.run.resuming import ResumeActivities
+from activities.run.site_sessions import SiteSessionActivities
 from activities.run.steering import LendActivities, SteerActivities
 from activities.session.attachments import Attachments
 from activities.session.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities, Checkpoints
 from activities.session.sessions import SessionActivities
+from activities.session.site_sessions import SiteSessionBrowsers
 from activities.session.step_pictures import StepPictures
 from activities.skill.fitting import FitActivities
 from activities.skill.recall import RecallActivities
@@ -100,6 +103,8 @@ from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
 from replaywright.settings import READY_FILE_VARIABLE, UNVERSIONED, ModelSettings, Settings, load_settings
+from replaywright.site_sessions.file import code_source_of, definition_of, sign_in_task
+from replaywright.site_sessions.mailbox import ImapMailboxes
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.own_services import own_services
@@ -529,6 +534,21 @@ class BrowserActivities:
         self._skipping = Skipping(self._tools.ledger, secrets, attachments)
         self._stopping = StopActivities(attachments, store)
         self._batches = BatchActivities(artifacts, RedisRowEnds(redis), vault.starts)
+        read = partial(definition_of, settings.sessions)
+        self._site_browsers = SiteSessionBrowsers(
+            read, attachments, self._taking, vault, context.signer, tenant=settings.tenant
+        )
+        self._codes = CodeActivities(partial(code_source_of, settings.sessions), ImapMailboxes(), codes, vault)
+        self._site_sessions = SiteSessionActivities(
+            read,
+            partial(sign_in_task, settings.sessions or Path()),
+            vault,
+            context.signer,
+            queue=context.queue,
+            tenant=settings.tenant,
+            is_sealed=artifacts.is_sealed,
+            versioned=_build_of(context.version) is not None,
+        )
 
     def of_worker(self) -> list[Callable[..., Any]]:
         """Activities that need the browsers attached to this process."""
@@ -539,6 +559,8 @@ class BrowserActivities:
             self._checkpoints.take_checkpoint,
             self._checkpoints.restore_checkpoint,
             self._checkpoints.check_checkpoint,
+            self._site_browsers.enter,
+            self._site_browsers.leave,
             self._effects.resolve_step,
             self._stopping.stop_step,
             ListenActivities(attachments, store, secrets, limit_ms=self._listen_ms).listen,
@@ -578,8 +600,13 @@ class BrowserActivities:
         ]
 
     def of_batches(self) -> list[Callable[..., Any]]:
-        """Activities of batches."""
-        return [self._batches.read_rows, self._batches.note_rows, self._batches.watch_rows]
+        """Activities of batches, site sessions and codes: none of them waits for a browser."""
+        sessions = self._site_sessions
+        return [
+            *(self._batches.read_rows, self._batches.note_rows, self._batches.watch_rows),
+            *(sessions.ask, sessions.begin, sessions.ended, sessions.release),
+            self._codes.fetch,
+        ]
 
 
 def _build_of(version: WorkerDeploymentConfig | None) -> str | None:

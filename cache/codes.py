@@ -7,7 +7,7 @@ can read it.
 from cache.connection import Client, translated
 from cache.keys import answer_key_key
 from replaywright.errors import CodeLost
-from replaywright.sealing.envelope import NotSealed, new_key, opened
+from replaywright.sealing.envelope import NotSealed, new_key, opened, sealed
 
 
 class RedisCodes:
@@ -27,6 +27,15 @@ class RedisCodes:
             key, milliseconds = answer_key_key(tenant, run_id, question), max(1, int(1000 * ttl_s))
             await self._client.execute_command("SET", key, private, "PX", milliseconds)
         return public
+
+    async def seal(self, *, tenant: str, run_id: str, question: str, code: str, ttl_s: float) -> str:
+        """Seal a code that a machine has found.
+
+        Raises:
+            StoreUnavailable: Redis does not answer.
+        """
+        key = await self.offer(tenant=tenant, run_id=run_id, question=question, ttl_s=ttl_s)
+        return sealed(code, key, f"{run_id}/{question}")
 
     async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
         """Decrypt the code.

@@ -94,6 +94,14 @@ class StoreUnavailable(ReplaywrightError):
     """Redis cannot be reached or refuses writes."""
 
 
+class SiteUnavailable(ReplaywrightError):
+    """A site does not answer what was asked of it, so that nobody can tell."""
+
+
+class MailboxFailed(ReplaywrightError):
+    """A mailbox cannot be read at the moment."""
+
+
 class ValueTooLarge(ReplaywrightError):
     """A value is over the limit of where it was to be kept; large values belong in the artifact store."""
 

@@ -53,7 +53,7 @@ REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         (
             *("model", "model_base_url", "model_timeout_s", "model_price"),
             *("planner_model", "planner_model_base_url", "planner_model_price", "planner_pictures"),
-            *("labeller_model", "labeller_model_base_url", "labeller_model_timeout_s"),
+            *("labeller_model", "labeller_model_base_url"),
             *("labeller_model_price", "recall_languages"),
         ),
     ),
@@ -67,7 +67,7 @@ REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "Sites": (
         "Properties of the sites.",
-        ("listen_ms",),
+        ("listen_ms", "sessions"),
     ),
     "Retention": (
         "Time and space for evidence.",
@@ -260,7 +260,7 @@ class Settings(BaseSettings):
     """Address of another server with the provider's API."""
 
     model_timeout_s: Seconds = 60
-    """Time limit of one request to the model."""
+    """Time limit of one request to the model, and to the labeller."""
 
     model_price: Prices = None
     """US dollars per million tokens read and written: `0.25,2`. None: the cost of runs is unknown."""
@@ -287,9 +287,6 @@ class Settings(BaseSettings):
 
     labeller_model_base_url: str | None = None
     """Address of another server for the labeller."""
-
-    labeller_model_timeout_s: Seconds = 60
-    """Time limit of one request to the labeller."""
 
     labeller_model_price: Prices = None
     """Prices of the labeller, in the same form."""
@@ -353,6 +350,9 @@ class Settings(BaseSettings):
 
     listen_ms: Annotated[int, Field(ge=0)] = 15_000
     """Maximum milliseconds for which a run that learned clicks waits for their late requests at its end."""
+
+    sessions: Annotated[Path, AfterValidator(_absolute)] | None = None
+    """YAML file that declares the signed-in sessions that tasks may use (`session: NAME`). None: there are none."""
 
     policy: Annotated[Path, AfterValidator(_absolute)] | None = None
     """YAML file with the policy for all runs of this worker. None: the tasks' own policies only."""
@@ -463,10 +463,10 @@ class Settings(BaseSettings):
     @property
     def labeller(self) -> ModelSettings:
         """The model that labels goals; the executor's where no other is named."""
-        timeout_s = self.labeller_model_timeout_s
         if self.labeller_model is None:
-            return replace(self.executor, timeout_s=timeout_s)
-        return ModelSettings(self.labeller_model, self.labeller_model_base_url, timeout_s, self.labeller_model_price)
+            return self.executor
+        limit_s = self.model_timeout_s
+        return ModelSettings(self.labeller_model, self.labeller_model_base_url, limit_s, self.labeller_model_price)
 
     @property
     def overrides_folder(self) -> Path:

@@ -13,6 +13,7 @@ from workflows.session.browser import Browser
 from workflows.session.checkpoints import KnownCheckpoints
 from workflows.session.recovery import Recovery
 from workflows.session.recycling import Recycler
+from workflows.session.signing_in import SigningIn
 from workflows.step.doubts import Doubts
 from workflows.step.factory import AttemptFactory
 from workflows.step.listening import Listening
@@ -26,6 +27,7 @@ class Parts:
     def __init__(self, context: RunContext) -> None:
         self.context = context
         self.browser = browser = Browser(context)
+        self.signing_in = signing_in = SigningIn(context, browser)
         self.person = person = Person(context, browser)
         self.planning = Planning(context)
         self.checkpoints = KnownCheckpoints(context, browser)
@@ -36,6 +38,7 @@ class Parts:
             browser,
             self.checkpoints,
             self.attempts,
+            signing_in=signing_in,
             overrides=self.overrides,
             planning=self.planning,
             person=person,

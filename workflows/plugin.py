@@ -14,6 +14,7 @@ from replaywright.errors import ReplaywrightError
 from workflows.admission import AdmittingRunner
 from workflows.batch.batch import BrowserBatch
 from workflows.notices import Notices
+from workflows.site_session import SiteSession
 from workflows.task import BrowserTask
 
 PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "re2", "replaywright")
@@ -57,7 +58,7 @@ class WorkflowPlugin(SimplePlugin):
         super().__init__(
             "replaywright",
             data_converter=lambda given: amend(_converter(given)),
-            workflows=[BrowserTask, BrowserBatch, Notices],
+            workflows=[BrowserTask, BrowserBatch, Notices, SiteSession],
             workflow_runner=lambda given: _runner(given, sandboxed=sandboxed),
             workflow_failure_exception_types=[ReplaywrightError],
         )

@@ -41,6 +41,7 @@ class BrowserTask(Handlers):
         self._context = RunContext(run, lineage_of(run))
         self._parts = parts = Parts(self._context)
         self._steering, self._lending, self._person = parts.steering, parts.lending, parts.person
+        self._signing_in = parts.signing_in
         self._runner = StepRunner(parts)
         self._ending = RunEnding(parts)
         self._admitted = ""
@@ -143,7 +144,21 @@ class BrowserTask(Handlers):
             self._continue(decided)
         if run.resume is not None and not run.state.resumed:
             await resume(self._parts, self._runner)
-        await self._parts.browser.open()
+        await self._signed_in()
+
+    async def _signed_in(self) -> None:
+        """Get a browser, signed in with the session that the task names; wait for that before a place is taken.
+
+        Raises:
+            TaskFailed: it cannot be signed in, or the task may not use it.
+        """
+        parts = self._parts
+        if parts.browser.session is not None:
+            return
+        if parts.signing_in.is_used:
+            await parts.signing_in.ask()
+        await parts.browser.open()
+        await parts.recovery.read(parts.signing_in.enter)
 
     def _continue(self, run: RunInput) -> NoReturn:
         """Continue as new, with the proof that the first execution's start was signed."""
@@ -161,6 +176,7 @@ class BrowserTask(Handlers):
         """Write down what was learned, give back the browser, and count the run for its skill."""
         context, browser = self._context, self._parts.browser
         result = await self._parts.goals.ended(result)
+        await self._parts.signing_in.end(result)
         context.board.doing = "closing the browser"
         await browser.close(is_over=True)
         result = result.model_copy(update={"refused_hosts": browser.refused})

@@ -165,6 +165,19 @@ class Checkpoints:
         state = state.model_copy(update={"outline": await self._artifacts.put(outline)})
         return state, await self._artifacts.put(await asyncio.to_thread(self._written, state))
 
+    async def keep_state(self, held: Attachment, *, earlier: str = "") -> str:
+        """Store the page as it is, outside of the run's checkpoints; return its digest, empty when it cannot be had.
+
+        Raises:
+            SessionLost: the browser is gone.
+        """
+        try:
+            page = await self._read_page(held, earlier)
+            return "" if page is None else (await self._put(*page))[1]
+        except (*_UNREADABLE, ArtifactsUnavailable, InputInvalid) as exc:
+            _log.warning("the state of session %s is not kept: %s", held.ref.session_id, exc)
+            return ""
+
     async def load(self, digest: str) -> PageState:
         """Return the state with this address.
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replaywright.agents.permissions import AgentGrant
 from replaywright.agents.server import serving
-from replaywright.agents.triggers import HOOKS, Triggers
+from replaywright.agents.triggers import CODES, HOOKS, Triggers
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
 
@@ -36,7 +36,7 @@ class TokenGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] == "http" and not scope["path"].startswith(HOOKS):
+        if scope["type"] == "http" and not scope["path"].startswith((HOOKS, CODES)):
             given = Headers(scope=scope).get("authorization", "").encode("latin-1", "replace")
             if not hmac.compare_digest(given, self._expected):
                 text = "send the token of `replaywright mcp --http`: Authorization: Bearer TOKEN\n"

@@ -6,6 +6,7 @@ run carries an idempotency key, and Temporal takes each key once: a request that
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -26,18 +27,25 @@ from replaywright.agents.handling import order_of_call
 from replaywright.agents.requests import begun
 from replaywright.agents.skills import SkillTool, schema_of, skill_tools
 from replaywright.cli.command import one_line
+from replaywright.cli.people.inbox import waiting_in
+from replaywright.cli.people.updates import decide, verdict_on
 from replaywright.cli.runs.follow import Ending
+from replaywright.cli.servers.connect import Backend
 from replaywright.cli.servers.running import RunningBackend
 from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.domain.run.remedies import remedy_of, shows_steps
 from replaywright.domain.run.runs import Progress
 from replaywright.errors import InputInvalid, PolicyBlocked, ReplaywrightError, StackFailed, StoreUnavailable
 from replaywright.settings import Settings
+from replaywright.site_sessions.file import code_source_of
 
 BODY_LIMIT: Final = 256_000
 """Bytes of a request."""
 HOOKS: Final = "/hook/"
-"""Beginning of the addresses that need no token."""
+CODES: Final = "/code/"
+"""Beginnings of the addresses that need no token, but a signature."""
+_ASKED_WITHIN_S: Final = 20.0
+"""Time in which a run may come to ask for a code that has come already."""
 _KEY: Final = "Idempotency-Key"
 
 
@@ -56,6 +64,7 @@ class Triggers:
             Route("/run/{skill}", _told(self._run), methods=["POST"]),
             Route("/run", _told(self._standing)),
             Route(HOOKS + "{skill}", _told(self._hook), methods=["POST"]),
+            Route(CODES + "{source}", _told(self._code), methods=["POST"]),
             Route("/openapi.json", _told(self._description)),
         ]
 
@@ -70,6 +79,33 @@ class Triggers:
         return await self._started(request.path_params["skill"], {**given, "request_id": f"run {key}"})
 
     async def _hook(self, request: Request) -> Response:
+        given, once = await self._verified(request)
+        name = request.path_params["skill"]
+        data = given["data"] if isinstance(given.get("data"), dict) else given
+        here = await self.running.here()
+        known = (await runnable_at(here, name)).task.parameters
+        values = {field: _text(field, value) for field, value in data.items() if field in known and value is not None}
+        return await self._started(name, {"values": values, "request_id": f"hook {once}"})
+
+    async def _code(self, request: Request) -> Response:
+        """Give the code in a message to the run that has waited longest for one from this source."""
+        given, _ = await self._verified(request)
+        name = request.path_params["source"]
+        source = await asyncio.to_thread(code_source_of, self.settings.sessions, name)
+        if not source.webhook:
+            raise InputInvalid(f"source of codes {name!r}: it is a mailbox; declare one with webhook: true")
+        texts = (given.get("data") if isinstance(given.get("data"), dict) else given) or {}
+        code = next(filter(None, (source.code_in(text) for text in texts.values() if isinstance(text, str))), "")
+        if not code:
+            raise InputInvalid(f"source of codes {name!r}: no text of the message has a code ({source.pattern})")
+        here = await self.running.here()
+        run_id = await _given_to(here, name, code)
+        if not run_id:
+            raise HTTPException(404, f"no run waits for a code from {name!r}")
+        return JSONResponse({"runId": run_id}, 200)
+
+    async def _verified(self, request: Request) -> tuple[dict[str, Any], str]:
+        """Return what a webhook says, and its id; refuse one that is not signed."""
         if self.secret is None:
             raise HTTPException(404, "no webhook is taken here: start `replaywright mcp --http` with --hooks SECRET")
         body, headers = await _body(request), dict(request.headers)
@@ -81,12 +117,7 @@ class Triggers:
             hook.verify(body, headers)
         except (WebhookVerificationError, ValueError) as exc:
             raise HTTPException(401, f"the webhook's signature does not verify: {exc}") from exc
-        given, name = _parsed(body), request.path_params["skill"]
-        data = given["data"] if isinstance(given.get("data"), dict) else given
-        here = await self.running.here()
-        known = (await runnable_at(here, name)).task.parameters
-        values = {field: _text(field, value) for field, value in data.items() if field in known and value is not None}
-        return await self._started(name, {"values": values, "request_id": f"hook {headers['webhook-id']}"})
+        return _parsed(body), headers["webhook-id"]
 
     async def _started(self, skill: str, given: dict[str, Any]) -> Response:
         call = parsed(RunSkill, skill, {"wait_s": 0, **given})
@@ -111,6 +142,23 @@ class Triggers:
 
     async def _description(self, _request: Request) -> Response:
         return JSONResponse(description_of(await skill_tools(self.settings), has_hooks=self.secret is not None))
+
+
+async def _given_to(here: Backend, source: str, code: str) -> str:
+    """Answer the question of the run that waits longest for a code from the source; return its id, "" for none."""
+    deadline = time.monotonic() + _ASKED_WITHIN_S
+    while True:
+        waiting = [one for one in await waiting_in(here) if one.question.source == source]
+        for one in waiting:
+            verdict = verdict_on(one.run_id, one.question, "answer", code, who=f"webhook {source}", why="")
+            try:
+                await decide(here, one.run_id, verdict)
+            except InputInvalid:  # somebody has answered meanwhile
+                continue
+            return one.run_id
+        if time.monotonic() >= deadline:
+            return ""
+        await asyncio.sleep(0.5)
 
 
 def standing_of(run_id: str, now: Ending | Progress | None) -> dict[str, JsonValue]:

@@ -52,6 +52,11 @@ class ArtifactStore:
         self._sealing = SealedFiles(keys) if keys else None
 
     @property
+    def is_sealed(self) -> bool:
+        """True if what is put is encrypted."""
+        return self._sealing is not None
+
+    @property
     def folder(self) -> Path | None:
         """Folder of the values; None when they are not on local files."""
         return Path(self._root) if isinstance(self._files, LocalFileSystem) else None

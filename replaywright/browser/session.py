@@ -297,6 +297,16 @@ class ChromiumSession:
                 message = f"cookies and storage could not be read: {exc}"
                 raise ActionFailed("timeout", message[:300], dispatched=False) from None
 
+    async def put_storage(self, state: PageState) -> None:
+        """See `BrowserSession.put_storage`."""
+        self.tabs.require_alive()
+        try:
+            await storage.put(self.tabs.current, state)
+        except (PlaywrightError, TimeoutError):
+            self.tabs.require_alive()
+            message = "cookies and storage could not be put back"
+            raise ActionFailed("timeout", message, dispatched=False) from None
+
     async def restore(self, state: PageState) -> None:
         """See `BrowserSession.restore`."""
         self.tabs.require_alive()

@@ -314,6 +314,13 @@ class BrowserSession(Protocol):
             ActionFailed: the page does not say; nothing was done.
         """
 
+    async def put_storage(self, state: PageState) -> None:
+        """Put back the cookies and the storage of a state. Opens nothing, and leaves the current page alone.
+
+        Raises:
+            ActionFailed: the browser does not take them.
+        """
+
     async def restore(self, state: PageState) -> None:
         """Put cookies and storage back, open the page, and scroll to where it was.
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from replaywright.domain.notice.notices import Notice
 from replaywright.domain.notice.outbox import Told
 from replaywright.domain.notice.routing import Destination
+from replaywright.domain.site_session.codes import CodeSource
 
 
 class Codes(Protocol):
@@ -24,8 +25,22 @@ class Codes(Protocol):
             CodeLost: its key is gone, or it was not sealed for this question.
         """
 
+    async def seal(self, *, tenant: str, run_id: str, question: str, code: str, ttl_s: float) -> str:
+        """Seal a code for a question, and keep the key for `ttl_s`. Repeated, the last one counts."""
+
     async def forget(self, *, tenant: str, run_id: str, question: str) -> None:
         """From now on nobody can read what was sealed for the question."""
+
+
+class Mailboxes(Protocol):
+    """Mailboxes that are read for codes."""
+
+    async def newest_code(self, source: CodeSource, password: str, since: float) -> tuple[str, float]:
+        """Return the code in the newest message since then, and the message's time; "" for none.
+
+        Raises:
+            MailboxFailed: the server does not answer, or refuses.
+        """
 
 
 class Announcing(Protocol):

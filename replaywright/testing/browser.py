@@ -339,6 +339,12 @@ class FakeBrowserSession:
         self._must_live()
         return PageState(url=self.url, storage={"cookies": [], "origins": list(self.stored)}), await self.outline()
 
+    async def put_storage(self, state: PageState) -> None:
+        """Take over what sites stored; the page stays."""
+        self._must_live()
+        raise_next(self.site.fail_restore)
+        self.stored = list(state.storage.get("origins", []))
+
     async def restore(self, state: PageState) -> None:
         """Open its page."""
         self._must_live()

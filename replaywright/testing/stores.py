@@ -77,6 +77,11 @@ class FakeCodes:
         self.keys[tenant, run_id, question] = ttl_s
         return f"key of {question}"
 
+    async def seal(self, *, tenant: str, run_id: str, question: str, code: str, ttl_s: float) -> str:
+        """Keep a key; the code is its own seal."""
+        await self.offer(tenant=tenant, run_id=run_id, question=question, ttl_s=ttl_s)
+        return code
+
     async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
         """Unseal a code while its key is kept."""
         if (tenant, run_id, question) not in self.keys:

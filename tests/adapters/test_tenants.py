@@ -73,6 +73,7 @@ REACHING: dict[str, list[str]] = {
     "admin cache invalidate": [KEY[:12], "--why", "x", "--yes"],
     "admin forget": ["--site", "https://shop.example", "--yes"],
     "admin notices list": [],
+    "admin sessions list": [],
     "skills list": [],
     "skills show": [f"buy-{MARK}"],
     "skills diff": [f"buy-{MARK}"],
@@ -108,8 +109,10 @@ ELSEWHERE = {
     "admin keys list", "admin keys new", "admin keys sign-existing", "admin notices test",
     "admin overrides add", "admin overrides check",
     "admin policy check", "admin policy show", "admin schema", "admin secrets bind", "admin secrets check",
-    "admin secrets list", "admin secrets set", "admin secrets unbind", "admin trace replay", "admin trace verify",
-    "admin uploads allow", "admin uploads list", "admin uploads revoke", "admin versions list",
+    "admin secrets list", "admin secrets set", "admin secrets unbind",
+    "admin sessions forget", "admin sessions import", "admin sessions sign-in",
+    "admin trace replay", "admin trace verify", "admin uploads allow", "admin uploads list",
+    "admin uploads revoke", "admin versions list",
     "admin versions promote", "dashboard", "demo", "doctor", "edit", "mcp", "record", "run", "skills import", "up",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.

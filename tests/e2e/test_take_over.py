@@ -20,8 +20,9 @@ from replaywright.domain.task.tasks import parse_task
 from tests.adapters.test_lending import person
 from tests.e2e.bank import Bank
 from tests.e2e.lab import Lab, runs_with
-from tests.e2e.test_dashboard import PATIENT_MS, assert_readable, browser, served
+from tests.e2e.test_dashboard import assert_readable, browser, served
 from tests.e2e.test_people import asked
+from tests.waiting import PATIENT_MS
 
 __all__ = ["browser"]
 

@@ -61,7 +61,7 @@ AGENTS = (
     Mutant(
         "webhooks of anybody",
         "a webhook starts a run only with its signature",
-        "Triggers._hook",
+        "Triggers._verified",
         "            hook.verify(body, headers)",
         "            pass",
         (_TRIGGERS + "test_a_webhook_starts_a_run_once_and_only_with_its_signature",),

@@ -4,6 +4,8 @@ from tests.mutants.mutant import Mutant
 
 _NOTICES = "tests/workflows/test_notices.py::"
 _RUNS = "tests/unit/test_skill_runs.py::"
+_LEASES = "tests/unit/test_site_session_leases.py::"
+_SESSIONS = "tests/e2e/test_site_sessions.py::"
 _EARLY = "tests/adapters/test_early_presses.py::"
 
 TEAMS = (
@@ -30,6 +32,46 @@ TEAMS = (
         " if request.is_canary else record.skill",
         " if False else record.skill",
         (_RUNS + "test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_to_verify",),
+    ),
+    Mutant(
+        "a sign-in for each who waits",
+        "a session is signed in once, however many wait",
+        "Leases.needs_sign_in",
+        "self.is_expired and self.signing_in is None and",
+        "self.is_expired and",
+        (_LEASES + "test_many_who_ask_make_one_sign_in_and_get_the_session_in_turn",),
+    ),
+    Mutant(
+        "accounts that get locked",
+        "after a sign-in that failed nobody tries again at once",
+        "Leases.granting",
+        "now < self.paused_until",
+        "now > self.paused_until",
+        (_LEASES + "test_a_failed_sign_in_is_told_to_all_and_not_tried_again_at_once",),
+    ),
+    Mutant(
+        "old states over new ones",
+        "a state from before a sign-in does not take the place of the new one",
+        "Leases.returning",
+        " or self.is_expired or kept.number != current.number:",
+        " or self.is_expired:",
+        (_LEASES + "test_a_state_that_comes_back_from_before_a_sign_in_is_not_taken",),
+    ),
+    Mutant(
+        "states of another session",
+        "a run gets only what one of ours has kept for this session",
+        "SiteSessionBrowsers.enter",
+        "            if fault := kept_fault(self._signer, self._tenant, request.name, kept):",
+        "            if fault := None:",
+        (_SESSIONS + "test_a_state_that_was_kept_for_another_session_is_not_taken",),
+    ),
+    Mutant(
+        "sessions for every task",
+        "only the tasks that the operator names use a session",
+        "SiteSessionActivities.ask",
+        "        if not definition.may_use(request.task):",
+        "        if False:",
+        (_SESSIONS + "test_a_session_that_is_not_there_or_not_for_this_task_ends_the_run_before_it_begins",),
     ),
     Mutant(
         "early presses",

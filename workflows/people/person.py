@@ -20,7 +20,9 @@ from workflows.step.attempts import Attempt
 from workflows.step.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.run.commands import SealedCode
     from replaywright.domain.run.commit_requests import PersonVerdict, SettleRequest
+    from replaywright.domain.site_session.codes import FetchCode, FetchedCode
     from replaywright.domain.task.questions import (
         DEADLINE,
         UNANSWERED,
@@ -42,6 +44,9 @@ KEY_LIFETIME_S = 30 * 86_400.0
 KEY_MARGIN_S = 3_600.0
 """Time that a key outlives the deadline of its question."""
 
+_FETCHING = Terms(policies.ASKING, timedelta(minutes=30))
+_CODES_APART_S = 6.0
+"""A message that is at most so much younger than the one with the last code, the skew of clocks, is the same one."""
 REMINDERS_AT_MOST = 200
 """Limit for one question: each reminder takes space in the run's history."""
 
@@ -74,6 +79,34 @@ class Person:
     def asked_so_far(self) -> int:
         """Number of questions that the run has asked."""
         return self._context.state.questions
+
+    async def fetched(self, attempt: Attempt, source: str) -> bool:
+        """Have the code fetched from a source of codes, and put it into the attempt; False if a person is to be asked.
+
+        Raises:
+            ActivityError: the run may have no code.
+        """
+        context, number = self._context, self._context.state.codes_fetched + 1
+        since = context.state.code_seen_at or workflow.info().start_time.timestamp()
+        context.change(codes_fetched=number)
+        context.show(f"waiting for a code from {source}")
+        request = FetchCode(run_id=context.run_id, tenant=context.run.tenant, source=source, since=since, number=number)
+        fetched = await ask(
+            "code.fetch",
+            request,
+            FetchedCode,
+            _FETCHING,
+            activity_id=f"{attempt.sequence + 1:04d}-code-{number}",
+            summary=event_summary(f"wait for a code from {source}"),
+            queue=policies.batch_queue(workflow.info().task_queue),
+        )
+        if not fetched.sealed:
+            if fetched.why:
+                context.warn(f"step {attempt.sequence + 1}: {fetched.why}; a person was asked")
+            return False
+        context.change(code_seen_at=fetched.at + _CODES_APART_S)
+        attempt.code = SealedCode(question=fetched.question, sealed=fetched.sealed)
+        return True
 
     async def asked(self, ask: Ask, *, stays_awake: bool = False) -> PersonVerdict:
         """A person's answer, however long it takes; the answer `skip` where the question is left at its deadline.

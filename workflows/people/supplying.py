@@ -28,6 +28,8 @@ async def supplied(person: Person, attempt: Attempt, *, stays_awake: bool = Fals
     """
     step = attempt.step
     assert isinstance(step, VerificationCode | SolveCaptcha)
+    if isinstance(step, VerificationCode) and step.source and await person.fetched(attempt, step.source):
+        return None
     verdict = await person.asked(_ask_for(attempt, step), stays_awake=stays_awake)
     done = StepOutcome(status=Status.DONE, fingerprint=attempt.fingerprint, effect=Effect.READ)
     match verdict.verdict:
@@ -64,4 +66,5 @@ def _ask_for(attempt: Attempt, step: VerificationCode | SolveCaptcha) -> Ask:
         within_s=step.within_s,
         remind_every_s=step.remind_every_s,
         on_timeout=step.on_timeout,
+        source=step.source if isinstance(step, VerificationCode) else "",
     )

@@ -16,6 +16,7 @@ from workflows.repair.page import (
     Recheck,
     Reopen,
     Retry,
+    SignInAgain,
     TryCandidate,
 )
 from workflows.repair.people import KEPT, ApproveWeakStep, AskCode, AskPerson, DoneBefore, GrantPress
@@ -38,6 +39,7 @@ REPAIRS: Final[tuple[type[Repair], ...]] = (
     Reapply,
     Recheck,
     LeaveOutNeedless,
+    SignInAgain,
     Reopen,
     EnterAgain,
     Retry,

@@ -12,6 +12,7 @@ from workflows.step.rulings import came_to_nothing, explained, is_out_of_sight, 
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.proof.late import may_come_late
+    from replaywright.domain.proof.signed_out import SIGNED_OUT
     from replaywright.domain.run.remedies import UNASKED, UNNAMED
     from replaywright.domain.step.outcomes import ENTRY_LOST, Status, StepOutcome
     from replaywright.domain.step.overrides import Due
@@ -102,6 +103,32 @@ class LeaveOutNeedless(Repair):
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         return await self.parts.lists.needless(attempt, outcome)
+
+
+class SignInAgain(Repair):
+    """Has the session of the task signed in anew, and goes on with it in a new browser."""
+
+    kind = "signed-in"
+    when = (
+        "the site has signed the run out, the task has a `session`, and the step may be repeated, did not act, or has "
+        "no declared consequences and sent nothing"
+    )
+    scope = Scope.STEP
+    rounds = 2
+
+    def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        is_harmless = outcome.status is Status.UNMET and attempt.step.effect is None and not outcome.evidence.requests
+        may_go_on = came_to_nothing(outcome) or is_harmless
+        return outcome.reason == SIGNED_OUT and self.parts.signing_in.is_used and may_go_on
+
+    async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
+        self.context.board.doing = f"{attempt.title}: signing in again"
+        await self.parts.signing_in.renew()
+        await self.parts.recovery.sign_in_again()
+        if not outcome.effect.repeatable:
+            self.parts.browser.leave_epoch(outcome)
+        attempt.retry(self.kind, outcome)
+        return Next.RETRY
 
 
 class Reopen(Repair):

@@ -113,6 +113,7 @@ class RunEnding:
         Temporal keeps no result of such a run, so that stands in its memo.
         """
         await self._stop()
+        await self._parts.signing_in.end(None)
         await self._parts.browser.close()
         await self._parts.goals.release()
         if lines := self._context.state.commit_lines:

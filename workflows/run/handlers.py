@@ -11,6 +11,7 @@ from workflows.people.lending import Lending
 from workflows.people.person import Person
 from workflows.people.steering import Steered
 from workflows.run.context import RunContext
+from workflows.session.signing_in import SigningIn
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.run.commit_requests import PersonVerdict
@@ -27,6 +28,7 @@ class Handlers:
     _steering: Steered
     _lending: Lending
     _person: Person
+    _signing_in: SigningIn
 
     @workflow.query
     def progress(self) -> Progress:
@@ -52,6 +54,11 @@ class Handlers:
     def step_written(self, sequence: int) -> dict[str, Any]:
         """The step at this index as a task file has it: what a person changes who edits it."""
         return self._steering.written(sequence)
+
+    @workflow.signal
+    def site_session_answered(self) -> None:
+        """There is an answer to the run that waits for a site session; the run asks what it is."""
+        self._signing_in.is_answered = True
 
     @workflow.update
     async def pause(self, said: Said) -> str:

@@ -21,6 +21,7 @@ from workflows.run.context import RunContext
 from workflows.run.telling import recovery_told
 from workflows.session.browser import Browser
 from workflows.session.checkpoints import KnownCheckpoints
+from workflows.session.signing_in import SigningIn
 from workflows.step.attempts import NOT_DONE_AGAIN
 from workflows.step.factory import AttemptFactory
 from workflows.step.failures import TaskBlocked, TaskFailed
@@ -46,6 +47,7 @@ _Result = TypeVar("_Result")
 
 LOST = "the browser was lost"
 LEFT = "the page that the step acted in was left, as what it sent was thrown away"
+SIGNED_OUT = "the site had signed the browser out"
 """Reasons why another browser is brought to where the run is."""
 _LOST_AGAIN = f"{LOST} {policies.LOSSES_PER_STEP} times in a row on the way back"
 
@@ -69,6 +71,7 @@ class Recovery:
     browser: Browser
     checkpoints: KnownCheckpoints
     attempts: AttemptFactory
+    signing_in: SigningIn
     overrides: OverrideRules
     planning: Planning
     person: Person
@@ -142,8 +145,21 @@ class Recovery:
             NotRecovered: nothing leads back to where the run is.
         """
         self.context.show("going on in a new browser")
+        await self._go_on_elsewhere(LEFT)
+
+    async def sign_in_again(self) -> None:
+        """Go on in a new browser that is signed in with what was signed in since.
+
+        Raises:
+            NotRecovered: nothing leads back to where the run is.
+            TaskFailed: the site does not take it.
+        """
+        self.context.show("going on, signed in again")
+        await self._go_on_elsewhere(SIGNED_OUT)
+
+    async def _go_on_elsewhere(self, why: str) -> None:
         self.checkpoints.take_over(self.context.position)
-        self._why = LEFT
+        self._why = why
         try:
             await self._in_another(self._rebuilt)
         finally:
@@ -189,6 +205,7 @@ class Recovery:
         """
         faults: list[str] = []
         is_fresh = True
+        await self.signing_in.enter()
         for checkpoint in reversed(self.checkpoints.known):
             if checkpoint.position <= self.context.state.last_commit or checkpoint.position > self.context.position:
                 continue
@@ -207,6 +224,7 @@ class Recovery:
             raise NotRecovered(_lost(self.context.plan, self.context.state.last_commit, faults, self._why))
         if not is_fresh:
             await self.browser.replace()
+            await self.signing_in.enter()
         try:
             await self._redo(range(start, self.context.position))
         except _Astray as astray:
@@ -222,9 +240,8 @@ class Recovery:
         self.context.show(f"restoring the checkpoint after step {checkpoint.position}")
         # Scripts hold what was done in the document: it is opened as it was first, and the steps in it done again.
         page = next((known for known in self.checkpoints.known if known.position == checkpoint.page_from), checkpoint)
-        restore = RestoreCheckpoint(
-            session=self.browser.ref, epoch=self.browser.epoch, state=checkpoint.state, page=page.state
-        )
+        state = self.signing_in.state_for(checkpoint.position) or checkpoint.state
+        restore = RestoreCheckpoint(session=self.browser.ref, epoch=self.browser.epoch, state=state, page=page.state)
         await self._held("session.restore", restore, f"open the page of the checkpoint after step {page.position}")
         await self._redo(range(checkpoint.page_from, checkpoint.position))
         expected = self.context.plan[checkpoint.position - 1].expect if checkpoint.position else ()

@@ -98,8 +98,23 @@ async def restore(tab: Tab, state: PageState) -> None:
     await tab.cdp.send("Page.enable")  # its answer comes after all events of the navigation
 
 
-async def _open(page: Page, url: str, state: PageState) -> None:
+async def put(tab: Tab, state: PageState) -> None:
+    """Put cookies and storage back, and open nothing.
+
+    Raises:
+        TimeoutError: it took longer than `RESTORE_S`.
+        PlaywrightError: the browser is gone, or refuses.
+    """
+    async with asyncio.timeout(RESTORE_S):
+        await _put(tab.page, state)
+
+
+async def _put(page: Page, state: PageState) -> None:
     await page.context.set_storage_state(cast("StorageState", state.storage))
+
+
+async def _open(page: Page, url: str, state: PageState) -> None:
+    await _put(page, state)
     response = await page.goto(url, wait_until="domcontentloaded")
     if response is not None and response.status >= 400:
         raise ActionFailed(f"http_{response.status}", f"the site answered {response.status}", dispatched=True)

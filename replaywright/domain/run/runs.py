@@ -105,6 +105,24 @@ class Totals(Record):
     """Calls of models, and their tokens."""
 
 
+class SignsIn(Record):
+    """Site session that a run signs in."""
+
+    name: str
+    number: int
+    """Number of the state that it makes."""
+
+
+class SiteSessionUse(Record):
+    """State of the site session that a run uses."""
+
+    number: int
+    digest: str
+    """Address of its `PageState` in the artifact store."""
+    since: int = -1
+    """Index of the step before which the run was signed in with it; -1: before the first one was begun."""
+
+
 class RunState(Record):
     """Position of a run: what continue-as-new carries."""
 
@@ -116,6 +134,8 @@ class RunState(Record):
     witness: str = ""
     """Witness of the step before; see `StepOutcome.witness`."""
     session: SessionRef | None = None
+    site_session: SiteSessionUse | None = None
+    """None: the task uses none, or the run is not signed in yet."""
     last_commit: int = -1
     """Index of the last step performed that must not be repeated; -1 when there is none."""
     totals: Totals = Totals()
@@ -165,6 +185,10 @@ class RunState(Record):
     """The site takes such a run for signed in; None when nobody knows."""
     questions: int = 0
     """Number of questions asked."""
+    codes_fetched: int = 0
+    """Number of codes that were fetched, or tried to be, from sources of codes."""
+    code_seen_at: float = 0.0
+    """Seconds since 1970; messages before have brought codes that were used."""
     answers: tuple[UserAnswer, ...] = ()
     """The user's answers to a planner."""
     approved: str = ""
@@ -253,6 +277,8 @@ class RunInput(Record):
     """True, for a canary: if it fails for a reason that lies with the page, the schedules of its skill are paused."""
     admitted: str = ""
     """Proof, for a continued execution, that the first start was signed."""
+    signs_in: SignsIn | None = None
+    """The site session that the run signs in; None for every other run."""
     schedule: str = ""
     """Id of the Temporal schedule that starts it. Each start is then a lineage of its own, though Temporal may give two
     of them the same workflow id."""

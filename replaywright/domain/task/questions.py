@@ -137,6 +137,8 @@ class Ask(Record):
     """Seconds between reminders; None for none."""
     on_timeout: OnTimeout = "fail"
     """Consequence of the deadline."""
+    source: str = ""
+    """Name of the source of codes that may answer it, too."""
 
 
 class SeenByPerson(Record):

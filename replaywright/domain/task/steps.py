@@ -682,9 +682,12 @@ class Approve(StepBase, Patience):
 
 
 class VerificationCode(ElementStep, Patience):
-    """Ask a person for a code and enter it; the code is not stored."""
+    """Get a code, from a mailbox or from a person, and enter it; the code is not stored."""
 
     action: Literal["verification_code"]
+    source: str = ""
+    """Name of a source of codes in the file of sessions, such as a mailbox. A person is asked if it is empty, or if no
+    code comes in time."""
     by: Literal["fill", "type", "paste"] = "fill"
     """Way of entering; `paste` for a code that is spread over several boxes."""
 

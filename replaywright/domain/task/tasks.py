@@ -74,6 +74,8 @@ class Task(Authored):
     """Values that callers give, by name; used as `{{name}}`."""
     secrets: tuple[str, ...] = ()
     """Names of the secrets that steps may use as `{{secret:NAME}}`."""
+    session: str = Field("", pattern=r"^([a-z0-9][a-z0-9-]{0,62})?$")
+    """Name of the session with which the browser is signed in before the first step; see docs/reference/sessions.md."""
     steps: tuple[Step, ...] = Field((), validate_default=True)
     """Empty for a task that begins from its goal, which the run recalls or learns; it needs a goal and a url."""
     verify: tuple[Predicate, ...] = ()

@@ -1,0 +1,142 @@
+"""Site sessions in the browser: signing a new one in with what is kept, and keeping what a run leaves."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from temporalio import activity
+from temporalio.client import WorkflowQueryFailedError
+
+from activities.heartbeats import heartbeats
+from activities.run.site_sessions import give_back
+from activities.session.attachments import Attachment, Attachments
+from activities.session.checkpoints import Checkpoints
+from activities.vault import Vault
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.unmet import unmet_message
+from replaywright.domain.secrets.signing import Signer
+from replaywright.domain.site_session.commands import (
+    Entered,
+    EnterSiteSession,
+    LeaveSiteSession,
+    Returned,
+    kept_fault,
+    sign_kept,
+    workflow_id,
+)
+from replaywright.domain.site_session.definitions import Definition, SignedIn
+from replaywright.domain.site_session.leases import Grant, Kept
+from replaywright.domain.task.steps import Goto
+from replaywright.errors import ArtifactMissing, InputInvalid, PolicyBlocked, SecretMissing, SiteUnavailable
+from replaywright.ports.browser import BrowserSession, Work
+
+_log = logging.getLogger("replaywright.site_sessions")
+
+SIGNED_OUT_ANSWERS: Final = frozenset({"sign_in_page", "led_elsewhere", "http_401", "http_403"})
+"""Answers of a site that mean: not signed in. A site that is down says nothing about that."""
+
+
+class SiteSessionBrowsers:
+    """Activities `site_session.enter` and `site_session.leave`, on the worker that is attached to the browser."""
+
+    def __init__(
+        self,
+        read: Callable[[str], Definition],
+        attachments: Attachments,
+        checkpoints: Checkpoints,
+        vault: Vault,
+        signer: Signer,
+        *,
+        tenant: str,
+    ) -> None:
+        """`read` reads the definition of a session as it is now."""
+        self._read = read
+        self._attachments = attachments
+        self._checkpoints = checkpoints
+        self._vault = vault
+        self._signer = signer
+        self._tenant = tenant
+
+    @activity.defn(name="site_session.enter")
+    async def enter(self, request: EnterSiteSession) -> Entered:
+        """Put the kept cookies and storage into the browser, and look whether the site takes it for signed in.
+
+        Promise on a retry: does the same again; the page that is shown is never left.
+
+        Raises:
+            SiteUnavailable: nobody can tell, as the site does not answer.
+        """
+        async with heartbeats("signing in with what is kept"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            try:
+                await self._vault.require_signed()
+                definition = self._read(request.name)
+            except (InputInvalid, PolicyBlocked) as exc:
+                return Entered(why=str(exc), is_refused=True)
+            grant = await self._granted(request)
+            kept = grant.kept
+            if kept is None:
+                return Entered(why=grant.why, is_refused=bool(grant.why))
+            if fault := kept_fault(self._signer, self._tenant, request.name, kept):
+                return Entered(why=f"what is kept of the session {request.name} is {fault}", is_refused=True)
+            try:
+                state = await self._checkpoints.load(kept.digest)
+            except (ArtifactMissing, SecretMissing) as exc:
+                return Entered(number=kept.number, why=f"what is kept of the session {request.name} is lost: {exc}")
+            await held.browser.put_storage(state)
+            held.kept = state
+            why = await self._lacking(held.browser, definition.signed_in)
+            return Entered(number=kept.number, digest=kept.digest, held=not why, why=why)
+
+    @activity.defn(name="site_session.leave")
+    async def leave(self, request: LeaveSiteSession) -> None:
+        """Keep the session as it is in the browser, and give the lease back. Repeated, it is kept again.
+
+        A run that signs in has failed to do so if the site does not take its browser for signed in.
+
+        Raises:
+            SessionLost: the browser is gone.
+            SiteUnavailable: nobody can tell whether it is signed in, as the site does not answer.
+        """
+        async with heartbeats("keeping the session"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            kept, why = None, ""
+            if request.signs_in:
+                try:
+                    why = await self._lacking(held.browser, self._read(request.name).signed_in)
+                except InputInvalid as exc:
+                    why = str(exc)
+            if not why:
+                kept = await self._kept(held, request)
+                why = "" if kept is not None or not request.signs_in else "its cookies and storage could not be kept"
+            returned = Returned(run_id=request.run_id, kept=kept, signs_in=request.signs_in, why=why)
+            await give_back(activity.client(), self._tenant, request.name, returned)
+
+    async def _granted(self, request: EnterSiteSession) -> Grant:
+        """Ask the workflow of the session itself: what runs are told by signals might come from anybody."""
+        handle = activity.client().get_workflow_handle(workflow_id(self._tenant, request.name))
+        try:
+            grant: Grant = await handle.query("grant", request.run_id, result_type=Grant)
+        except WorkflowQueryFailedError as exc:
+            raise SiteUnavailable(f"session {request.name}: its workflow does not answer: {exc}") from exc
+        return grant
+
+    async def _kept(self, held: Attachment, request: LeaveSiteSession) -> Kept | None:
+        digest = await self._checkpoints.keep_state(held, earlier=request.earlier)
+        if not digest:
+            return None
+        return sign_kept(self._signer, self._tenant, request.name, request.number, digest)
+
+    async def _lacking(self, browser: BrowserSession, signed_in: SignedIn) -> str:
+        """Return why the site does not take the browser for signed in; empty if it does."""
+        opening = Goto(action="goto", url=signed_in.url)
+        seen = await browser.ask_site([Work(opening)], signed_in.expect)
+        where = f"{signed_in.url} opened in a tab of its own"
+        if seen.void in SIGNED_OUT_ANSWERS:
+            return f"{where} asks to sign in ({seen.void})"
+        unmet = failing(seen.results)
+        if not seen.void and unmet is None:
+            return ""
+        if unmet is None or seen.incomplete:
+            raise SiteUnavailable(f"nobody can tell whether it is signed in: {where}: {seen.void or seen.incomplete}")
+        return f"{where}: {unmet_message(unmet)}"

@@ -1,0 +1,172 @@
+"""`replaywright admin sessions`: the signed-in sessions that tasks may use, and who uses them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+from rich.text import Text
+from temporalio.common import AutoUpgradeVersioningOverride
+
+from activities.run.site_sessions import NO_KEYS, begin_site_session
+from replaywright.cli import output
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json
+from replaywright.cli.servers.artifacts import artifact_store_of
+from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
+from replaywright.cli.servers.site_sessions import standing_of_site_session
+from replaywright.domain.site_session.commands import SiteSessionState, sign_kept
+from replaywright.domain.site_session.definitions import Definition
+from replaywright.domain.site_session.leases import Leases
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES
+from replaywright.errors import InputInvalid
+from replaywright.settings import Settings
+from replaywright.site_sessions.cookies import expired_in, read_storage
+from replaywright.site_sessions.file import SETTING, definition_of, read_site_sessions
+from replaywright.stack.keyring import signer_of
+from replaywright.stack.temporal_client import known_attributes
+from replaywright.yaml_files import read_text
+
+sessions_app = admin.group(
+    "sessions",
+    "The signed-in sessions that tasks may use: who uses them, signing in anew, and cookies from a browser.",
+    "replaywright admin sessions list",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Of a session in the file of sessions.")]
+
+
+@sessions_app.command("list")
+async def list_sessions(json: Json = False) -> None:
+    """List the sessions: whether they are signed in, who uses them, who waits, and why signing in failed.
+
+    Example: `replaywright admin sessions list`
+    """
+    async with open_backend() as here:
+        rows = [(name, one, await standing_of_site_session(here, name)) for name, one in _declared(here.settings)]
+    output.print_list(
+        {"sessions": [_as_json(*row) for row in rows]},
+        ("session", "signed in", "used by", "waiting", "sign-ins", "expiries"),
+        [_cells(*row) for row in rows],
+        json=json,
+        nothing=f"no sessions: set {SETTING} to a file that declares them (docs/reference/sessions.md)",
+    )
+    if json:
+        return
+    for name, _, leases in rows:
+        if leases.why:
+            output.warn(f"{name}: signing in failed: {leases.why}")
+
+
+@sessions_app.command("sign-in")
+async def sign_in(name: Name, json: Json = False) -> None:
+    """Have a session signed in anew by a run, also while nobody signs in because it failed before.
+
+    Example: `replaywright admin sessions sign-in crm-ada`
+    """
+    await _signal(name, "renew", [])
+    message = f"a run signs {name} in: `replaywright runs`; `replaywright admin sessions list` tells how it ended"
+    output.print_result(message, {"session": name, "asked": True}, json=json)
+
+
+@sessions_app.command("import")
+async def import_session(
+    name: Name,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A storage state, a JSON list of cookies, or a cookies.txt.")
+    ],
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="HOST", help="Take what is for this host, too, such as that of the sign-in."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Take a signed-in session over from a browser of your own, from the export of its cookies.
+
+    Only cookies of the session's site are taken. They are kept encrypted; delete the file afterwards.
+
+    Example: `replaywright admin sessions import crm-ada cookies.json`
+    """
+    async with open_backend() as here:
+        definition = definition_of(here.settings.sessions, name)
+        artifacts = artifact_store_of(here.settings)
+        if not artifacts.is_sealed:
+            raise InputInvalid(f"session {name!r}: {NO_KEYS}")
+        url = definition.signed_in.url
+        hosts = [urlsplit(url).hostname or "", *(each.lower() for each in host or ())]
+        storage, left_out = read_storage(read_text(str(file), "FILE"), str(file), hosts)
+        state = PageState(url=url, storage=storage)
+        digest = await artifacts.put(state.model_dump_json(by_alias=True).encode())
+        kept = sign_kept(signer_of(here.settings), here.settings.tenant, name, 0, digest)
+        await _signalled(here, name, "bring", [kept])
+    taken = len(storage["cookies"])
+    if expired := expired_in(storage):
+        output.warn(f"{expired} of the {taken} cookies have expired")
+    message = f"{taken} cookies taken for {name}, {left_out} of other sites left out; the next run tells if they hold"
+    output.print_result(message, {"session": name, "cookies": taken, "leftOut": left_out}, json=json)
+
+
+@sessions_app.command("forget")
+async def forget_session(name: Name, json: Json = False) -> None:
+    """Forget what is kept of a session. The next run that uses it has it signed in anew; runs that use it go on.
+
+    Example: `replaywright admin sessions forget crm-ada`
+    """
+    await _signal(name, "forget", [])
+    output.print_result(f"{name} is forgotten", {"session": name, "forgotten": True}, json=json)
+
+
+async def _signal(name: str, signal: str, arguments: list[Any]) -> None:
+    async with open_backend() as here:
+        definition_of(here.settings.sessions, name)
+        await _signalled(here, name, signal, arguments)
+
+
+async def _signalled(here: Backend, name: str, signal: str, arguments: list[Any]) -> None:
+    settings = here.settings
+    with temporal_errors(settings):
+        known = await known_attributes(here.client) or {}
+        names = tuple(each.name for each in SEARCH_ATTRIBUTES if known.get(each.name) == each.kind)
+        await begin_site_session(
+            here.client,
+            SiteSessionState(tenant=settings.tenant, name=name, attributes=names),
+            queue=here.queue,
+            override=None if settings.build_id is None else AutoUpgradeVersioningOverride(),
+            start_signal=signal,
+            start_signal_args=arguments,
+        )
+
+
+def _declared(settings: Settings) -> list[tuple[str, Definition]]:
+    return [] if settings.sessions is None else sorted(read_site_sessions(settings.sessions).sessions.items())
+
+
+def _cells(name: str, _definition: Definition, leases: Leases) -> tuple[object, ...]:
+    users = ", ".join(user.run_id for user in leases.holders)
+    return (name, Text(_state_of(leases)), users, len(leases.waiting), leases.sign_ins, leases.expiries)
+
+
+def _state_of(leases: Leases) -> str:
+    if leases.signing_in is not None:
+        return f"signing in: {leases.signing_in.run_id}"
+    if leases.is_expired:
+        return "expired" if leases.kept is not None else "no"
+    return "yes" if leases.signed_in_at is None else f"since {leases.signed_in_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _as_json(name: str, definition: Definition, leases: Leases) -> dict[str, Any]:
+    return {
+        "session": name,
+        "signIn": definition.sign_in,
+        "shared": definition.shared,
+        "signedIn": not leases.is_expired,
+        "since": None if leases.signed_in_at is None else leases.signed_in_at.isoformat(),
+        "signingIn": "" if leases.signing_in is None else leases.signing_in.run_id,
+        "usedBy": [user.run_id for user in leases.holders],
+        "waiting": [user.run_id for user in leases.waiting],
+        "signIns": leases.sign_ins,
+        "expiries": leases.expiries,
+        "failures": leases.failures,
+        "why": leases.why,
+    }

@@ -1,0 +1,1 @@
+"""Site sessions: named signed-in states that tasks share."""

@@ -1,0 +1,146 @@
+"""Signals, inputs and results of the workflow `SiteSession` and of the activities around it."""
+
+from typing import Literal
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.secrets.signing import Fault, Signer
+from replaywright.domain.session.sessions import OnSession
+from replaywright.domain.site_session.leases import Kept, Leases, Terms
+
+WORKFLOW = "SiteSession"
+SIGN_IN_FAILED = "sign_in_failed"
+"""Reason of a run that could not be signed in."""
+_PURPOSE = "site-session"
+
+
+def workflow_id(tenant: str, name: str) -> str:
+    """Return the id of the workflow of a tenant's site session."""
+    return f"site-session/{tenant}/{name}"
+
+
+def sign_kept(signer: Signer, tenant: str, name: str, number: int, digest: str) -> Kept:
+    """Return a kept state with the proof that one of ours kept it for this session."""
+    return Kept(number=number, digest=digest, mac=signer.mac(_PURPOSE, tenant, {"name": name, "digest": digest}))
+
+
+def kept_fault(signer: Signer, tenant: str, name: str, kept: Kept) -> Fault | None:
+    """Return why a state is none that one of ours kept for this session; None if it is one, and without keys."""
+    if signer.is_unsigned:
+        return None
+    return signer.mac_fault(_PURPOSE, tenant, {"name": name, "digest": kept.digest}, kept.mac)
+
+
+class SiteSessionState(Record):
+    """Input of the workflow `SiteSession`: its state, from one execution to the next."""
+
+    tenant: str
+    name: str
+    leases: Leases = Leases()
+    attributes: tuple[str, ...] = ()
+    """Names of the search attributes that the namespace knows, for the runs that the workflow starts."""
+    per_history: int = 500
+    """Signals after which the workflow continues as new."""
+
+
+class Asked(Record):
+    """Signal `ask`: a run wants to use the session."""
+
+    run_id: str
+    expired: int = 0
+    """Number of the state that the run has found expired; 0: it has none yet."""
+    terms: Terms = Terms()
+
+
+class Returned(Record):
+    """Signal `give_back`: a run does not use the session any more, or has signed in."""
+
+    run_id: str
+    kept: Kept | None = None
+    """The state as the run left it; None: nothing is known of it."""
+    signs_in: bool = False
+    why: str = ""
+    """Why a sign-in failed."""
+
+
+class AskSiteSession(Record):
+    """Input of `site_session.ask`."""
+
+    tenant: str
+    name: str
+    task: str
+    expired: int = 0
+    attributes: tuple[str, ...] = ()
+    """Names of the search attributes that the run has."""
+
+
+class EnterSiteSession(OnSession):
+    """Input of `site_session.enter`: sign a new browser in with what is kept."""
+
+    run_id: str
+    tenant: str
+    name: str
+
+
+class Entered(Record):
+    """Result of `site_session.enter`."""
+
+    number: int = 0
+    """Number of the state; 0: none was granted."""
+    digest: str = ""
+    held: bool = False
+    """The browser is signed in."""
+    why: str = ""
+    is_refused: bool = False
+    """Asking again is of no use."""
+
+
+class LeaveSiteSession(OnSession):
+    """Input of `site_session.leave`: keep the state as it is now, and give the lease back."""
+
+    run_id: str
+    tenant: str
+    name: str
+    number: int
+    earlier: str = ""
+    """Digest of a state before: what it knows of origins that are not shown now is taken over."""
+    signs_in: bool = False
+
+
+class ReleaseSiteSession(Record):
+    """Input of `site_session.release`: give the lease back, without a state."""
+
+    run_id: str
+    tenant: str
+    name: str
+    signs_in: bool = False
+    why: str = ""
+
+
+class BeginRun(Record):
+    """Input of `site_session.begin`: start a run that signs in, or keeps the session alive."""
+
+    tenant: str
+    name: str
+    run_id: str
+    number: int
+    kind: Literal["sign-in", "keep-alive"]
+    attributes: tuple[str, ...] = ()
+
+
+class Begun(Record):
+    """Result of `site_session.begin`."""
+
+    why: str = ""
+    """Why nothing was started; empty if it was."""
+
+
+class LookForRuns(Record):
+    """Input of `site_session.ended`."""
+
+    run_ids: tuple[str, ...]
+
+
+class EndedRuns(Record):
+    """Result of `site_session.ended`: those of the runs that do not go on."""
+
+    run_ids: tuple[str, ...] = ()

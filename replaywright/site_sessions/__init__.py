@@ -1,0 +1,1 @@
+"""Site sessions outside of the domain: their file, and cookies from elsewhere."""
