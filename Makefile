@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour mistakes chaos chaos-long injection park
+.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
 
 BIN := .venv/bin
 ARGS ?=
@@ -90,6 +90,9 @@ bench-verify: setup ## measure what verification adds to a replayed step whose e
 
 agent-calls: setup ## call as an agent does, with server, worker and client killed in the middle: what was lost, what was done twice
 	$(BIN)/python -m bench.agent_calls $(ARGS)
+
+team: setup ## what a team needs: 100 runs that share a session which the site ends at any time; about 6 minutes
+	$(BIN)/python -m bench.team $(ARGS)
 
 first-hour: setup ## what somebody new does: show tasks, call as an agent, make mistakes; about 40 minutes
 	$(BIN)/python -m bench.first_hour $(ARGS)

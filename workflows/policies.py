@@ -58,6 +58,8 @@ LOSSES_PER_STEP = 10
 """A step during which worker or browser are lost more often than this is not tried again."""
 RECYCLE_AGAIN = timedelta(minutes=10)
 """A browser that could not be exchanged for a new one is not tried again for so long."""
+SIGN_INS_PER_STEP = 5
+"""Times that a run signs in again because of one step: the site had ended its session, or is asked about a doubt."""
 COMMIT_ROUNDS = 3
 """Dispatches of a commit step that was verified absent each time."""
 UNDISPATCHED_ROUNDS = 5

@@ -72,7 +72,8 @@ class SiteSession:
         elif returned.kept is not None:
             self._change(self._leases.signed_in(returned.run_id, returned.kept, now))
         else:
-            self._change(*self._leases.failed(returned.run_id, returned.why or "it was not signed in", now))
+            why = returned.why or "it was not signed in"
+            self._change(*self._leases.failed(returned.run_id, why, now, may_pass=returned.may_pass))
 
     @workflow.signal(name="bring")
     def bring(self, kept: Kept) -> None:

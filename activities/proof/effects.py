@@ -18,6 +18,7 @@ from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import fill_predicate
 from replaywright.domain.proof.probing import SiteProbe
 from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.proof.reconciling import SIGNED_OUT_ANSWERS
 from replaywright.domain.run.commands import StepContext
 from replaywright.domain.run.commit_requests import (
     NO_INTENT,
@@ -296,6 +297,8 @@ class EffectActivities:
                 await go_there(held.browser, reconcile, asked)
             warnings, proof = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
             return await self._done(asked, finding.results, finding.url, proof, reason="on_site", warnings=warnings)
+        if finding.answer == "unknown" and finding.reason in SIGNED_OUT_ANSWERS and request.may_sign_in:
+            return Resolution(verdict="signed_out", reason=f"{reason}, and {answer}")
         if finding.answer == "unknown" or flight is not None:
             return await self._unknown(request, flight, f"{reason}, and {answer}")
         if asked.step.effect is Effect.IRREVERSIBLE:

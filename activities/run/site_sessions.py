@@ -181,7 +181,7 @@ class SiteSessionActivities:
             activity.client(),
             self._tenant,
             request.name,
-            Returned(run_id=request.run_id, signs_in=request.signs_in, why=request.why),
+            Returned(run_id=request.run_id, signs_in=request.signs_in, why=request.why, may_pass=request.may_pass),
         )
 
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from typing import Final
 
 from temporalio import activity
 from temporalio.client import WorkflowQueryFailedError
@@ -14,6 +13,7 @@ from activities.session.checkpoints import Checkpoints
 from activities.vault import Vault
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.unmet import unmet_message
+from replaywright.domain.proof.reconciling import SIGNED_OUT_ANSWERS
 from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.site_session.commands import (
     Entered,
@@ -31,9 +31,6 @@ from replaywright.errors import ArtifactMissing, InputInvalid, PolicyBlocked, Se
 from replaywright.ports.browser import BrowserSession, Work
 
 _log = logging.getLogger("replaywright.site_sessions")
-
-SIGNED_OUT_ANSWERS: Final = frozenset({"sign_in_page", "led_elsewhere", "http_401", "http_403"})
-"""Answers of a site that mean: not signed in. A site that is down says nothing about that."""
 
 
 class SiteSessionBrowsers:
@@ -100,16 +97,17 @@ class SiteSessionBrowsers:
         """
         async with heartbeats("keeping the session"):
             held = await self._attachments.hold(request.session, request.epoch)
-            kept, why = None, ""
+            kept, why, may_pass = None, "", False
             if request.signs_in:
                 try:
                     why = await self._lacking(held.browser, self._read(request.name).signed_in)
                 except InputInvalid as exc:
                     why = str(exc)
+                may_pass = bool(why)
             if not why:
                 kept = await self._kept(held, request)
                 why = "" if kept is not None or not request.signs_in else "its cookies and storage could not be kept"
-            returned = Returned(run_id=request.run_id, kept=kept, signs_in=request.signs_in, why=why)
+            returned = Returned(run_id=request.run_id, kept=kept, signs_in=request.signs_in, why=why, may_pass=may_pass)
             await give_back(activity.client(), self._tenant, request.name, returned)
 
     async def _granted(self, request: EnterSiteSession) -> Grant:

@@ -1,5 +1,6 @@
 """A small site of a test's own: what it answers is a function of what it is asked."""
 
+import contextlib
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +54,8 @@ def serving(answer: Callable[[Asked], Answer], certificate: Path | None = None) 
                 self.send_header(name, value)
             self.send_header("content-length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a browser that was closed meanwhile
+                self.wfile.write(content)
 
         def do_POST(self) -> None:
             self.do_GET()

@@ -1,108 +1,21 @@
 """Signed-in sessions on the real stack: one sign-in serves many runs, an expiry makes one more, nothing is lost."""
 
 import asyncio
-import contextlib
-import os
-import re
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs
 
 import pytest
-import yaml
 
 from activities.run.site_sessions import begin_site_session
+from bench.team.crm import Crm, crm_served
+from bench.team.sessions import cookies_kept, order, written
 from replaywright.cli.runs.follow import Ending
-from replaywright.cli.runs.starting import Order, start
-from replaywright.cli.tasks.taskfile import new_run_id
+from replaywright.cli.runs.starting import start
 from replaywright.domain.site_session.commands import SIGN_IN_FAILED, SiteSessionState, workflow_id
 from replaywright.domain.site_session.leases import Leases
-from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.settings import Settings, load_settings
 from tests.e2e.lab import Lab, until
-from tests.e2e.plain_site import Answer, Asked, led_to, serving
 
 pytestmark = pytest.mark.slow
-
-_LOGIN = """<!doctype html><title>Sign in</title><form method=post action=/login>
-<label>User <input name=user></label><label>Password <input name=word type=password></label><button>Sign in</button>
-</form>"""
-_ACCOUNT = "<!doctype html><title>Account</title><h1>Signed in as {user}</h1><a href=/orders>Orders</a>"
-_ORDERS = """<!doctype html><title>Orders</title><h1>Orders of {user}</h1><form method=post action=/orders>
-<label>Note <input name=note></label><button>Save note</button></form><ul>{notes}</ul>"""
-SIGN_IN = {
-    "task": "crm-sign-in",
-    "parameters": {"site": {}, "user": {}},
-    "url": "{{site}}/login",
-    "steps": [
-        {"action": "fill", "instruction": "the user", "target": {"label": "User"}, "value": "{{user}}"},
-        {"action": "fill", "instruction": "the password", "target": {"label": "Password"}, "value": "open sesame"},
-        {
-            "action": "click",
-            "instruction": "sign in",
-            "target": {"role": "button", "name": "Sign in"},
-            "effect": "idempotent",
-        },
-    ],
-    "verify": [{"text_contains": "Signed in as {{user}}"}],
-}
-
-
-@dataclass
-class Crm:
-    """A site that keeps who is signed in, and forgets it when it is told to."""
-
-    url: str = ""
-    live: dict[str, str] = field(default_factory=dict)
-    """Users by cookie."""
-    cookies: list[str] = field(default_factory=list)
-    """All that were ever given."""
-    notes: list[str] = field(default_factory=list)
-    sign_ins: int = 0
-    takes: bool = True
-    expires_at: str = ""
-    """Path before which the session is forgotten, once."""
-
-    def expire(self) -> None:
-        """Forget everybody."""
-        self.live.clear()
-
-    def answer(self, asked: Asked) -> Answer:
-        """What it answers."""
-        if self.expires_at and asked.path == self.expires_at:
-            self.expires_at = ""
-            self.expire()
-        given = {name: values[0] for name, values in parse_qs(asked.body).items()}
-        if asked.method == "POST" and asked.path == "/login":
-            if not self.takes or given.get("word") != "open sesame":
-                return Answer(_LOGIN)
-            self.sign_ins += 1
-            cookie = secrets.token_hex(12)
-            self.cookies.append(cookie)
-            self.live[cookie] = given["user"]
-            return led_to("/account", **{"set-cookie": f"sid={cookie}; Path=/; HttpOnly; Max-Age=86400"})
-        sent = re.search(r"sid=(\w+)", asked.cookie)
-        user = self.live.get(sent[1]) if sent else None
-        if user is None:
-            return Answer(_LOGIN) if asked.path == "/login" else led_to("/login")
-        if asked.method == "POST":
-            self.notes.append(given["note"])
-            return led_to("/orders")
-        if asked.path == "/orders":
-            shown = "".join(f"<li>{note}</li>" for note in self.notes)
-            return Answer(_ORDERS.format(user=user, notes=shown))
-        return Answer(_ACCOUNT.format(user=user))
-
-
-@contextmanager
-def crm_served() -> Iterator[Crm]:
-    crm = Crm()
-    with serving(crm.answer) as crm.url:
-        yield crm
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +26,7 @@ def crm() -> Iterator[Crm]:
 
 @pytest.fixture(scope="module")
 def lab_settings(crm: Crm, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    folder = tmp_path_factory.mktemp("sessions")
-    (folder / "sign-in.yaml").write_text(yaml.safe_dump(SIGN_IN), encoding="utf-8")
-    told = {"url": f"{crm.url}/account", "expect": [{"text_contains": "Signed in as ada"}]}
-    each = {"sign_in": "sign-in.yaml", "values": {"site": crm.url, "user": "ada"}, "signed_in": told}
-    sessions = {"crm-ada": {**each, "shared": 2}, "crm-alone": each, "crm-few": {**each, "tasks": ["other-*"]}}
-    file = folder / "sessions.yaml"
-    file.write_text(yaml.safe_dump({"sessions": sessions}), encoding="utf-8")
+    file = written(tmp_path_factory.mktemp("sessions"), crm)
     return load_settings().model_copy(update={"sessions": file})
 
 
@@ -135,31 +42,6 @@ def afresh(crm: Crm) -> None:
     crm.expire()
     crm.takes, crm.expires_at, crm.sign_ins = True, "", 0
     crm.notes.clear()
-
-
-def order(crm: Crm, note: str, session: str = "crm-ada") -> Order:
-    """A run that leaves a note."""
-    data: dict[str, Any] = {
-        "task": "leave-a-note",
-        "session": session,
-        "url": "{{site}}/account",
-        "parameters": {"site": {}, "note": {}},
-        "steps": [
-            {"action": "click", "instruction": "the orders", "target": {"role": "link", "name": "Orders"}},
-            {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
-            {
-                "action": "click",
-                "instruction": "save the note",
-                "target": {"role": "button", "name": "Save note"},
-                "effect": "commit",
-                "expect": [{"text_contains": "{{note}}"}],
-            },
-        ],
-        "verify": [{"text_contains": "{{note}}"}],
-    }
-    task = parse_task(data, "test")
-    values = bind_parameters(task, {"site": crm.url, "note": note})
-    return Order(task, values, new_run_id(task, values))
 
 
 async def standing(lab: Lab, name: str) -> Leases:
@@ -224,6 +106,18 @@ async def test_a_run_whose_session_ends_on_the_way_signs_in_again_and_goes_on(la
     assert [line["sequence"] for line in lines if line["kind"] == "step" and line["status"] == "done"] == [0, 1, 2, 3]
 
 
+async def test_a_press_that_meets_the_end_of_its_session_is_done_once_and_nobody_is_asked(lab: Lab, crm: Crm) -> None:
+    assert said([await lab.run(order(crm, "learns"))]) == ["done"]
+    before = crm.sign_ins
+    crm.expires_at = "POST /orders"
+
+    ending = await lab.run(order(crm, "posted"))
+
+    assert said([ending]) == ["done"]
+    assert crm.notes == ["learns", "posted"]
+    assert crm.sign_ins == before + 1
+
+
 async def test_a_run_that_ends_unheard_gives_its_lease_back(lab: Lab, crm: Crm) -> None:
     assert said([await lab.run(order(crm, "first", "crm-alone"))]) == ["done"]
     await free(lab, "crm-alone")
@@ -271,18 +165,10 @@ async def test_no_cookie_of_a_session_is_in_anything_that_is_kept_or_told(lab: L
     await free(lab, "crm-ada")
     assert crm.cookies
 
-    found: list[str] = []
-    for folder, folders, files in os.walk(lab.stage.home):
-        if Path(folder) == lab.stage.home and "sessions" in folders:
-            folders.remove("sessions")  # profiles of live browsers, which only their owner reads
-        for file in files:
-            with contextlib.suppress(FileNotFoundError):
-                data = (Path(folder) / file).read_bytes()
-                found += [f"{file}: {cookie}" for cookie in crm.cookies if cookie.encode() in data]
     history = await lab.handle(asked).fetch_history()
     text = history.to_json()
 
-    assert found == []
+    assert cookies_kept(lab.stage.home, crm) == []
     assert [cookie for cookie in crm.cookies if cookie in text] == []
 
 

@@ -66,6 +66,14 @@ TEAMS = (
         (_SESSIONS + "test_a_state_that_was_kept_for_another_session_is_not_taken",),
     ),
     Mutant(
+        "doubts of somebody signed out",
+        "a site that asks to sign in says nothing of a step in doubt: it is asked again, signed in",
+        "Doubts._told",
+        '"may_sign_in": sign_ins > 0}',
+        '"may_sign_in": False}',
+        (_SESSIONS + "test_a_press_that_meets_the_end_of_its_session_is_done_once_and_nobody_is_asked",),
+    ),
+    Mutant(
         "sessions for every task",
         "only the tasks that the operator names use a session",
         "SiteSessionActivities.ask",

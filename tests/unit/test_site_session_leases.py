@@ -106,6 +106,13 @@ def test_a_failed_sign_in_is_told_to_all_and_not_tried_again_at_once() -> None:
     assert later.wanted().paused_until is None
 
 
+def test_a_sign_in_that_the_site_has_ended_at_once_is_tried_once_more() -> None:
+    leases, told = asked(Leases(), "a").signing("s1").failed("s1", "it asks to sign in", NOW, may_pass=True)
+    assert (told, leases.needs_sign_in) == ((), True)
+    leases, told = leases.signing("s2").failed("s2", "it asks to sign in", NOW, may_pass=True)
+    assert (told, leases.paused_until) == (("a",), NOW + FIRST_PAUSE)
+
+
 def test_one_who_heard_that_it_failed_may_ask_again() -> None:
     leases, _ = asked(Leases(), "a").signing("s1").failed("s1", "no", NOW)
     again, told = granted(signed_in(asked(leases, "a"), "s2"))

@@ -114,7 +114,7 @@ class SignInAgain(Repair):
         "no declared consequences and sent nothing"
     )
     scope = Scope.STEP
-    rounds = 2
+    rounds = policies.SIGN_INS_PER_STEP
 
     def applies(self, attempt: Attempt, outcome: StepOutcome) -> bool:
         is_harmless = outcome.status is Status.UNMET and attempt.step.effect is None and not outcome.evidence.requests
@@ -123,7 +123,6 @@ class SignInAgain(Repair):
 
     async def mend(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | Next:
         self.context.board.doing = f"{attempt.title}: signing in again"
-        await self.parts.signing_in.renew()
         await self.parts.recovery.sign_in_again()
         if not outcome.effect.repeatable:
             self.parts.browser.leave_epoch(outcome)

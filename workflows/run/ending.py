@@ -9,6 +9,7 @@ from workflows import policies
 from workflows.calls import KEEPING, ask
 from workflows.parts import Parts
 from workflows.run import finishing
+from workflows.session.signing_in import VERIFICATION_FAILED
 from workflows.step.factory import final_predicates
 from workflows.step.failures import TaskFailed, rule_behind
 
@@ -45,7 +46,7 @@ class RunEnding:
         if not finished.verified:
             unmet = next(result for result in finished.predicates if result.fails)
             why = f"every step was done, but the final verification failed: {unmet_message(unmet)}"
-            failed = self._failed("verification_failed", why, at_step=False)
+            failed = self._failed(VERIFICATION_FAILED, why, at_step=False)
             return failed.model_copy(update={**seen, "artifacts": finished.artifacts})
         kept = {"promoted": finished.promoted, "held": finished.held}
         return self._result(succeeded=True).model_copy(update={**seen, **kept})

@@ -30,6 +30,7 @@ from workflows.step.overrides import OverrideRules
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
     from replaywright.domain.predicate.predicates import fill_predicate
+    from replaywright.domain.proof.signed_out import SIGNED_OUT as SIGNED_OUT_STEP
     from replaywright.domain.run.commit_requests import RESOLVED, PersonVerdict
     from replaywright.domain.step.checkpoints import (
         NOT_RESTORED,
@@ -61,6 +62,10 @@ class NotRecovered(TaskFailed):
 
 class _Astray(Exception):
     """A checkpoint does not hold; the message says why."""
+
+
+class _SignedOut(_Astray):
+    """The site has ended the session again on the way back."""
 
 
 @dataclass(eq=False)
@@ -197,12 +202,22 @@ class Recovery:
         return True
 
     async def _rebuilt(self) -> None:
-        """Bring a new browser to where the run is.
+        """Bring a new browser to where the run is; begin again in another one if the site ends the session on the way.
 
         Raises:
             NotRecovered: nothing leads there.
             ActivityError: that browser was lost too.
         """
+        message = ""
+        for _ in range(policies.SIGN_INS_PER_STEP):
+            try:
+                return await self._rebuilt_once()
+            except _SignedOut as out:
+                message = f"{self._why}, and the site has ended the session again each time: {out}"
+            await self.browser.replace()
+        raise NotRecovered(message)
+
+    async def _rebuilt_once(self) -> None:
         faults: list[str] = []
         is_fresh = True
         await self.signing_in.enter()
@@ -215,6 +230,8 @@ class Recovery:
             try:
                 await self._restored(checkpoint)
                 await self._redo(range(checkpoint.position, self.context.position))
+            except _SignedOut:
+                raise
             except _Astray as astray:
                 faults.append(f"checkpoint after step {checkpoint.position}: {astray}")
             else:
@@ -227,6 +244,8 @@ class Recovery:
             await self.signing_in.enter()
         try:
             await self._redo(range(start, self.context.position))
+        except _SignedOut:
+            raise
         except _Astray as astray:
             message = f"{self._why}, and another one could not be brought there: {astray}"
             raise NotRecovered("; ".join((message, *faults))) from None
@@ -288,6 +307,8 @@ class Recovery:
             outcome = await self._reapplied(position)
             if outcome.status is Status.BLOCKED:
                 raise TaskBlocked(outcome.rule, f"on the way back, step {position + 1}: {outcome.message}")
+            if outcome.reason == SIGNED_OUT_STEP and self.signing_in.is_used:
+                raise _SignedOut(f"step {position + 1} {outcome.status}: {outcome.message}")
             if outcome.status is not Status.DONE:
                 raise _Astray(f"step {position + 1} {outcome.status} ({outcome.reason})")
 

@@ -30,6 +30,8 @@ _LONGEST_WAIT = timedelta(minutes=30)
 """A run that waits asks again after these times: whoever gives the session may have been ended meanwhile."""
 _TRIES = 3
 """States that a run tries, one after another, each signed in anew because the site did not take the one before."""
+VERIFICATION_FAILED = "verification_failed"
+"""Reason of a run whose steps are all done, and whose page is not what was to be."""
 _RELEASING = Terms(policies.OPENING, total=policies.NOTING_TOTAL)
 
 
@@ -121,11 +123,6 @@ class SigningIn:
             at_step=False,
         )
 
-    async def renew(self) -> None:
-        """Have the session signed in anew, as the site has signed the run out."""
-        use = self._context.state.site_session
-        await self.ask(expired=0 if use is None else use.number)
-
     def state_for(self, checkpoint_at: int) -> str:
         """Return the digest of the state that a checkpoint at this step is restored with; empty for its own."""
         use = self._context.state.site_session
@@ -153,6 +150,7 @@ class SigningIn:
             name=name,
             signs_in=signs_in is not None,
             why=why[:500],
+            may_pass=result is not None and result.reason == VERIFICATION_FAILED,
         )
         try:
             await ask(

@@ -203,9 +203,15 @@ class Doubts:
     async def _told(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Return what is known of the step, once none of its requests is in flight, or its time is up."""
         over = workflow.now() + timedelta(milliseconds=self._in_flight_ms(attempt))
-        asked = 1
+        asked, sign_ins = 1, policies.SIGN_INS_PER_STEP if self._recovery.signing_in.is_used else 0
         while True:
-            resolution = await self._verified(attempt, doubt, asked, is_patient=workflow.now() < over)
+            manner = {"is_patient": workflow.now() < over, "may_sign_in": sign_ins > 0}
+            resolution = await self._verified(attempt, doubt, asked, manner)
+            if resolution.verdict == "signed_out":
+                sign_ins -= 1
+                asked += 1
+                await self._recovery.sign_in_again()
+                continue
             if resolution.verdict != "in_flight":
                 return resolution
             self._context.show(f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)")
@@ -214,7 +220,7 @@ class Doubts:
             await workflow.sleep(pause, summary=f"request of step {attempt.sequence + 1} in flight")
             asked += 1
 
-    async def _verified(self, attempt: Attempt, doubt: Doubt, asked: int, *, is_patient: bool) -> Resolution:
+    async def _verified(self, attempt: Attempt, doubt: Doubt, asked: int, manner: dict[str, bool]) -> Resolution:
         """Check ledger, keeper, page and site once."""
         reconcile = attempt.step.reconcile
         asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
@@ -223,7 +229,7 @@ class Doubts:
         return await self._recovery.read(
             lambda: self._browser.call(
                 "effect.verify",
-                self._request(attempt, doubt).model_copy(update={"is_patient": is_patient}),
+                self._request(attempt, doubt).model_copy(update=manner),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}{again}"),
                 summary=summary(attempt.sequence, f"verify its effect: {attempt.title}"),

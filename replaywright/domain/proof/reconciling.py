@@ -1,7 +1,7 @@
 """Reconciliation: evaluation of the answers that a site gives about the effect of a step."""
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from replaywright.domain.page.observed import PredicateResult
@@ -25,6 +25,8 @@ ANSWER_MS = 10_000
 OVERHEAD_MS = 10_000
 """Time for the tab, and for hanging requests."""
 
+SIGNED_OUT_ANSWERS: Final = frozenset({"sign_in_page", "led_elsewhere", "http_401", "http_403"})
+"""Reasons why an answer is void that mean: not signed in. A site that is down says nothing about that."""
 SIGNED_OUT = NotExists(not_exists=ElementQuery(css="input[type=password]"), within_ms=0)
 """Expectation on every page: one with a password field is not the requested one."""
 

@@ -43,6 +43,8 @@ class ResolveRequest(Record):
     """Time after the old writer was stopped until the site shows all that it has been sent."""
     settled_ms: int = 0
     """Part of that time that has passed already."""
+    may_sign_in: bool = False
+    """True: a site that asks to sign in is told as `signed_out`."""
 
 
 class StopRequest(Record):
@@ -128,8 +130,9 @@ UNDISPATCHED = frozenset({NO_INTENT, NOTHING_LEFT})
 class Resolution(Record):
     """Result of `effect.verify`: the state of a commit step in doubt."""
 
-    verdict: Literal["done", "not_done", "undecidable", "in_flight"]
-    """in_flight: something left that the site has not answered, and it does not show the step: it is asked again."""
+    verdict: Literal["done", "not_done", "undecidable", "in_flight", "signed_out"]
+    """in_flight: something left that the site has not answered, and it does not show the step: it is asked again.
+    signed_out: the site asks to sign in, and the run can have that done."""
     reason: str = ""
     outcome: StepOutcome | None = None
     left_at: float = 0.0

@@ -60,6 +60,8 @@ class Returned(Record):
     signs_in: bool = False
     why: str = ""
     """Why a sign-in failed."""
+    may_pass: bool = False
+    """The sign-in did all that it was to do, and the site was not seen to be signed in."""
 
 
 class AskSiteSession(Record):
@@ -114,6 +116,7 @@ class ReleaseSiteSession(Record):
     name: str
     signs_in: bool = False
     why: str = ""
+    may_pass: bool = False
 
 
 class BeginRun(Record):

@@ -141,11 +141,17 @@ class Leases(Record):
         """Return the state with one that a person has brought."""
         return self._fresh(kept.model_copy(update={"number": self.numbers + 1}), now).changed(numbers=self.numbers + 1)
 
-    def failed(self, run_id: str, why: str, now: datetime) -> tuple[Self, tuple[str, ...]]:
-        """Return the state after a sign-in that failed, and the runs that are to hear of it."""
+    def failed(self, run_id: str, why: str, now: datetime, *, may_pass: bool = False) -> tuple[Self, tuple[str, ...]]:
+        """Return the state after a sign-in that failed, and the runs that are to hear of it.
+
+        `may_pass`: the site was only not seen to be signed in. The first time, another sign-in follows at once: sites
+        end sessions at any moment, also that of the new one.
+        """
         if self.signing_in is None or run_id != self.signing_in.run_id:
             return self, ()
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**self.failures)
+        if may_pass and not self.failures:
+            return self.changed(signing_in=None, failures=1, why=why), ()
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(0, self.failures - 1))
         failed = self.changed(signing_in=None, failures=self.failures + 1, why=why, paused_until=now + pause)
         return failed.refusing(why)
 
