@@ -30,8 +30,6 @@ with workflow.unsafe.imports_passed_through():
 
 _Answer = TypeVar("_Answer")
 
-LOOK_EVERY = timedelta(seconds=30)
-"""Interval at which it is looked, while somebody waits, whether runs that hold the session have ended unheard."""
 _ASKING = Terms(RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(seconds=30)))
 
 
@@ -50,7 +48,7 @@ class SiteSession:
     @workflow.run
     async def run(self, _state: SiteSessionState) -> None:
         """Give leases and have the session signed in, until this continues as new."""
-        while not (self._is_full and workflow.all_handlers_finished()):
+        while not (self._is_full and not self._told and workflow.all_handlers_finished()):
             self._changed = False
             await self._serve()
             await self._wait()
@@ -127,7 +125,8 @@ class SiteSession:
         """Wait for a signal, the time to keep the session alive, or, while somebody waits, the time to look again."""
         idle = self._leases.idle_until()
         waits = bool(self._leases.waiting)
-        left = LOOK_EVERY if waits else None if idle is None else max(idle - workflow.now(), timedelta(seconds=1))
+        look = timedelta(seconds=self._state.look_every_s)
+        left = look if waits else None if idle is None else max(idle - workflow.now(), timedelta(seconds=1))
         try:
             await workflow.wait_condition(
                 lambda: self._changed,

@@ -103,7 +103,7 @@ class SiteSessionActivities:
             message = f"the task {request.task!r} may not use the session {request.name!r}; those that may: {allowed}"
             raise as_failure(PolicyBlocked(message, rule="sessions"))
         terms = Terms(shared=definition.shared, keep_alive_s=definition.keep_alive_s, max_age_s=definition.max_age_s)
-        asked = Asked(run_id=activity.info().workflow_id or "", expired=request.expired, terms=terms)
+        asked = Asked(run_id=own_run_id(), expired=request.expired, terms=terms)
         await begin_site_session(
             activity.client(),
             SiteSessionState(tenant=self._tenant, name=request.name, attributes=request.attributes),
@@ -181,8 +181,13 @@ class SiteSessionActivities:
             activity.client(),
             self._tenant,
             request.name,
-            Returned(run_id=request.run_id, signs_in=request.signs_in, why=request.why, may_pass=request.may_pass),
+            Returned(run_id=own_run_id(), signs_in=request.signs_in, why=request.why, may_pass=request.may_pass),
         )
+
+
+def own_run_id() -> str:
+    """Return the id of the run that the present activity is of; what a request says of that might be anybody's."""
+    return activity.info().workflow_id or ""
 
 
 async def begin_site_session(

@@ -7,7 +7,7 @@ from temporalio import activity
 from temporalio.client import WorkflowQueryFailedError
 
 from activities.heartbeats import heartbeats
-from activities.run.site_sessions import give_back
+from activities.run.site_sessions import give_back, own_run_id
 from activities.session.attachments import Attachment, Attachments
 from activities.session.checkpoints import Checkpoints
 from activities.vault import Vault
@@ -107,14 +107,14 @@ class SiteSessionBrowsers:
             if not why:
                 kept = await self._kept(held, request)
                 why = "" if kept is not None or not request.signs_in else "its cookies and storage could not be kept"
-            returned = Returned(run_id=request.run_id, kept=kept, signs_in=request.signs_in, why=why, may_pass=may_pass)
+            returned = Returned(run_id=own_run_id(), kept=kept, signs_in=request.signs_in, why=why, may_pass=may_pass)
             await give_back(activity.client(), self._tenant, request.name, returned)
 
     async def _granted(self, request: EnterSiteSession) -> Grant:
         """Ask the workflow of the session itself: what runs are told by signals might come from anybody."""
         handle = activity.client().get_workflow_handle(workflow_id(self._tenant, request.name))
         try:
-            grant: Grant = await handle.query("grant", request.run_id, result_type=Grant)
+            grant: Grant = await handle.query("grant", own_run_id(), result_type=Grant)
         except WorkflowQueryFailedError as exc:
             raise SiteUnavailable(f"session {request.name}: its workflow does not answer: {exc}") from exc
         return grant

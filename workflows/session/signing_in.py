@@ -145,7 +145,6 @@ class SigningIn:
             said = "" if result is None else result.message or result.reason
             why = f"the run {self._context.run_id}, which was to sign in, {_ended(result)}{f': {said}' if said else ''}"
         request = ReleaseSiteSession(
-            run_id=self._context.run_id,
             tenant=self._context.run.tenant,
             name=name,
             signs_in=signs_in is not None,
@@ -172,7 +171,6 @@ class SigningIn:
         request = LeaveSiteSession(
             session=self._browser.ref,
             epoch=self._browser.epoch,
-            run_id=self._context.run_id,
             tenant=self._context.run.tenant,
             name=name,
             number=number,
@@ -201,7 +199,6 @@ class SigningIn:
         request = EnterSiteSession(
             session=self._browser.ref,
             epoch=self._browser.epoch,
-            run_id=self._context.run_id,
             tenant=self._context.run.tenant,
             name=self.name,
         )

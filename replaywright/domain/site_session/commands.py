@@ -40,6 +40,8 @@ class SiteSessionState(Record):
     """Names of the search attributes that the namespace knows, for the runs that the workflow starts."""
     per_history: int = 500
     """Signals after which the workflow continues as new."""
+    look_every_s: float = 30.0
+    """Interval at which it is looked, while somebody waits, whether runs that hold the session have ended unheard."""
 
 
 class Asked(Record):
@@ -78,7 +80,6 @@ class AskSiteSession(Record):
 class EnterSiteSession(OnSession):
     """Input of `site_session.enter`: sign a new browser in with what is kept."""
 
-    run_id: str
     tenant: str
     name: str
 
@@ -99,7 +100,6 @@ class Entered(Record):
 class LeaveSiteSession(OnSession):
     """Input of `site_session.leave`: keep the state as it is now, and give the lease back."""
 
-    run_id: str
     tenant: str
     name: str
     number: int
@@ -111,7 +111,6 @@ class LeaveSiteSession(OnSession):
 class ReleaseSiteSession(Record):
     """Input of `site_session.release`: give the lease back, without a state."""
 
-    run_id: str
     tenant: str
     name: str
     signs_in: bool = False

@@ -14,6 +14,8 @@ FIRST_PAUSE: Final = timedelta(minutes=1)
 """After a sign-in that failed nobody tries again for so long, and for twice as long after each further one: sites lock
 accounts."""
 LONGEST_PAUSE: Final = timedelta(hours=1)
+REFUSED_KEPT: Final = 200
+"""Runs of which it is known why they got nothing: those that were ended before they heard of it are never taken out."""
 
 
 class Kept(Record):
@@ -119,6 +121,8 @@ class Leases(Record):
                     held.add(user.run_id)
             else:
                 rest.append(user)
+        if not told:
+            return self, ()
         return self.changed(holders=tuple(holders), waiting=tuple(rest), used_at=now), tuple(told)
 
     @property
@@ -214,7 +218,8 @@ class Leases(Record):
     def refusing(self, why: str) -> tuple[Self, tuple[str, ...]]:
         """Return the state after all who wait were refused, and these runs."""
         told = tuple(user.run_id for user in self.waiting)
-        return self.changed(waiting=(), refused={**self.refused, **dict.fromkeys(told, why)}), told
+        known = [*self.refused.items(), *((run_id, why) for run_id in told)]
+        return self.changed(waiting=(), refused=dict(known[-REFUSED_KEPT:])), told
 
     def without(self, run_id: str) -> Self:
         """Return the state without a run."""
