@@ -59,6 +59,7 @@ class Dashboard:
                 Route("/answer", self._answer, methods=["POST"]),
                 Route("/start", self._start, methods=["POST"]),
                 Route("/schedule", self._schedule, methods=["POST"]),
+                Route("/session", self._session, methods=["POST"]),
                 Route("/entry", self._entry, methods=["POST"]),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
@@ -196,6 +197,13 @@ class Dashboard:
         await self._source.change_schedule(name, given.get("change", ""), given.get("why", ""))
         self._forget()
         return RedirectResponse("schedules", 303)
+
+    async def _session(self, request: Request) -> Response:
+        """Change a signed-in session, and lead back to the list."""
+        given = await _form(request)
+        await self._source.change_session(request.query_params.get("name", ""), given.get("change", ""))
+        self._forget()
+        return RedirectResponse("sessions", 303)
 
     async def _entry(self, request: Request) -> Response:
         """Promote or forget a recording, and lead back to the list."""

@@ -63,6 +63,12 @@ async def inbox(source: DashboardSource, _given: Parameters) -> Page:
     return Page("Inbox", "inbox", "inbox.html", regions)
 
 
+async def sessions(source: DashboardSource, _given: Parameters) -> Page:
+    """List the signed-in sessions: who uses them, and how signing in went."""
+    regions = {"sessions": rendered("regions/sessions.html", sessions=await source.sessions())}
+    return Page("Sessions", "sessions", "sessions.html", regions)
+
+
 async def schedules(source: DashboardSource, _given: Parameters) -> Page:
     """List the schedules with their last runs."""
     regions = {"schedules": rendered("regions/schedules.html", schedules=await source.schedules())}
@@ -139,6 +145,7 @@ PAGES: Mapping[str, Build] = {
     "runs": runs,
     "run": run,
     "inbox": inbox,
+    "sessions": sessions,
     "schedules": schedules,
     "batches": batches,
     "skills": skills,

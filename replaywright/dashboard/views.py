@@ -196,6 +196,29 @@ class ScheduleRow:
 
 
 @dataclass(frozen=True)
+class SessionRow:
+    """A signed-in session that tasks may use."""
+
+    name: str
+    sign_in: str
+    """What signs in."""
+    state: str
+    """Whether it is signed in, in words."""
+    since: datetime | None = None
+    """When it was signed in."""
+    users: Sequence[str] = ()
+    """Runs that use it."""
+    waiting: int = 0
+    """Number of runs that wait for it."""
+    signing_in: str = ""
+    """The run that signs in."""
+    sign_ins: int = 0
+    expiries: int = 0
+    why: str = ""
+    """Why signing in failed last."""
+
+
+@dataclass(frozen=True)
 class BatchRow:
     """A batch and its progress."""
 
@@ -261,6 +284,12 @@ class DashboardSource(Protocol):
 
     async def lasting_steps(self, skill: Skill) -> Sequence[str]:
         """Return the titles of the skill's steps with consequences, as they are declared or were observed."""
+
+    async def sessions(self) -> Sequence[SessionRow]:
+        """List the signed-in sessions by name."""
+
+    async def change_session(self, name: str, change: str) -> None:
+        """Have a session signed in anew (`renew`), or `forget` what is kept of it."""
 
     async def schedules(self) -> Sequence[ScheduleRow]:
         """List the schedules by name."""

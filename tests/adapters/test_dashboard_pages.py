@@ -33,6 +33,7 @@ PAGES = {
     "skills": "skills?sort=health&order=down",
     "skill": "skill?name=send-mail",
     "changes": "changes?name=send-mail",
+    "sessions": "sessions",
     "cache": "cache?sort=hits",
     "nothing": "nothing",
 }

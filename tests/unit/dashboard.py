@@ -19,6 +19,7 @@ from replaywright.dashboard.views import (
     RunPage,
     RunRow,
     ScheduleRow,
+    SessionRow,
     WaitingRun,
 )
 from replaywright.domain.batch.batches import BatchProgress, BegunRow, RowEnd
@@ -231,6 +232,7 @@ class FakeSource:
     waiting: Sequence[WaitingRun] = ()
     lost: Sequence[Lost] = ()
     known_schedules: Sequence[ScheduleRow] = ()
+    known_sessions: Sequence[SessionRow] = ()
     known_batches: Sequence[BatchRow] = ()
     started: list[AskedRun] = field(default_factory=list)
     """Runs that were asked for."""
@@ -313,6 +315,14 @@ class FakeSource:
         self._fail()
         return [step.title for step in skill.task.steps if step.effect is not None and not step.effect.repeatable]
 
+    async def sessions(self) -> Sequence[SessionRow]:
+        self._fail()
+        return self.known_sessions
+
+    async def change_session(self, name: str, change: str) -> None:
+        self._fail()
+        self.done.append((name, change))
+
     async def schedules(self) -> Sequence[ScheduleRow]:
         self._fail()
         return self.known_schedules
@@ -355,6 +365,12 @@ class FakeSource:
 SCHEDULES = (
     ScheduleRow("hourly", "skill send-mail", "every 1h", coming=NOW, last_run=RUNNING.run_id, last_status="running"),
     ScheduleRow("nightly", "skill send-mail", "0 3 * * * (UTC)", is_paused=True, note="the site is being moved"),
+)
+SESSIONS = (
+    SessionRow(
+        "crm-ada", "skill:crm-sign-in", "yes", since=NOW, users=(RUNNING.run_id,), waiting=2, sign_ins=3, expiries=2
+    ),
+    SessionRow("shop", "sign-in.yaml", "no", why="the page says nothing of Ada"),
 )
 PROBLEM = RowEnd(number=3, status="failed", run_id="batch-1/3", reason="not_found", message="looked for <b>Send</b>")
 BATCHES = (
@@ -414,6 +430,7 @@ def full() -> FakeSource:
     fresh = skill("order-entry", label="", status=SkillStatus.CANDIDATE, version=1, site="https://shop.example")
     return FakeSource(
         known_schedules=SCHEDULES,
+        known_sessions=SESSIONS,
         known_batches=BATCHES,
         rows=rows,
         details=details,

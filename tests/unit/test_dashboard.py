@@ -18,7 +18,15 @@ from sse_starlette import ServerSentEvent
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.views import CacheView, ReportPage, RunDetail, RunFilter, ScheduleRow, WaitingRun
+from replaywright.dashboard.views import (
+    CacheView,
+    ReportPage,
+    RunDetail,
+    RunFilter,
+    ScheduleRow,
+    SessionRow,
+    WaitingRun,
+)
 from replaywright.domain.notice.commands import Lost
 from replaywright.domain.skill.cache_statistics import cache_statistics
 from replaywright.domain.skill.entries import EntryStatus
@@ -168,6 +176,7 @@ async def test_pages_of_others_get_nothing_even_with_the_cookie(headers: dict[st
         ("GET", "answer"),
         ("GET", "start"),
         ("GET", "schedule"),
+        ("GET", "session"),
         ("POST", "schedules"),
     ],
 )
@@ -195,7 +204,7 @@ async def test_what_changes_something_is_posted_to_its_own_address(method: str, 
         {"Origin": f"http://{HOST}", "Cookie": f"{COOKIE}=guess"},
     ],
 )
-@pytest.mark.parametrize("page", ["takeover", "answer", "start", "schedule", "entry"])
+@pytest.mark.parametrize("page", ["takeover", "answer", "start", "schedule", "session", "entry"])
 async def test_only_the_dashboards_own_pages_steer_a_run(page: str, headers: dict[str, str]) -> None:
     source = full()
     visitor = await entered(source)
@@ -258,6 +267,21 @@ async def test_a_schedule_is_paused_and_let_go_on_and_its_list_says_so() -> None
     assert "paused the site is being moved" in said
     changes = [one.get("value") for one in Outline(html).all("button") if one.get("name") == "change"]
     assert changes == ["pause", "trigger", "unpause", "trigger"]
+
+
+async def test_a_session_is_signed_in_anew_and_its_list_says_who_uses_it() -> None:
+    source = full()
+    visitor = await entered(source)
+
+    html = (await visitor.get("sessions")).text
+    answer = await posted(visitor, "session", "change=renew", name="crm-ada")
+    said = text_of(html)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, "sessions")
+    assert source.done == [("crm-ada", "renew")]
+    assert "expired 2 times" in said
+    assert "the page says nothing of Ada" in said
+    assert RUNNING.run_id in said
 
 
 async def test_a_heal_that_waits_is_taken_or_its_recording_forgotten() -> None:
@@ -414,6 +438,7 @@ def hostile() -> tuple[FakeSource, list[str]]:
         waiting=(WaitingRun(HOSTILE, HOSTILE, question),),
         lost=(Lost(destination=HOSTILE, titles=(HOSTILE,), at=datetime(2026, 11, 27, tzinfo=UTC), why=HOSTILE),),
         known_schedules=(ScheduleRow(HOSTILE, HOSTILE, HOSTILE, note=HOSTILE, last_run=HOSTILE, last_status=HOSTILE),),
+        known_sessions=(SessionRow(HOSTILE, HOSTILE, HOSTILE, users=(HOSTILE,), signing_in=HOSTILE, why=HOSTILE),),
         known_batches=(dataclasses.replace(BATCHES[0], batch=HOSTILE, task=HOSTILE, temporal_url=HOSTILE),),
         known_skills=((bad, STATISTICS),),
         records={"send-mail": record},
@@ -432,12 +457,13 @@ def hostile() -> tuple[FakeSource, list[str]]:
         "changes?name=send-mail",
         "cache",
         "schedules",
+        "sessions",
         "batches",
         "nothing",
     ]
 
 
-@pytest.mark.parametrize("place", range(11))
+@pytest.mark.parametrize("place", range(12))
 async def test_hostile_texts_are_shown_as_texts(place: int) -> None:
     source, pages = hostile()
 
@@ -466,7 +492,7 @@ async def test_hostile_texts_in_errors_are_shown_as_texts(reason: str) -> None:
 async def test_every_page_has_landmarks_one_heading_and_a_name_for_each_table() -> None:
     source = full()
     run = f"run?{httpx.QueryParams({'id': RUNNING.run_id})}"
-    pages = ["", run, "inbox", "skills", "skill?name=send-mail", "schedules", "batches", "cache"]
+    pages = ["", run, "inbox", "skills", "skill?name=send-mail", "schedules", "sessions", "batches", "cache"]
 
     for page in (*pages, "changes?name=send-mail"):
         html = await shown(source, page)

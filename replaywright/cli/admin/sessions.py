@@ -6,26 +6,22 @@ from urllib.parse import urlsplit
 
 import typer
 from rich.text import Text
-from temporalio.common import AutoUpgradeVersioningOverride
 
-from activities.run.site_sessions import NO_KEYS, begin_site_session
+from activities.run.site_sessions import NO_KEYS
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json
 from replaywright.cli.servers.artifacts import artifact_store_of
-from replaywright.cli.servers.connect import Backend, open_backend, temporal_errors
-from replaywright.cli.servers.site_sessions import standing_of_site_session
-from replaywright.domain.site_session.commands import SiteSessionState, sign_kept
+from replaywright.cli.servers.connect import open_backend
+from replaywright.cli.servers.site_sessions import declared, signalled, standing_of_site_session, state_of
+from replaywright.domain.site_session.commands import sign_kept
 from replaywright.domain.site_session.definitions import Definition
 from replaywright.domain.site_session.leases import Leases
 from replaywright.domain.step.checkpoints import PageState
-from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES
 from replaywright.errors import InputInvalid
-from replaywright.settings import Settings
 from replaywright.site_sessions.cookies import expired_in, read_storage
-from replaywright.site_sessions.file import SETTING, definition_of, read_site_sessions
+from replaywright.site_sessions.file import SETTING, definition_of
 from replaywright.stack.keyring import signer_of
-from replaywright.stack.temporal_client import known_attributes
 from replaywright.yaml_files import read_text
 
 sessions_app = admin.group(
@@ -44,7 +40,7 @@ async def list_sessions(json: Json = False) -> None:
     Example: `replaywright admin sessions list`
     """
     async with open_backend() as here:
-        rows = [(name, one, await standing_of_site_session(here, name)) for name, one in _declared(here.settings)]
+        rows = [(name, one, await standing_of_site_session(here, name)) for name, one in declared(here.settings)]
     output.print_list(
         {"sessions": [_as_json(*row) for row in rows]},
         ("session", "signed in", "used by", "waiting", "sign-ins", "expiries"),
@@ -99,7 +95,7 @@ async def import_session(
         state = PageState(url=url, storage=storage)
         digest = await artifacts.put(state.model_dump_json(by_alias=True).encode())
         kept = sign_kept(signer_of(here.settings), here.settings.tenant, name, 0, digest)
-        await _signalled(here, name, "bring", [kept])
+        await signalled(here, name, "bring", [kept])
     taken = len(storage["cookies"])
     if expired := expired_in(storage):
         output.warn(f"{expired} of the {taken} cookies have expired")
@@ -120,39 +116,13 @@ async def forget_session(name: Name, json: Json = False) -> None:
 async def _signal(name: str, signal: str, arguments: list[Any]) -> None:
     async with open_backend() as here:
         definition_of(here.settings.sessions, name)
-        await _signalled(here, name, signal, arguments)
-
-
-async def _signalled(here: Backend, name: str, signal: str, arguments: list[Any]) -> None:
-    settings = here.settings
-    with temporal_errors(settings):
-        known = await known_attributes(here.client) or {}
-        names = tuple(each.name for each in SEARCH_ATTRIBUTES if known.get(each.name) == each.kind)
-        await begin_site_session(
-            here.client,
-            SiteSessionState(tenant=settings.tenant, name=name, attributes=names),
-            queue=here.queue,
-            override=None if settings.build_id is None else AutoUpgradeVersioningOverride(),
-            start_signal=signal,
-            start_signal_args=arguments,
-        )
-
-
-def _declared(settings: Settings) -> list[tuple[str, Definition]]:
-    return [] if settings.sessions is None else sorted(read_site_sessions(settings.sessions).sessions.items())
+        await signalled(here, name, signal, arguments)
 
 
 def _cells(name: str, _definition: Definition, leases: Leases) -> tuple[object, ...]:
     users = ", ".join(user.run_id for user in leases.holders)
-    return (name, Text(_state_of(leases)), users, len(leases.waiting), leases.sign_ins, leases.expiries)
-
-
-def _state_of(leases: Leases) -> str:
-    if leases.signing_in is not None:
-        return f"signing in: {leases.signing_in.run_id}"
-    if leases.is_expired:
-        return "expired" if leases.kept is not None else "no"
-    return "yes" if leases.signed_in_at is None else f"since {leases.signed_in_at:%Y-%m-%d %H:%M} UTC"
+    since = "" if leases.is_expired or leases.signed_in_at is None else f", {leases.signed_in_at:%Y-%m-%d %H:%M} UTC"
+    return (name, Text(f"{state_of(leases)}{since}"), users, len(leases.waiting), leases.sign_ins, leases.expiries)
 
 
 def _as_json(name: str, definition: Definition, leases: Leases) -> dict[str, Any]:

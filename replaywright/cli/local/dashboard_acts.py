@@ -17,16 +17,19 @@ from replaywright.cli.runs.starting import order_of, refuse_what_is_blocked, sta
 from replaywright.cli.schedule.schedule_view import coming, fired_by, is_paused, when_text
 from replaywright.cli.schedule.scheduled import KnownSchedule, all_of, found
 from replaywright.cli.servers.connect import Backend, temporal_errors
+from replaywright.cli.servers.site_sessions import declared, signalled, standing_of_site_session, state_of
 from replaywright.cli.servers.store import OpenStore
 from replaywright.cli.skills.elements import elements_of
 from replaywright.cli.skills.skill_run import runnable_at
-from replaywright.dashboard.views import AskedRun, BatchRow, ScheduleRow
+from replaywright.dashboard.views import AskedRun, BatchRow, ScheduleRow, SessionRow
 from replaywright.domain.common.canonical import canonical
 from replaywright.domain.run.scope import Heal
+from replaywright.domain.site_session.definitions import Definition
 from replaywright.domain.skill.check_tasks import effects_of, observed_effects
 from replaywright.domain.skill.skills import Skill, SkillRef
 from replaywright.domain.task.tasks import GivenTexts, Task, bind_parameters
 from replaywright.errors import InputInvalid, RunExists
+from replaywright.site_sessions.file import definition_of
 
 _DIGITS: Final = 32
 _BATCHES: Final = 20
@@ -97,6 +100,40 @@ async def entry_changed(store: OpenStore, key: str, change: str, why: str) -> No
                 await store.steps.invalidate(tenant=store.tenant, content_key=info.content_key, reason=reason)
         case _:
             raise InputInvalid(f"change={change[:40]!r}: expected promote, forget")
+
+
+async def session_rows(here: Backend) -> Sequence[SessionRow]:
+    """List the signed-in sessions by name."""
+    return await asyncio.gather(*(_session_row(here, *each) for each in declared(here.settings)))
+
+
+async def _session_row(here: Backend, name: str, definition: Definition) -> SessionRow:
+    leases = await standing_of_site_session(here, name)
+    signing = leases.signing_in
+    return SessionRow(
+        name,
+        definition.sign_in,
+        state_of(leases),
+        since=None if leases.is_expired else leases.signed_in_at,
+        users=tuple(user.run_id for user in leases.holders),
+        waiting=len(leases.waiting),
+        signing_in="" if signing is None else signing.run_id,
+        sign_ins=leases.sign_ins,
+        expiries=leases.expiries,
+        why=leases.why,
+    )
+
+
+async def session_changed(here: Backend, name: str, change: str) -> None:
+    """Have a session signed in anew (`renew`), or `forget` what is kept of it.
+
+    Raises:
+        InputInvalid: there is no such session, or it is another change.
+    """
+    if change not in ("renew", "forget"):
+        raise InputInvalid(f"change={change[:40]!r}: expected renew or forget")
+    definition_of(here.settings.sessions, name)
+    await signalled(here, name, change, [])
 
 
 async def schedule_rows(here: Backend) -> Sequence[ScheduleRow]:

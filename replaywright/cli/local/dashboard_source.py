@@ -20,6 +20,8 @@ from replaywright.cli.local.dashboard_acts import (
     lasting_steps,
     schedule_changed,
     schedule_rows,
+    session_changed,
+    session_rows,
     started,
 )
 from replaywright.cli.people.answer import checked_value, chosen
@@ -51,6 +53,7 @@ from replaywright.dashboard.views import (
     RunPage,
     RunRow,
     ScheduleRow,
+    SessionRow,
     WaitingRun,
 )
 from replaywright.domain.notice.commands import Lost
@@ -100,6 +103,7 @@ class RunningSource:
         self._sessions: Shared[SessionRef] = Shared(_SESSION_HOLDS_S)
         self._lasting: Shared[Sequence[str]] = Shared(_COSTLY_HOLDS_S)
         self._schedules: Shared[Sequence[ScheduleRow]] = Shared(_COSTLY_HOLDS_S)
+        self._signed_in: Shared[Sequence[SessionRow]] = Shared(_COSTLY_HOLDS_S)
         self._batches: Shared[Sequence[BatchRow]] = Shared(_COSTLY_HOLDS_S)
         self._lost: Shared[Sequence[Lost]] = Shared(_COSTLY_HOLDS_S)
 
@@ -261,6 +265,19 @@ class RunningSource:
                 return await lasting_steps(store, skill)
 
         return await self._lasting.get((skill.name, skill.version), read)
+
+    async def sessions(self) -> Sequence[SessionRow]:
+        """List the signed-in sessions by name."""
+
+        async def read() -> Sequence[SessionRow]:
+            return await session_rows(await self._running.here())
+
+        return await self._signed_in.get("", read)
+
+    async def change_session(self, name: str, change: str) -> None:
+        """Change a session; see the port."""
+        await session_changed(await self._running.here(), name, change)
+        self._signed_in.forget()
 
     async def schedules(self) -> Sequence[ScheduleRow]:
         """List the schedules by name."""
