@@ -103,7 +103,7 @@ from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
 from replaywright.settings import READY_FILE_VARIABLE, UNVERSIONED, ModelSettings, Settings, load_settings
-from replaywright.site_sessions.file import code_source_of, definition_of, sign_in_task
+from replaywright.site_sessions.file import SessionsFile
 from replaywright.site_sessions.mailbox import ImapMailboxes
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
@@ -534,14 +534,13 @@ class BrowserActivities:
         self._skipping = Skipping(self._tools.ledger, secrets, attachments)
         self._stopping = StopActivities(attachments, store)
         self._batches = BatchActivities(artifacts, RedisRowEnds(redis), vault.starts)
-        read = partial(definition_of, settings.sessions)
+        declared = SessionsFile(settings.sessions)
         self._site_browsers = SiteSessionBrowsers(
-            read, attachments, self._taking, vault, context.signer, tenant=settings.tenant
+            declared, attachments, self._taking, vault, context.signer, tenant=settings.tenant
         )
-        self._codes = CodeActivities(partial(code_source_of, settings.sessions), ImapMailboxes(), codes, vault)
+        self._codes = CodeActivities(declared, ImapMailboxes(), codes, vault)
         self._site_sessions = SiteSessionActivities(
-            read,
-            partial(sign_in_task, settings.sessions or Path()),
+            declared,
             vault,
             context.signer,
             queue=context.queue,

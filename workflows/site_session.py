@@ -26,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
         Returned,
         SiteSessionState,
     )
-    from replaywright.domain.site_session.leases import Grant, Kept, Leases
+    from replaywright.domain.site_session.leases import Kept, Lease, Leases
 
 _Answer = TypeVar("_Answer")
 
@@ -89,7 +89,7 @@ class SiteSession:
         self._change(self._leases.forgotten())
 
     @workflow.query(name="grant")
-    def grant(self, run_id: str) -> Grant:
+    def grant(self, run_id: str) -> Lease:
         """Return the answer to a run that has asked."""
         return self._leases.grant(run_id)
 

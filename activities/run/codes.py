@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from temporalio import activity
 
@@ -12,6 +11,7 @@ from activities.vault import Vault
 from replaywright.domain.site_session.codes import CodeSource, FetchCode, FetchedCode
 from replaywright.errors import InputInvalid, MailboxFailed, PolicyBlocked, SecretMissing
 from replaywright.ports.people import Codes, Mailboxes
+from replaywright.ports.stores import DeclaredSessions
 
 LOOK_EVERY_S = 2.0
 KEY_LIFETIME_S = 3_600.0
@@ -21,9 +21,8 @@ KEY_LIFETIME_S = 3_600.0
 class CodeActivities:
     """Activity `code.fetch`."""
 
-    def __init__(self, read: Callable[[str], CodeSource], mailboxes: Mailboxes, codes: Codes, vault: Vault) -> None:
-        """`read` reads a source as it is declared now."""
-        self._read = read
+    def __init__(self, declared: DeclaredSessions, mailboxes: Mailboxes, codes: Codes, vault: Vault) -> None:
+        self._declared = declared
         self._mailboxes = mailboxes
         self._codes = codes
         self._vault = vault
@@ -39,7 +38,7 @@ class CodeActivities:
         async with heartbeats("waiting for a code"):
             try:
                 await self._vault.require_signed()
-                source = await asyncio.to_thread(self._read, request.source)
+                source = await asyncio.to_thread(self._declared.code_source, request.source)
             except PolicyBlocked as exc:
                 raise as_failure(exc) from exc
             except InputInvalid as exc:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable
 from typing import Any, Final
 
 from temporalio import activity
@@ -39,11 +38,12 @@ from replaywright.domain.site_session.commands import (
     workflow_id,
 )
 from replaywright.domain.site_session.definitions import Definition
-from replaywright.domain.site_session.leases import Terms
+from replaywright.domain.site_session.leases import LeaseTerms
 from replaywright.domain.task.questions import WAITS
-from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.domain.trace.search_attributes import MODE, SITE, SKILL, STATUS, TASK, TENANT
 from replaywright.errors import InputInvalid, PolicyBlocked
+from replaywright.ports.stores import DeclaredSessions
 
 _log = logging.getLogger("replaywright.site_sessions")
 
@@ -59,8 +59,7 @@ class SiteSessionActivities:
 
     def __init__(
         self,
-        read: Callable[[str], Definition],
-        read_task: Callable[[Definition], Task],
+        declared: DeclaredSessions,
         vault: Vault,
         signer: Signer,
         *,
@@ -69,9 +68,8 @@ class SiteSessionActivities:
         is_sealed: bool,
         versioned: bool = False,
     ) -> None:
-        """`read` and `read_task` read the file of sessions as it is now; `queue` is that of the workflows."""
-        self._read = read
-        self._read_task = read_task
+        """`queue` is that of the workflows; `is_sealed` says that artifacts are encrypted."""
+        self._declared = declared
         self._vault = vault
         self._signer = signer
         self._queue = queue
@@ -90,7 +88,7 @@ class SiteSessionActivities:
                 type `InputInvalid`: there is no such session, or nothing encrypts what is kept of it.
         """
         try:
-            definition = await asyncio.to_thread(self._read, request.name)
+            definition = await asyncio.to_thread(self._declared.definition, request.name)
             await self._vault.require_signed()
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
@@ -102,7 +100,9 @@ class SiteSessionActivities:
             allowed = ", ".join(definition.tasks)
             message = f"the task {request.task!r} may not use the session {request.name!r}; those that may: {allowed}"
             raise as_failure(PolicyBlocked(message, rule="sessions"))
-        terms = Terms(shared=definition.shared, keep_alive_s=definition.keep_alive_s, max_age_s=definition.max_age_s)
+        terms = LeaseTerms(
+            shared=definition.shared, keep_alive_s=definition.keep_alive_s, max_age_s=definition.max_age_s
+        )
         asked = Asked(run_id=own_run_id(), expired=request.expired, terms=terms)
         await begin_site_session(
             activity.client(),
@@ -117,7 +117,7 @@ class SiteSessionActivities:
     async def begin(self, request: BeginRun) -> Begun:
         """Start the run that signs in, or keeps the session alive. Repeated, it is started once."""
         try:
-            definition = await asyncio.to_thread(self._read, request.name)
+            definition = await asyncio.to_thread(self._declared.definition, request.name)
             given = await asyncio.to_thread(self._input, request, definition)
         except InputInvalid as exc:
             return Begun(why=str(exc))
@@ -159,7 +159,7 @@ class SiteSessionActivities:
                 named=definition.skill,
                 signs_in=signs_in,
             )
-        task = self._read_task(definition)
+        task = self._declared.sign_in_task(definition)
         if task.session:
             raise InputInvalid(f"session {request.name!r}: the task that signs in cannot use a session itself")
         values = bind_parameters(task, definition.values, place=f"sessions.{request.name}.values.")

@@ -1,7 +1,6 @@
 """Site sessions in the browser: signing a new one in with what is kept, and keeping what a run leaves."""
 
 import logging
-from collections.abc import Callable
 
 from temporalio import activity
 from temporalio.client import WorkflowQueryFailedError
@@ -16,19 +15,20 @@ from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.proof.reconciling import SIGNED_OUT_ANSWERS
 from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.site_session.commands import (
-    Entered,
     EnterSiteSession,
     LeaveSiteSession,
     Returned,
+    SessionEntered,
     kept_fault,
     sign_kept,
     workflow_id,
 )
-from replaywright.domain.site_session.definitions import Definition, SignedIn
-from replaywright.domain.site_session.leases import Grant, Kept
+from replaywright.domain.site_session.definitions import SignedIn
+from replaywright.domain.site_session.leases import Kept, Lease
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ArtifactMissing, InputInvalid, PolicyBlocked, SecretMissing, SiteUnavailable
 from replaywright.ports.browser import BrowserSession, Work
+from replaywright.ports.stores import DeclaredSessions
 
 _log = logging.getLogger("replaywright.site_sessions")
 
@@ -38,7 +38,7 @@ class SiteSessionBrowsers:
 
     def __init__(
         self,
-        read: Callable[[str], Definition],
+        declared: DeclaredSessions,
         attachments: Attachments,
         checkpoints: Checkpoints,
         vault: Vault,
@@ -46,8 +46,7 @@ class SiteSessionBrowsers:
         *,
         tenant: str,
     ) -> None:
-        """`read` reads the definition of a session as it is now."""
-        self._read = read
+        self._declared = declared
         self._attachments = attachments
         self._checkpoints = checkpoints
         self._vault = vault
@@ -55,7 +54,7 @@ class SiteSessionBrowsers:
         self._tenant = tenant
 
     @activity.defn(name="site_session.enter")
-    async def enter(self, request: EnterSiteSession) -> Entered:
+    async def enter(self, request: EnterSiteSession) -> SessionEntered:
         """Put the kept cookies and storage into the browser, and look whether the site takes it for signed in.
 
         Promise on a retry: does the same again; the page that is shown is never left.
@@ -67,23 +66,25 @@ class SiteSessionBrowsers:
             held = await self._attachments.hold(request.session, request.epoch)
             try:
                 await self._vault.require_signed()
-                definition = self._read(request.name)
+                definition = self._declared.definition(request.name)
             except (InputInvalid, PolicyBlocked) as exc:
-                return Entered(why=str(exc), is_refused=True)
+                return SessionEntered(why=str(exc), is_refused=True)
             grant = await self._granted(request)
             kept = grant.kept
             if kept is None:
-                return Entered(why=grant.why, is_refused=bool(grant.why))
+                return SessionEntered(why=grant.why, is_refused=bool(grant.why))
             if fault := kept_fault(self._signer, self._tenant, request.name, kept):
-                return Entered(why=f"what is kept of the session {request.name} is {fault}", is_refused=True)
+                return SessionEntered(why=f"what is kept of the session {request.name} is {fault}", is_refused=True)
             try:
                 state = await self._checkpoints.load(kept.digest)
             except (ArtifactMissing, SecretMissing) as exc:
-                return Entered(number=kept.number, why=f"what is kept of the session {request.name} is lost: {exc}")
+                return SessionEntered(
+                    number=kept.number, why=f"what is kept of the session {request.name} is lost: {exc}"
+                )
             await held.browser.put_storage(state)
             held.kept = state
             why = await self._lacking(held.browser, definition.signed_in)
-            return Entered(number=kept.number, digest=kept.digest, held=not why, why=why)
+            return SessionEntered(number=kept.number, digest=kept.digest, held=not why, why=why)
 
     @activity.defn(name="site_session.leave")
     async def leave(self, request: LeaveSiteSession) -> None:
@@ -100,7 +101,7 @@ class SiteSessionBrowsers:
             kept, why, may_pass = None, "", False
             if request.signs_in:
                 try:
-                    why = await self._lacking(held.browser, self._read(request.name).signed_in)
+                    why = await self._lacking(held.browser, self._declared.definition(request.name).signed_in)
                 except InputInvalid as exc:
                     why = str(exc)
                 may_pass = bool(why)
@@ -110,11 +111,11 @@ class SiteSessionBrowsers:
             returned = Returned(run_id=own_run_id(), kept=kept, signs_in=request.signs_in, why=why, may_pass=may_pass)
             await give_back(activity.client(), self._tenant, request.name, returned)
 
-    async def _granted(self, request: EnterSiteSession) -> Grant:
+    async def _granted(self, request: EnterSiteSession) -> Lease:
         """Ask the workflow of the session itself: what runs are told by signals might come from anybody."""
         handle = activity.client().get_workflow_handle(workflow_id(self._tenant, request.name))
         try:
-            grant: Grant = await handle.query("grant", own_run_id(), result_type=Grant)
+            grant: Lease = await handle.query("grant", own_run_id(), result_type=Lease)
         except WorkflowQueryFailedError as exc:
             raise SiteUnavailable(f"session {request.name}: its workflow does not answer: {exc}") from exc
         return grant

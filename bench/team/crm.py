@@ -3,7 +3,7 @@
 import random
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +14,8 @@ from tests.e2e.plain_site import Answer, Asked, led_to, serving
 _LOGIN = """<!doctype html><title>Sign in</title><form method=post action=/login>
 <label>User <input name=user></label><label>Password <input name=word type=password></label><button>Sign in</button>
 </form>"""
+_CODE = """<!doctype html><title>Code</title><form method=post action=/code>
+<label>Code <input name=code></label><button>Go on</button></form>"""
 _ACCOUNT = "<!doctype html><title>Account</title><h1>Signed in as {user}</h1><a href=/orders>Orders</a>"
 _ORDERS = """<!doctype html><title>Orders</title><h1>Orders of {user}</h1><form method=post action=/orders>
 <label>Note <input name=note></label><button>Save note</button></form><ul>{notes}</ul>"""
@@ -51,6 +53,12 @@ class Crm:
     """Path, or method and path, before which the session is forgotten, once."""
     expires_often: float = 0.0
     """Share of the requests of people who are signed in before which they are forgotten."""
+    user: str = ""
+    """Who signs in with a second factor."""
+    tells_code: Callable[[str], None] | None = None
+    """Sends a second factor to the user; None: a password is enough."""
+    code: str = ""
+    """The second factor that was sent last."""
     expiries: int = 0
     """Times that somebody who was signed in was forgotten."""
     chance: random.Random = field(default_factory=lambda: random.Random(1))
@@ -66,14 +74,10 @@ class Crm:
             self.expires_at = ""
             self.expire()
         given = {name: values[0] for name, values in parse_qs(asked.body).items()}
-        if asked.method == "POST" and asked.path == "/login":
-            if not self.takes or given.get("word") != "open sesame":
-                return Answer(_LOGIN)
-            self.sign_ins += 1
-            cookie = secrets.token_hex(12)
-            self.cookies.append(cookie)
-            self.live[cookie] = given["user"]
-            return led_to("/account", **{"set-cookie": f"sid={cookie}; Path=/; HttpOnly; Max-Age=86400"})
+        if asked.method == "POST" and asked.path in ("/login", "/code"):
+            return self._entered(asked.path, given)
+        if asked.path == "/code":
+            return Answer(_CODE)
         if self.live and self.chance.random() < self.expires_often:
             self.expire()
         sent = re.search(r"sid=(\w+)", asked.cookie)
@@ -87,6 +91,28 @@ class Crm:
             shown = "".join(f"<li>{note}</li>" for note in self.notes)
             return Answer(_ORDERS.format(user=user, notes=shown))
         return Answer(_ACCOUNT.format(user=user))
+
+    def _entered(self, path: str, given: dict[str, str]) -> Answer:
+        """Answer a password, or a second factor."""
+        if path == "/code":
+            if not self.code or given.get("code") != self.code:
+                return Answer(_CODE)
+            self.code = ""
+            return self._signed_in(self.user)
+        if not self.takes or given.get("word") != "open sesame":
+            return Answer(_LOGIN)
+        if self.tells_code is None:
+            return self._signed_in(given["user"])
+        self.user, self.code = given["user"], f"{secrets.randbelow(900_000) + 100_000}"
+        self.tells_code(self.code)
+        return Answer(_CODE)
+
+    def _signed_in(self, user: str) -> Answer:
+        self.sign_ins += 1
+        cookie = secrets.token_hex(12)
+        self.cookies.append(cookie)
+        self.live[cookie] = user
+        return led_to("/account", **{"set-cookie": f"sid={cookie}; Path=/; HttpOnly; Max-Age=86400"})
 
 
 @contextmanager

@@ -8,8 +8,27 @@ from replaywright.domain.batch.batches import RowEnd
 from replaywright.domain.recall.recall import Outcome, RecallRecord
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.domain.secrets.starts import Admission
+from replaywright.domain.site_session.codes import CodeSource
+from replaywright.domain.site_session.definitions import Definition
 from replaywright.domain.skill.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.step.overrides import OverrideRule
+from replaywright.domain.task.tasks import Task
+
+
+class DeclaredSessions(Protocol):
+    """The operator's file of site sessions and sources of codes, read anew each time.
+
+    Every method raises `InputInvalid` where the file cannot be used, or has nothing of that name.
+    """
+
+    def definition(self, name: str) -> Definition:
+        """The definition of a site session."""
+
+    def sign_in_task(self, definition: Definition) -> Task:
+        """The task file that signs in."""
+
+    def code_source(self, name: str) -> CodeSource:
+        """A source of codes."""
 
 
 class Overrides(Protocol):

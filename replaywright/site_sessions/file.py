@@ -61,3 +61,22 @@ def sign_in_task(path: Path, definition: Definition) -> Task:
     file = path.parent / definition.sign_in
     source = str(file)
     return parse_task(parse_yaml(read_text(str(file), source), source), source)
+
+
+class SessionsFile:
+    """`DeclaredSessions` in a file; None: there is none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def definition(self, name: str) -> Definition:
+        """See `DeclaredSessions.definition`."""
+        return definition_of(self._path, name)
+
+    def sign_in_task(self, definition: Definition) -> Task:
+        """See `DeclaredSessions.sign_in_task`."""
+        return sign_in_task(self._path or Path(), definition)
+
+    def code_source(self, name: str) -> CodeSource:
+        """See `DeclaredSessions.code_source`."""
+        return code_source_of(self._path, name)

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from replaywright.domain.site_session.leases import FIRST_PAUSE, LONGEST_PAUSE, Grant, Kept, Leases, Terms
+from replaywright.domain.site_session.leases import FIRST_PAUSE, LONGEST_PAUSE, Kept, Lease, Leases, LeaseTerms
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
@@ -13,7 +13,7 @@ def after(seconds: float) -> datetime:
 
 def asked(leases: Leases, *runs: str, shared: int = 1, expired: int = 0, max_age_s: float = 0) -> Leases:
     for run in runs:
-        leases = leases.asking(run, expired, Terms(shared=shared, max_age_s=max_age_s), NOW)
+        leases = leases.asking(run, expired, LeaseTerms(shared=shared, max_age_s=max_age_s), NOW)
     return leases
 
 
@@ -35,8 +35,8 @@ def test_many_who_ask_make_one_sign_in_and_get_the_session_in_turn() -> None:
 
     leases, told = granted(signing.signed_in("s1", Kept(number=1, digest="d1"), NOW))
     assert told == ("a",)
-    assert leases.grant("a") == Grant(kept=Kept(number=1, digest="d1"))
-    assert leases.grant("b") == Grant(), "it waits"
+    assert leases.grant("a") == Lease(kept=Kept(number=1, digest="d1"))
+    assert leases.grant("b") == Lease(), "it waits"
 
     leases, told = granted(leases.returning("a", Kept(number=1, digest="d2"), NOW))
     assert told == ("b",)
@@ -63,7 +63,7 @@ def test_several_who_find_one_state_expired_count_as_one_expiry() -> None:
     leases, _ = granted(signed_in(asked(Leases(), "a", "b", shared=2)))
     leases = asked(asked(leases, "a", shared=2, expired=1), "b", shared=2, expired=1)
     assert (leases.expiries, leases.needs_sign_in) == (1, True)
-    assert leases.grant("a") == Grant(), "nobody goes on with it"
+    assert leases.grant("a") == Lease(), "nobody goes on with it"
 
     leases, told = granted(signed_in(leases, "s2"))
     assert sorted(told) == ["a", "b"], "who held it keeps its place"
@@ -89,7 +89,7 @@ def test_a_sign_in_that_nobody_waits_for_any_more_changes_nothing() -> None:
 def test_a_failed_sign_in_is_told_to_all_and_not_tried_again_at_once() -> None:
     leases, told = asked(Leases(), "a", "b").signing("s1").failed("s1", "wrong password", NOW)
     assert told == ("a", "b")
-    assert leases.grant("a") == Grant(why="wrong password")
+    assert leases.grant("a") == Lease(why="wrong password")
     assert not leases.needs_sign_in
 
     soon, told = granted(asked(leases, "c"), after(10))
@@ -150,9 +150,9 @@ def test_what_a_person_brings_counts_like_a_sign_in_and_what_is_forgotten_is_gon
 
 
 def test_a_session_is_kept_alive_only_while_nobody_uses_it() -> None:
-    leases = asked(Leases(), "a").changed(terms=Terms(keep_alive_s=60))
+    leases = asked(Leases(), "a").changed(terms=LeaseTerms(keep_alive_s=60))
     assert leases.idle_until() is None, "nothing is kept"
     held, _ = granted(signed_in(leases))
-    held = held.changed(terms=Terms(keep_alive_s=60))
+    held = held.changed(terms=LeaseTerms(keep_alive_s=60))
     assert held.idle_until() is None
     assert held.returning("a", held.kept, after(5)).idle_until() == after(65)

@@ -20,7 +20,7 @@ from replaywright.domain.site_session.commands import (
     Returned,
     SiteSessionState,
 )
-from replaywright.domain.site_session.leases import Grant, Kept, Leases, Terms
+from replaywright.domain.site_session.leases import Kept, Lease, Leases, LeaseTerms
 from tests.e2e.lab import until
 from workflows.plugin import WorkflowPlugin
 from workflows.policies import batch_queue
@@ -58,12 +58,12 @@ class Desk:
         signals = [event.workflow_execution_signaled_event_attributes.signal_name for event in history.events]
         return signals.count(ANSWERED)
 
-    async def hears(self, run_id: str, times: int = 1) -> Grant:
+    async def hears(self, run_id: str, times: int = 1) -> Lease:
         async def heard() -> bool:
             return await self.told(run_id) >= times
 
         await until(f"{run_id} hears of an answer", heard, 20)
-        grant: Grant = await self.handle.query("grant", run_id, result_type=Grant)
+        grant: Lease = await self.handle.query("grant", run_id, result_type=Lease)
         return grant
 
     async def signs_in(self, digest: str, number: int) -> None:
@@ -156,12 +156,12 @@ async def test_what_is_kept_outlives_the_history(client: Client) -> None:
     async with desk(client, per_history=3) as here:
         execution = (await here.handle.describe()).run_id
         run = await here.run()
-        await here.ask(run, terms=Terms(shared=2))
+        await here.ask(run, terms=LeaseTerms(shared=2))
         await here.signs_in("d1", 1)
         await here.hears(run)
         for times, digest in enumerate(("d2", "d3", "d4"), 2):
             await here.handle.signal("give_back", Returned(run_id=run, kept=Kept(number=1, digest=digest)))
-            await here.ask(run, terms=Terms(shared=2))
+            await here.ask(run, terms=LeaseTerms(shared=2))
             await here.hears(run, times)
 
         assert (await here.handle.describe()).run_id != execution, "it has continued as new"
@@ -172,7 +172,7 @@ async def test_what_is_kept_outlives_the_history(client: Client) -> None:
 async def test_a_session_nobody_uses_is_kept_alive_by_a_run(client: Client) -> None:
     async with desk(client) as here:
         run = await here.run()
-        await here.ask(run, terms=Terms(keep_alive_s=0.2))
+        await here.ask(run, terms=LeaseTerms(keep_alive_s=0.2))
         await here.signs_in("d1", 1)
         await here.hears(run)
         await here.handle.signal("give_back", Returned(run_id=run, kept=Kept(number=1, digest="d2")))

@@ -17,10 +17,10 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.site_session.commands import (
         SIGN_IN_FAILED,
         AskSiteSession,
-        Entered,
         EnterSiteSession,
         LeaveSiteSession,
         ReleaseSiteSession,
+        SessionEntered,
     )
     from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES
     from replaywright.errors import InputInvalid
@@ -194,7 +194,7 @@ class SigningIn:
             return False
         return True
 
-    async def _entered(self) -> Entered:
+    async def _entered(self) -> SessionEntered:
         self._enters += 1
         request = EnterSiteSession(
             session=self._browser.ref,
@@ -207,7 +207,7 @@ class SigningIn:
             return await self._browser.call(
                 "site_session.enter",
                 request,
-                Entered,
+                SessionEntered,
                 activity_id=f"session-enter-{self._enters}-e{self._browser.epoch}",
                 summary=f"sign in with the session {self.name}",
                 limit=policies.OPEN_LIMIT,

@@ -5,7 +5,7 @@ from typing import Literal
 from replaywright.domain.common.base import Record
 from replaywright.domain.secrets.signing import Fault, Signer
 from replaywright.domain.session.sessions import OnSession
-from replaywright.domain.site_session.leases import Kept, Leases, Terms
+from replaywright.domain.site_session.leases import Kept, Leases, LeaseTerms
 
 WORKFLOW = "SiteSession"
 SIGN_IN_FAILED = "sign_in_failed"
@@ -50,7 +50,7 @@ class Asked(Record):
     run_id: str
     expired: int = 0
     """Number of the state that the run has found expired; 0: it has none yet."""
-    terms: Terms = Terms()
+    terms: LeaseTerms = LeaseTerms()
 
 
 class Returned(Record):
@@ -84,7 +84,7 @@ class EnterSiteSession(OnSession):
     name: str
 
 
-class Entered(Record):
+class SessionEntered(Record):
     """Result of `site_session.enter`."""
 
     number: int = 0

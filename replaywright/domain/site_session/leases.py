@@ -28,7 +28,7 @@ class Kept(Record):
     mac: str = ""
 
 
-class Terms(Record):
+class LeaseTerms(Record):
     """What the definition says of using it."""
 
     shared: int = 1
@@ -43,7 +43,7 @@ class User(Record):
     since: datetime
 
 
-class SigningIn(Record):
+class SignInUnderWay(Record):
     """A sign-in under way."""
 
     run_id: str
@@ -51,7 +51,7 @@ class SigningIn(Record):
     """Number of the state that it makes."""
 
 
-class Grant(Record):
+class Lease(Record):
     """Answer to a run that asked for the session."""
 
     kept: Kept | None = None
@@ -62,7 +62,7 @@ class Grant(Record):
 class Leases(Record):
     """State of one site session."""
 
-    terms: Terms = Terms()
+    terms: LeaseTerms = LeaseTerms()
     kept: Kept | None = None
     is_expired: bool = True
     """The state was found expired, or there is none."""
@@ -70,7 +70,7 @@ class Leases(Record):
     used_at: datetime | None = None
     holders: tuple[User, ...] = ()
     waiting: tuple[User, ...] = ()
-    signing_in: SigningIn | None = None
+    signing_in: SignInUnderWay | None = None
     refused: dict[str, str] = Field(default_factory=dict)
     """Why runs that asked got nothing, by run, until they have heard of it."""
     numbers: int = 0
@@ -87,7 +87,7 @@ class Leases(Record):
     is_wanted: bool = False
     """A person wants a sign-in although no run asks for one."""
 
-    def asking(self, run_id: str, expired: int, terms: Terms, now: datetime) -> Self:
+    def asking(self, run_id: str, expired: int, terms: LeaseTerms, now: datetime) -> Self:
         """Return the state with one more run that waits; `expired` is the number of the state that it found expired."""
         known = self if expired == 0 else self._found_expired(expired)
         refused = {run: why for run, why in known.refused.items() if run != run_id}
@@ -133,7 +133,7 @@ class Leases(Record):
     def signing(self, run_id: str) -> Self:
         """Return the state with a sign-in under way."""
         number = self.numbers + 1
-        return self.changed(signing_in=SigningIn(run_id=run_id, number=number), numbers=number, is_wanted=False)
+        return self.changed(signing_in=SignInUnderWay(run_id=run_id, number=number), numbers=number, is_wanted=False)
 
     def signed_in(self, run_id: str, kept: Kept, now: datetime) -> Self:
         """Return the state with what a sign-in has made; nothing changes if that sign-in is not the one under way."""
@@ -185,12 +185,12 @@ class Leases(Record):
         """Return the state of a session that is to be signed in anew, whatever failed before."""
         return self.changed(is_expired=True, is_wanted=True, paused_until=None, failures=0)
 
-    def grant(self, run_id: str) -> Grant:
+    def grant(self, run_id: str) -> Lease:
         """Return the answer to a run."""
         if why := self.refused.get(run_id):
-            return Grant(why=why)
+            return Lease(why=why)
         holds = any(user.run_id == run_id for user in self.holders)
-        return Grant(kept=self.kept if holds and not self.is_expired else None)
+        return Lease(kept=self.kept if holds and not self.is_expired else None)
 
     def idle_until(self) -> datetime | None:
         """Return when the session is to be kept alive; None if that is not asked for, or it is in use or expired."""
