@@ -103,7 +103,7 @@ from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
 from replaywright.settings import READY_FILE_VARIABLE, UNVERSIONED, ModelSettings, Settings, load_settings
-from replaywright.site_sessions.file import SessionsFile
+from replaywright.site_sessions.file import SessionsFile, read_site_sessions
 from replaywright.site_sessions.mailbox import ImapMailboxes
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
@@ -418,6 +418,8 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     of_host = host_queue(queue, host_name(), _build_of(version))
     starts = TemporalStarts(context.client, context.signer, RedisFirstStarts(redis))
     vault = Vault(context.secrets, starts, context.settings.starts_rule)
+    if context.settings.sessions is not None:
+        await asyncio.to_thread(read_site_sessions, context.settings.sessions)
     sessions = SessionActivities(
         keepers,
         attachments,
