@@ -102,6 +102,10 @@ class MailboxFailed(ReplaywrightError):
     """A mailbox cannot be read at the moment."""
 
 
+class MailboxRefused(MailboxFailed):
+    """A mailbox does not let its user in: asked again, its server might lock it."""
+
+
 class ValueTooLarge(ReplaywrightError):
     """A value is over the limit of where it was to be kept; large values belong in the artifact store."""
 

@@ -5,7 +5,7 @@ asked of the query `grant`, so that nothing depends on who sent the signal.
 """
 
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
@@ -163,14 +163,14 @@ class SiteSession:
             workflow.logger.error("session %s is not kept alive: %s", self._state.name, why)
         self._change(self._leases.model_copy(update={"used_at": workflow.now()}))
 
-    async def _begin(self, kind: str, run_id: str, number: int) -> str:
+    async def _begin(self, kind: Literal["sign-in", "keep-alive"], run_id: str, number: int) -> str:
         state = self._state
         request = BeginRun(
             tenant=state.tenant,
             name=state.name,
             run_id=run_id,
             number=number,
-            kind="sign-in" if kind == "sign-in" else "keep-alive",
+            kind=kind,
             attributes=state.attributes,
         )
         summary = f"start a run that {'signs in' if kind == 'sign-in' else 'keeps it alive'}"

@@ -9,7 +9,7 @@ from activities.heartbeats import heartbeats
 from activities.policing import as_failure
 from activities.vault import Vault
 from replaywright.domain.site_session.codes import CodeSource, FetchCode, FetchedCode
-from replaywright.errors import InputInvalid, MailboxFailed, PolicyBlocked, SecretMissing
+from replaywright.errors import InputInvalid, MailboxFailed, MailboxRefused, PolicyBlocked, SecretMissing
 from replaywright.ports.people import Codes, Mailboxes
 from replaywright.ports.stores import DeclaredSessions
 
@@ -61,7 +61,9 @@ class CodeActivities:
             try:
                 password = await asyncio.to_thread(self._vault.secrets.resolve, source.password)
                 code, at = await self._mailboxes.newest_code(source, password, request.since)
-            except (MailboxFailed, SecretMissing) as exc:
+            except (MailboxRefused, SecretMissing) as exc:
+                return "", 0.0, str(exc)
+            except MailboxFailed as exc:
                 why, code, at = str(exc), "", 0.0
             if code or time.monotonic() >= deadline:
                 return code, at, why

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from datetime import timedelta
 from typing import Any, Final
 
 from temporalio import activity
@@ -47,6 +48,7 @@ from replaywright.ports.stores import DeclaredSessions
 
 _log = logging.getLogger("replaywright.site_sessions")
 
+_TASK_TIMEOUT: Final = timedelta(seconds=5)
 RUN: Final = "BrowserTask"
 NO_KEYS: Final = (
     "a signed-in state is kept encrypted only: set REPLAYWRIGHT_ARTIFACT_KEYS for the workers "
@@ -135,6 +137,7 @@ class SiteSessionActivities:
                 task_queue=self._queue,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                task_timeout=_TASK_TIMEOUT,
                 static_summary=f"{what}: session {request.name}",
                 memo=memo | ({MAC: mac} if mac else {}),
                 search_attributes=_attributes(request, given, definition),

@@ -1,5 +1,6 @@
 """Site sessions in the browser: signing a new one in with what is kept, and keeping what a run leaves."""
 
+import asyncio
 import logging
 
 from temporalio import activity
@@ -27,7 +28,7 @@ from replaywright.domain.site_session.definitions import SignedIn
 from replaywright.domain.site_session.leases import Kept, Lease
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ArtifactMissing, InputInvalid, PolicyBlocked, SecretMissing, SiteUnavailable
-from replaywright.ports.browser import BrowserSession, Work
+from replaywright.ports.browser import STILL_LOADING, BrowserSession, Work
 from replaywright.ports.stores import DeclaredSessions
 
 _log = logging.getLogger("replaywright.site_sessions")
@@ -66,7 +67,7 @@ class SiteSessionBrowsers:
             held = await self._attachments.hold(request.session, request.epoch)
             try:
                 await self._vault.require_signed()
-                definition = self._declared.definition(request.name)
+                definition = await asyncio.to_thread(self._declared.definition, request.name)
             except (InputInvalid, PolicyBlocked) as exc:
                 return SessionEntered(why=str(exc), is_refused=True)
             grant = await self._granted(request)
@@ -101,7 +102,8 @@ class SiteSessionBrowsers:
             kept, why, may_pass = None, "", False
             if request.signs_in:
                 try:
-                    why = await self._lacking(held.browser, self._declared.definition(request.name).signed_in)
+                    definition = await asyncio.to_thread(self._declared.definition, request.name)
+                    why = await self._lacking(held.browser, definition.signed_in)
                 except InputInvalid as exc:
                     why = str(exc)
                 may_pass = bool(why)
@@ -136,6 +138,6 @@ class SiteSessionBrowsers:
         unmet = failing(seen.results)
         if not seen.void and unmet is None:
             return ""
-        if unmet is None or seen.incomplete:
+        if unmet is None or seen.incomplete not in ("", STILL_LOADING):
             raise SiteUnavailable(f"nobody can tell whether it is signed in: {where}: {seen.void or seen.incomplete}")
         return f"{where}: {unmet_message(unmet)}"

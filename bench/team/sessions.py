@@ -27,7 +27,12 @@ def written(folder: Path, crm: Crm, shared: int = 2) -> Path:
     (folder / "sign-in.yaml").write_text(yaml.safe_dump(SIGN_IN), encoding="utf-8")
     told = {"url": f"{crm.url}/account", "expect": [{"text_contains": "Signed in as ada"}]}
     each = {"sign_in": "sign-in.yaml", "values": {"site": crm.url, "user": "ada"}, "signed_in": told}
-    sessions = {SESSION: {**each, "shared": shared}, "crm-alone": each, "crm-few": {**each, "tasks": ["other-*"]}}
+    sessions = {
+        SESSION: {**each, "shared": shared},
+        "crm-alone": each,
+        "crm-kept": {**each, "keep_alive": "1s"},
+        "crm-few": {**each, "tasks": ["other-*"]},
+    }
     file = folder / "sessions.yaml"
     file.write_text(yaml.safe_dump({"sessions": sessions}), encoding="utf-8")
     return file

@@ -44,6 +44,7 @@ BODY_LIMIT: Final = 256_000
 HOOKS: Final = "/hook/"
 CODES: Final = "/code/"
 """Beginnings of the addresses that need no token, but a signature."""
+_LOOK_EVERY_S: Final = 2.0
 _ASKED_WITHIN_S: Final = 20.0
 """Time in which a run may come to ask for a code that has come already."""
 _KEY: Final = "Idempotency-Key"
@@ -158,7 +159,7 @@ async def _given_to(here: Backend, source: str, code: str) -> str:
             return one.run_id
         if time.monotonic() >= deadline:
             return ""
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(_LOOK_EVERY_S)
 
 
 def standing_of(run_id: str, now: Ending | Progress | None) -> dict[str, JsonValue]:

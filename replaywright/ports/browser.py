@@ -187,6 +187,10 @@ BeforeDispatch = Callable[[Target | None, tuple[PredicateResult, ...]], Awaitabl
 where it was not asked); raising stops the step untouched."""
 
 
+STILL_LOADING = "still_loading"
+"""Reason of an incomplete answer: the page does not come to rest, as one that listens all the time never does."""
+
+
 @dataclass(frozen=True)
 class SiteAnswer:
     """Answer of the site to the question if a step took effect."""

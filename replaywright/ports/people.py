@@ -39,7 +39,7 @@ class Mailboxes(Protocol):
         """Return the code in the newest message since then, and the message's time; "" for none.
 
         Raises:
-            MailboxFailed: the server does not answer, or refuses.
+            MailboxFailed: the server does not answer, or refuses; `MailboxRefused` if it does not let the user in.
         """
 
 

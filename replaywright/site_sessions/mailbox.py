@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from replaywright.domain.site_session.codes import CodeSource
-from replaywright.errors import MailboxFailed
+from replaywright.errors import MailboxFailed, MailboxRefused
 
 TIMEOUT_S: Final = 20.0
 LOOKED_AT: Final = 20
@@ -35,7 +35,7 @@ def newest_code(source: CodeSource, password: str, since: float) -> tuple[str, f
     """Return the code in the newest message since then, and the message's time; "" for none. Marks nothing as read.
 
     Raises:
-        MailboxFailed: the server does not answer, or refuses.
+        MailboxFailed: the server does not answer, or refuses; `MailboxRefused` if it does not let the user in.
     """
     assert source.imap is not None
     begun = datetime.fromtimestamp(since, UTC) - _SKEW
@@ -61,7 +61,12 @@ def _opened(address: str, password: str) -> Iterator[imaplib.IMAP4]:
     else:
         box = imaplib.IMAP4(host, parts.port or 143, timeout=TIMEOUT_S)
     with contextlib.closing(_Ended(box)):
-        box.login(user, password)
+        try:
+            box.login(user, password)
+        except box.abort:
+            raise
+        except box.error as exc:
+            raise MailboxRefused(f"mailbox {host}: {_said(exc)}") from None
         folder = unquote(parts.path.lstrip("/")) or "INBOX"
         status, answer = box.select(f'"{folder}"', readonly=True)
         if status != "OK":

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from replaywright.domain.site_session.codes import CodeSource
-from replaywright.errors import MailboxFailed
+from replaywright.errors import MailboxFailed, MailboxRefused
 from replaywright.site_sessions.mailbox import newest_code
 
 _START_S = 30
@@ -100,7 +100,7 @@ def test_the_newest_code_of_the_right_sender_counts_and_nothing_is_marked_as_rea
 
 
 def test_a_mailbox_that_refuses_says_so_without_the_password(mailbox: Mailbox) -> None:
-    with pytest.raises(MailboxFailed, match=r"127\.0\.0\.1: .*Invalid authentication") as refused:
+    with pytest.raises(MailboxRefused, match=r"127\.0\.0\.1: .*Invalid authentication") as refused:
         newest_code(mailbox.source(), "not-my-password", time.time())
     assert "not-my-password" not in str(refused.value)
     with pytest.raises(MailboxFailed, match="refused"):

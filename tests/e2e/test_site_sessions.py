@@ -154,7 +154,7 @@ async def test_a_session_that_is_not_there_or_not_for_this_task_ends_the_run_bef
     unknown, forbidden = await asyncio.gather(lab.run(order(crm, "x", "crm-bob")), lab.run(order(crm, "x", "crm-few")))
 
     assert (unknown.status, unknown.result.reason) == ("failed", "InputInvalid")
-    assert "declares no such session; it has: crm-ada, crm-alone, crm-few" in unknown.result.message
+    assert "declares no such session; it has: crm-ada, crm-alone, crm-few, crm-kept" in unknown.result.message
     assert forbidden.status == "blocked"
     assert "'leave-a-note' may not use the session 'crm-few'" in forbidden.result.message
 
@@ -186,3 +186,14 @@ async def test_a_state_that_was_kept_for_another_session_is_not_taken(lab: Lab, 
     assert (ending.status, ending.result.reason) == ("failed", SIGN_IN_FAILED)
     assert "its signature is not of this" in ending.result.message
     assert crm.notes == ["own"]
+
+
+async def test_a_session_that_nobody_uses_is_kept_alive_and_signed_in_anew_when_it_ends(lab: Lab, crm: Crm) -> None:
+    assert said([await lab.run(order(crm, "one", "crm-kept"))]) == ["done"]
+    crm.expire()
+
+    await until("a run that keeps it alive has it signed in anew", lambda: crm.sign_ins == 2)
+
+    kept = await free(lab, "crm-kept")
+    await lab.stage.place.client.get_workflow_handle(workflow_id(lab.place.settings.tenant, "crm-kept")).terminate()
+    assert (kept.sign_ins, kept.expiries) == (2, 1)

@@ -82,6 +82,7 @@ def test_a_task_file_is_found_beside_the_file_of_sessions(tmp_path: Path) -> Non
         ({"imap": "https://mail.example.com", "password": "MAIL"}, "expected an address such as imaps"),
         ({"webhook": True, "pattern": "(a"}, "not a regular expression"),
         ({"webhook": True, "within": "soon"}, "expected a duration"),
+        ({"webhook": True, "within": "1h"}, "expected 15min at most"),
     ],
 )
 def test_a_wrong_source_of_codes_names_what_is_wrong(tmp_path: Path, source: dict[str, Any], message: str) -> None:

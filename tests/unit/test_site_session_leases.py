@@ -99,6 +99,8 @@ def test_a_failed_sign_in_is_told_to_all_and_not_tried_again_at_once() -> None:
     assert granted(later, NOW + FIRST_PAUSE) == (later, ())
     assert later.needs_sign_in
 
+    second, _ = later.signing("s2").failed("s2", "wrong password", NOW)
+    assert second.paused_until == NOW + 2 * FIRST_PAUSE
     for number in range(2, 12):
         later, _ = later.signing(f"s{number}").failed(f"s{number}", "wrong password", NOW)
     assert later.paused_until == NOW + LONGEST_PAUSE
@@ -111,6 +113,11 @@ def test_a_sign_in_that_the_site_has_ended_at_once_is_tried_once_more() -> None:
     assert (told, leases.needs_sign_in) == ((), True)
     leases, told = leases.signing("s2").failed("s2", "it asks to sign in", NOW, may_pass=True)
     assert (told, leases.paused_until) == (("a",), NOW + FIRST_PAUSE)
+
+
+def test_what_a_person_wanted_is_done_with_the_sign_in_that_was_under_way() -> None:
+    signed = signed_in(Leases().wanted().signing("s1").wanted().changed(signing_in=None), "s2")
+    assert not signed.forgotten().needs_sign_in
 
 
 def test_one_who_heard_that_it_failed_may_ask_again() -> None:

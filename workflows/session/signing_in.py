@@ -138,12 +138,12 @@ class SigningIn:
         number = signs_in.number if signs_in is not None else 0 if use is None else use.number
         if number and not failed and self._browser.session is not None and not self._browser.is_asleep:
             earlier = "" if use is None else use.digest
-            if await self._left(name, number, earlier, signs_in=signs_in is not None):
+            unkept = await self._unkept(name, number, earlier, signs_in=signs_in is not None)
+            if not unkept:
                 return
-        why = ""
-        if signs_in is not None:
-            said = "" if result is None else result.message or result.reason
-            why = f"the run {self._context.run_id}, which was to sign in, {_ended(result)}{f': {said}' if said else ''}"
+        else:
+            unkept = _ended(result)
+        why = "" if signs_in is None else f"the run {self._context.run_id}, which was to sign in, {unkept}"
         request = ReleaseSiteSession(
             tenant=self._context.run.tenant,
             name=name,
@@ -166,8 +166,8 @@ class SigningIn:
                 raise
             workflow.logger.warning("session %s not given back: %s", name, error.cause)
 
-    async def _left(self, name: str, number: int, earlier: str, *, signs_in: bool) -> bool:
-        """Keep the state of the live browser; return whether that worked."""
+    async def _unkept(self, name: str, number: int, earlier: str, *, signs_in: bool) -> str:
+        """Keep the state of the live browser; return why that did not work, else empty."""
         request = LeaveSiteSession(
             session=self._browser.ref,
             epoch=self._browser.epoch,
@@ -191,8 +191,8 @@ class SigningIn:
             if isinstance(error.cause, CancelledError):
                 raise
             workflow.logger.warning("session %s not kept: %s", name, error.cause)
-            return False
-        return True
+            return f"has ended, and its state could not be kept: {policies.said(error)}"
+        return ""
 
     async def _entered(self) -> SessionEntered:
         self._enters += 1
@@ -233,4 +233,8 @@ class SigningIn:
 
 
 def _ended(result: RunResult | None) -> str:
-    return "was cancelled" if result is None else "has failed"
+    """Say how a run ended that has nothing to keep."""
+    if result is None:
+        return "was cancelled"
+    said = result.message or result.reason
+    return f"has failed{f': {said}' if said else ''}"

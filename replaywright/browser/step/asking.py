@@ -18,7 +18,7 @@ from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
 from replaywright.domain.task.steps import Goto, names_element
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports.browser import Report, SiteAnswer, Work
+from replaywright.ports.browser import STILL_LOADING, Report, SiteAnswer, Work
 
 Perform: TypeAlias = "Callable[[Work], Awaitable[Report]]"
 
@@ -73,7 +73,7 @@ async def _answer(
     if navigations and navigations[-1] is works[-1]:
         _require_asked(navigations[-1], url)  # a script may have led elsewhere since
     rests = tab.main.loaded and not (tab.main.loading or tab.traffic.busy())
-    return SiteAnswer(results[:-1], url, incomplete=tab.traffic.failure(tab.url) or ("" if rests else "still_loading"))
+    return SiteAnswer(results[:-1], url, incomplete=tab.traffic.failure(tab.url) or ("" if rests else STILL_LOADING))
 
 
 async def _perform(perform: Perform, work: Work, tabs: Tabs) -> None:

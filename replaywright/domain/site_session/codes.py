@@ -16,6 +16,8 @@ from replaywright.domain.common.base import Authored, Record
 from replaywright.domain.common.durations import duration_of
 
 CODE = r"\b(\d{4,8})\b"
+WITHIN_MOST_S = 900
+"""Seconds that are waited for a code at most: the activity that waits for it has a limit of its own."""
 TEXT_LIMIT = 20_000
 """Characters of a message in which a code is looked for."""
 
@@ -75,6 +77,8 @@ class CodeSource(Authored):
     def _is_one(self) -> "CodeSource":
         if (self.imap is None) != self.webhook:
             raise ValueError("expected either imap, with password, or webhook: true")
+        if self.within_s > WITHIN_MOST_S:
+            raise ValueError(f"within: expected 15min at most, found {self.within!r}; a person is asked then")
         if self.imap is not None and not self.password:
             raise ValueError("password is missing: name the secret with the mailbox's password")
         return self

@@ -78,6 +78,8 @@ class Leases(Record):
     failures: int = 0
     """Sign-ins in a row that failed."""
     paused_until: datetime | None = None
+    is_second_try: bool = False
+    """The last sign-in did all that it was to do, and the site did not take it: one more follows at once."""
     why: str = ""
     """Why the last sign-in failed."""
     sign_ins: int = 0
@@ -153,11 +155,11 @@ class Leases(Record):
         """
         if self.signing_in is None or run_id != self.signing_in.run_id:
             return self, ()
-        if may_pass and not self.failures:
-            return self.changed(signing_in=None, failures=1, why=why), ()
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(0, self.failures - 1))
-        failed = self.changed(signing_in=None, failures=self.failures + 1, why=why, paused_until=now + pause)
-        return failed.refusing(why)
+        if may_pass and not (self.failures or self.is_second_try):
+            return self.changed(signing_in=None, is_second_try=True, why=why), ()
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**self.failures)
+        failed = self.changed(signing_in=None, is_second_try=False, failures=self.failures + 1, why=why)
+        return failed.changed(paused_until=now + pause).refusing(why)
 
     def returning(self, run_id: str, kept: Kept | None, now: datetime) -> Self:
         """Return the state after a run has given its lease back, with the state as it left it."""
@@ -211,9 +213,9 @@ class Leases(Record):
         return self.changed(is_expired=True, expiries=self.expiries + 1)
 
     def _fresh(self, kept: Kept, now: datetime) -> Self:
-        return self.changed(
-            kept=kept, is_expired=False, signed_in_at=now, used_at=now, failures=0, paused_until=None, why=""
-        )
+        times = {"signed_in_at": now, "used_at": now, "paused_until": None}
+        troubles = {"failures": 0, "is_second_try": False, "is_wanted": False, "why": ""}
+        return self.changed(kept=kept, is_expired=False, **times, **troubles)
 
     def refusing(self, why: str) -> tuple[Self, tuple[str, ...]]:
         """Return the state after all who wait were refused, and these runs."""
