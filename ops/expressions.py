@@ -77,7 +77,7 @@ def _labels(name: str) -> dict[str, Label | None] | None:
     metric = SERIES.get(name)
     if metric is None:
         return None
-    labels = everywhere | {label.name: label for label in metric.labels}
+    labels = everywhere | {label.prometheus: label for label in metric.labels}
     return labels | {"le": None} if name.endswith("_bucket") else labels
 
 

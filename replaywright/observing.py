@@ -21,6 +21,30 @@ StepEnd = Literal["done", "failed", "blocked", "skipped", "replaced", "cancelled
 """Final outcome of a step of the plan."""
 
 
+@dataclass(frozen=True)
+class ModelRequested:
+    """One request to a model that is over. It holds neither the prompt nor the answer."""
+
+    role: str
+    provider: str
+    """As the model library names it."""
+    model: str
+    """Without its provider."""
+    begun_ns: int
+    seconds: float
+    host: str = ""
+    port: int = 0
+    temperature: float | None = None
+    error: str = ""
+    """Kind of the error that it ended with; empty if an answer came."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    answered_by: str = ""
+    """Model that the provider says has answered."""
+    response_id: str = ""
+    finish_reason: str = ""
+
+
 class Observer(Protocol):
     """Whoever measures. None of its methods waits or raises."""
 
@@ -29,6 +53,9 @@ class Observer(Protocol):
 
     def model_asked(self, role: str, model: str, usage: Usage, seconds: float, *, ok: bool) -> None:
         """A model was asked, and did or did not give a usable answer; `model` is its name in the settings."""
+
+    def model_requested(self, request: ModelRequested) -> None:
+        """One request to a model is over; `model_asked` tells the question, which may take two."""
 
     def not_masked(self, what: str) -> None:
         """Something of a page was thrown away, because a secret on it could not be hidden."""
@@ -40,6 +67,9 @@ class _Nobody:
 
     def model_asked(self, role: str, model: str, usage: Usage, seconds: float, *, ok: bool) -> None:
         del role, model, usage, seconds, ok
+
+    def model_requested(self, request: ModelRequested) -> None:
+        del request
 
     def not_masked(self, what: str) -> None:
         del what

@@ -6,7 +6,10 @@ the error. The one exception is an answer that cannot be used: the model is told
 
 import asyncio
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic_ai import Agent, BinaryContent, ModelRetry, ModelSettings, RunContext, ToolOutput
 from pydantic_ai.exceptions import (
@@ -34,7 +37,7 @@ from replaywright.domain.run.scope import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
 from replaywright.llm.inquiry import Answer, Inquiry, ModelAccess
-from replaywright.observing import observer
+from replaywright.observing import ModelRequested, observer
 
 _MESSAGE_LIMIT = 300
 """Characters of a provider's own message that are passed on."""
@@ -64,7 +67,7 @@ class ModelClient:
     async def ask(self, inquiry: Inquiry[Answer]) -> tuple[Answer, Usage]:
         """Return the model's answer, and what it cost; see `ModelRole.ask`."""
         access, agent = self._access, _agent_of(inquiry)
-        counted = _Counted(await self._ready())
+        counted = _Counted(await self._ready(), access.role, self._failure)
         picture = [] if inquiry.picture is None else [BinaryContent(inquiry.picture, media_type="image/png")]
         tokens = RunUsage()
         response: ModelResponse | None = None
@@ -196,9 +199,17 @@ def _fraction(exc: ModelRateLimitError) -> float | None:
 
 
 class _Counted(WrapperModel):
-    """Counts the HTTP requests of one question: pydantic-ai's own count leaves out those that failed."""
+    """Counts the HTTP requests of one question, and tells of each: pydantic-ai's own count leaves out what failed.
 
-    requests = 0
+    Its own instrumentation was not taken: without contents it still sends the tools' definitions and the messages of
+    exceptions, which hold texts of pages.
+    """
+
+    def __init__(self, wrapped: Model, role: str, failure: Callable[[AgentRunError | UserError], ModelFailed]) -> None:
+        super().__init__(wrapped)
+        self._role = role
+        self._failure = failure
+        self.requests = 0
 
     async def request(
         self,
@@ -207,4 +218,41 @@ class _Counted(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         self.requests += 1
-        return await super().request(messages, model_settings, model_request_parameters)
+        begun_ns, begun = time.time_ns(), time.perf_counter()
+        response: ModelResponse | None = None
+        error = "cancelled"
+        try:
+            response = await super().request(messages, model_settings, model_request_parameters)
+            error = ""
+        except (AgentRunError, UserError) as exc:
+            error = type(self._failure(exc)).__name__
+            raise
+        finally:
+            told = self._told(begun_ns, time.perf_counter() - begun, error, model_settings)
+            observer().model_requested(told if response is None else _answered(told, response))
+        return response
+
+    def _told(self, begun_ns: int, seconds: float, error: str, settings: ModelSettings | None) -> ModelRequested:
+        server = urlsplit(self.wrapped.base_url or "")
+        return ModelRequested(
+            role=self._role,
+            provider=self.wrapped.system,
+            model=self.wrapped.model_name,
+            begun_ns=begun_ns,
+            seconds=seconds,
+            host=server.hostname or "",
+            port=server.port or 0,
+            temperature=(settings or {}).get("temperature"),
+            error=error,
+        )
+
+
+def _answered(told: ModelRequested, response: ModelResponse) -> ModelRequested:
+    return replace(
+        told,
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        answered_by=response.model_name or "",
+        response_id=response.provider_response_id or "",
+        finish_reason=response.finish_reason or "",
+    )

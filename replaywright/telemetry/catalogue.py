@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import get_args
 
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
+from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
+
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.run.standing import ENDS, OwnStatus
 from replaywright.domain.step.outcomes import Status
@@ -49,6 +53,14 @@ class Label:
     description: str
     values: tuple[str, ...] = ()
     """All that it can have, beside `other`. Empty: an open set, which only the operator's configuration adds to."""
+
+    is_optional: bool = False
+    """It is left out where there is nothing to say."""
+
+    @property
+    def prometheus(self) -> str:
+        """Its name at the Prometheus endpoint."""
+        return self.name.replace(".", "_")
 
     @property
     def is_closed(self) -> bool:
@@ -123,6 +135,14 @@ RETRY = Label(
 VERDICT = Label(
     "verdict", "What was found out about it; `undecidable`: nobody knows.", ("done", "not_done", "undecidable")
 )
+CHAT = gen_ai_attributes.GenAiOperationNameValues.CHAT.value
+"""The one operation of models that is used, by the conventions' name."""
+_GEN_AI = (
+    Label(gen_ai_attributes.GEN_AI_OPERATION_NAME, "By OpenTelemetry's conventions.", (CHAT,)),
+    Label(gen_ai_attributes.GEN_AI_PROVIDER_NAME, "By OpenTelemetry's conventions: `openai`, `anthropic`, …"),
+    Label(gen_ai_attributes.GEN_AI_REQUEST_MODEL, "The model that was asked, without its provider."),
+)
+_MODEL_ERRORS = ("ModelMisconfigured", "ModelRateLimited", "ModelRefused", "ModelUnavailable", "cancelled")
 QUEUES = ("workflow", "browser", "session", "host", "model")
 QUEUE = Label("queue", "Which queue; `session`: that of the worker which has the run's browser.", QUEUES)
 REDIS_OPERATIONS = (
@@ -260,6 +280,27 @@ MODEL_COST = _counter(
     "US dollars, by the prices in the settings; nothing for models without one.",
     *(ROLE, MODEL),
     counted=Counted.EACH,
+)
+GEN_AI_DURATION = Metric(
+    gen_ai_metrics.GEN_AI_CLIENT_OPERATION_DURATION,
+    MetricKind.HISTOGRAM,
+    "s",
+    "Seconds of one request to a model, by OpenTelemetry's conventions for generative AI.",
+    (
+        *_GEN_AI,
+        Label(ERROR_TYPE, "Error that the request ended with; left out if an answer came.", _MODEL_ERRORS, True),
+    ),
+    Counted.EACH,
+    tuple(0.01 * 2**power for power in range(14)),
+)
+GEN_AI_TOKENS = Metric(
+    gen_ai_metrics.GEN_AI_CLIENT_TOKEN_USAGE,
+    MetricKind.HISTOGRAM,
+    "{token}",
+    "Tokens of one request to a model, by OpenTelemetry's conventions for generative AI.",
+    (*_GEN_AI, Label(gen_ai_attributes.GEN_AI_TOKEN_TYPE, "Read or written by the model.", ("input", "output"))),
+    Counted.EACH,
+    tuple(float(4**power) for power in range(14)),
 )
 QUEUE_WAIT = _seconds(
     "queue.wait",

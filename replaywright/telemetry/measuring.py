@@ -18,7 +18,7 @@ from replaywright.domain.task.steps import names_element
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.catalogue import PREFIX, Metric
 
-Value = str | bool | int | float
+Value = str | bool | int | float | tuple[str, ...]
 """Value of a span's attribute."""
 
 

@@ -7,9 +7,10 @@ from functools import partial
 from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
 
 from replaywright.domain.run.scope import Usage
-from replaywright.observing import RecoveryTold, StepTold, Told
+from replaywright.observing import ModelRequested, RecoveryTold, StepTold, Told
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.catalogue import OTHER, Metric, MetricKind
+from replaywright.telemetry.gen_ai import measured_request
 
 _log = logging.getLogger("replaywright.telemetry")
 
@@ -62,7 +63,11 @@ class Metrics:
     def _labelled(self, metric: Metric, labels: Mapping[str, str]) -> dict[str, str]:
         if labels.keys() != {label.name for label in metric.labels}:
             raise ValueError(f"{metric.name} has the labels {[label.name for label in metric.labels]}, not {labels}")
-        return {label.name: self._value(label, labels[label.name]) for label in metric.labels}
+        return {
+            label.name: self._value(label, labels[label.name])
+            for label in metric.labels
+            if labels[label.name] or not label.is_optional
+        }
 
     def _value(self, label: catalogue.Label, value: str) -> str:
         if label.is_closed:
@@ -93,6 +98,11 @@ class Metrics:
         self.add(catalogue.MODEL_TOKENS, usage.output_tokens, **of, direction="output")
         if usage.priced:
             self.add(catalogue.MODEL_COST, usage.cost_usd, **of)
+
+    def model_requested(self, request: ModelRequested) -> None:
+        """See `Observer`."""
+        for one in measured_request(request):
+            self.add(one.metric, one.value, **one.labels)
 
     def not_masked(self, what: str) -> None:
         """See `Observer`."""

@@ -35,6 +35,7 @@ from replaywright.errors import SettingsInvalid
 from replaywright.observing import observed_by
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.interceptor import TelemetryInterceptor
+from replaywright.telemetry.listening import TelemetryListener
 from replaywright.telemetry.metrics import Metrics
 from replaywright.telemetry.options import TelemetryOptions
 from replaywright.telemetry.spans import SCOPE, ChosenIds, Spans
@@ -120,9 +121,8 @@ class Telemetry:
             return
         self._is_measuring = True
         looking = None if self.temporal is None else asyncio.create_task(self.temporal.keep_looking())
-        observers = contextlib.nullcontext() if self.metrics is None else observed_by(self.metrics)
         try:
-            with observers:
+            with observed_by(TelemetryListener(self.spans, self.metrics)):
                 yield
         finally:
             if looking is not None:

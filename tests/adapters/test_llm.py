@@ -18,6 +18,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.trace import SpanKind
 
 from replaywright.domain.run.scope import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
@@ -25,6 +26,9 @@ from replaywright.llm import prompts
 from replaywright.llm.executor import ModelExecutor
 from replaywright.observing import observed_by
 from replaywright.ports.models import Choice, TargetProposer
+from replaywright.telemetry.options import TelemetryOptions
+from replaywright.telemetry.provider import Telemetry
+from tests.telemetry.collector import collecting, uncatalogued
 from tests.telemetry.told import Remembering
 
 ROOT = Path(__file__).parents[2]
@@ -179,6 +183,30 @@ async def test_requests_are_measured_by_role_and_model_and_those_that_fail_as_we
     assert remembering.value("replaywright.model.calls", **of, result="failed") == 1
     assert remembering.value("replaywright.model.tokens", **of) > 0
     assert remembering.value("replaywright.model.duration", **of) == 2
+
+
+async def test_each_request_is_a_span_by_the_conventions_with_nothing_of_the_prompt_the_page_or_an_error() -> None:
+    with collecting() as collector:
+        options = TelemetryOptions(f"{collector.url}/v1/traces", f"{collector.url}/v1/metrics")
+        telemetry = Telemetry(options, str, is_worker=True)
+        async with telemetry.measuring(), scripted(chosen("e3"), failed(503, PAGE)) as script, executor(script) as one:
+            assert telemetry.spans is not None
+            with telemetry.spans.open("model.propose_target", attributes={}, kind=SpanKind.CONSUMER):
+                await ask(one)
+                with pytest.raises(ModelUnavailable):
+                    await ask(one)
+
+    [asking] = collector.named("model.propose_target")
+    answered, unanswered = collector.named("chat m")
+    assert {answered.parent, unanswered.parent} == {asking.id}
+    assert answered.attributes["gen_ai.usage.input_tokens"] == 100
+    assert answered.attributes["gen_ai.response.model"] == "m-2026"
+    assert answered.attributes["gen_ai.response.finish_reasons"] == ["tool_call"]
+    assert (answered.failed, unanswered.failed) == ("", "ModelUnavailable")
+    assert [span.events for span in collector.spans] == [0, 0, 0]
+    assert uncatalogued(collector.spans) == []
+    assert {"gen_ai.client.operation.duration", "gen_ai.client.token.usage"} <= collector.metrics
+    assert not [text for text in (b"send button", b"Inbox") if any(text in body for body in collector.bodies)]
 
 
 async def test_an_unknown_id_is_not_repeated_to_the_model() -> None:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from replaywright.domain.session.sessions import SessionRef
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Click, Goto, Step
-from replaywright.observing import RecoveryTold, StepTold, observed_by, observer
+from replaywright.observing import ModelRequested, RecoveryTold, StepTold, observed_by, observer
 from replaywright.telemetry import catalogue, interceptor
+from replaywright.telemetry.gen_ai import span_attributes, span_name
 from replaywright.telemetry.measuring import Ran, attributes, measured
 from tests.docs.spans import SPANS
 from tests.telemetry.told import Remembering
@@ -212,6 +214,57 @@ def test_whoever_listens_is_told_and_nobody_after_the_block() -> None:
     assert remembering.value("replaywright.secrets.mask_failures", what="picture") == 1
 
 
+REQUESTED = ModelRequested(
+    role="executor",
+    provider="mistral",
+    model="mistral-large",
+    begun_ns=10**9,
+    seconds=0.5,
+    host="models.example",
+    temperature=0.0,
+    input_tokens=120,
+    output_tokens=8,
+    answered_by="mistral-large-2026",
+    finish_reason="stop",
+)
+
+
+def test_a_request_to_a_model_is_measured_by_the_conventions_for_generative_ai() -> None:
+    remembering = Remembering()
+    failed = replace(REQUESTED, error="ModelUnavailable", input_tokens=0, output_tokens=0)
+
+    remembering.metrics.model_requested(REQUESTED)
+    remembering.metrics.model_requested(failed)
+
+    of = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "mistral_ai",
+        "gen_ai.request.model": "mistral-large",
+    }
+    assert {one: count for one, count in remembering.series.items() if one[0].startswith("gen_ai")} == {
+        ("gen_ai.client.operation.duration", frozenset(of.items())): 1,
+        ("gen_ai.client.operation.duration", frozenset({**of, "error.type": "ModelUnavailable"}.items())): 1,
+        ("gen_ai.client.token.usage", frozenset({**of, "gen_ai.token.type": "input"}.items())): 1,
+        ("gen_ai.client.token.usage", frozenset({**of, "gen_ai.token.type": "output"}.items())): 1,
+    }
+
+
+def test_the_span_of_a_request_says_what_is_known_by_the_names_of_the_conventions() -> None:
+    assert span_name(REQUESTED) == "chat mistral-large"
+    assert span_attributes(REQUESTED) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "mistral_ai",
+        "gen_ai.request.model": "mistral-large",
+        "gen_ai.request.temperature": 0.0,
+        "gen_ai.response.model": "mistral-large-2026",
+        "gen_ai.response.finish_reasons": ("stop",),
+        "gen_ai.usage.input_tokens": 120,
+        "gen_ai.usage.output_tokens": 8,
+        "server.address": "models.example",
+        "replaywright.model.role": "executor",
+    }
+
+
 def everything(remembering: Remembering) -> None:
     """Tell one example of all that there is, through what tells it in a worker."""
     metrics = remembering.metrics
@@ -246,6 +299,7 @@ def everything(remembering: Remembering) -> None:
     metrics.told(RecoveryTold(**place, kind="adopted"))  # type: ignore[arg-type]  # likewise
     metrics.run_ended(status="done", mode="auto", seconds=1)
     metrics.model_asked("executor", "openai:x", Usage(calls=1, cost_usd=0.1, priced=1), 1, ok=True)
+    metrics.model_requested(REQUESTED)
     metrics.redis_asked("record", 0.001, ok=True)
     metrics.not_masked("picture")
     metrics.watch(catalogue.BROWSERS, lambda: 2)

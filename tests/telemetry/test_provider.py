@@ -192,7 +192,7 @@ def test_an_address_that_another_worker_has_is_refused_with_a_remedy() -> None:
 
 def test_prometheus_knows_each_metric_by_the_name_in_the_catalogue() -> None:
     for metric in catalogue.METRICS:
-        assert metric.prometheus.startswith("replaywright_")
+        assert metric.prometheus.startswith(("replaywright_", "gen_ai_"))
         assert metric.prometheus.endswith("_total") == (metric.kind is catalogue.MetricKind.COUNTER)
         assert metric.prometheus.endswith("_seconds") == (metric.unit == "s")
 
