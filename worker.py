@@ -549,6 +549,7 @@ class BrowserActivities:
             tenant=settings.tenant,
             is_sealed=artifacts.is_sealed,
             versioned=_build_of(context.version) is not None,
+            notices=context.announcer,
         )
 
     def of_worker(self) -> list[Callable[..., Any]]:
@@ -605,7 +606,7 @@ class BrowserActivities:
         sessions = self._site_sessions
         return [
             *(self._batches.read_rows, self._batches.note_rows, self._batches.watch_rows),
-            *(sessions.ask, sessions.begin, sessions.ended, sessions.release),
+            *(sessions.ask, sessions.begin, sessions.failed, sessions.ended, sessions.release),
             self._codes.fetch,
         ]
 

@@ -12,7 +12,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, FailureError
 
 from workflows import policies
-from workflows.calls import Terms, ask
+from workflows.calls import NOTING, Terms, ask
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
         EndedRuns,
         LookForRuns,
         Returned,
+        SignInFailed,
         SiteSessionState,
     )
     from replaywright.domain.site_session.leases import Kept, Lease, Leases
@@ -44,11 +45,12 @@ class SiteSession:
         self._heard = 0
         self._changed = True
         self._told: list[str] = []
+        self._failed: SignInFailed | None = None
 
     @workflow.run
     async def run(self, _state: SiteSessionState) -> None:
         """Give leases and have the session signed in, until this continues as new."""
-        while not (self._is_full and not self._told and workflow.all_handlers_finished()):
+        while not (self._is_full and not self._told and self._failed is None and workflow.all_handlers_finished()):
             self._changed = False
             await self._serve()
             await self._wait()
@@ -106,6 +108,15 @@ class SiteSession:
 
     def _change(self, leases: Leases, told: tuple[str, ...] = ()) -> None:
         self._heard += 1
+        if leases.failures > self._leases.failures:
+            signing = self._leases.signing_in
+            self._failed = SignInFailed(
+                name=self._state.name,
+                run_id="" if signing is None else signing.run_id,
+                number=leases.numbers,
+                why=leases.why,
+                paused_until=leases.paused_until,
+            )
         self._leases, self._changed = leases, True
         self._told += told
 
@@ -116,6 +127,7 @@ class SiteSession:
         self._told += told
         while self._told:
             await self._tell(self._told.pop(0))
+        await self._tell_people()
         if self._leases.needs_sign_in:
             await self._sign_in()
         elif (idle := self._leases.idle_until()) is not None and idle <= workflow.now():
@@ -149,6 +161,16 @@ class SiteSession:
             await workflow.get_external_workflow_handle(run_id).signal("site_session_answered")
         except FailureError:
             self._change(*self._leases.gone((run_id,), workflow.now()))
+
+    async def _tell_people(self) -> None:
+        """Raise the notice of a sign-in that failed. No reason to give nobody the session."""
+        failed, self._failed = self._failed, None
+        if failed is None:
+            return
+        try:
+            await _asked("site_session.failed", failed, type(None), "tell people that signing in failed", NOTING)
+        except ActivityError as error:
+            workflow.logger.error("nobody is told that signing in failed: %s", policies.said(error))
 
     async def _sign_in(self) -> None:
         run_id = self._run_id("sign-in")
@@ -188,6 +210,6 @@ def _stamp(at: datetime) -> str:
     return f"{at:%Y%m%d-%H%M%S}"
 
 
-async def _asked(name: str, request: Record, answer: type[_Answer], summary: str) -> _Answer:
+async def _asked(name: str, request: Record, answer: type[_Answer], summary: str, terms: Terms = _ASKING) -> _Answer:
     queue = policies.batch_queue(workflow.info().task_queue)
-    return await ask(name, request, answer, _ASKING, activity_id=None, summary=summary, queue=queue)
+    return await ask(name, request, answer, terms, activity_id=None, summary=summary, queue=queue)

@@ -12,11 +12,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.run.endings import end_of
 from activities.skill.skill_runs import schedules_of
 from replaywright.domain.batch.timetable import CANARY
-from replaywright.domain.notice.notices import Notice, NoticeKind, run_page
+from replaywright.domain.notice.notices import Notice, NoticeKind, run_page, session_cause
 from replaywright.domain.run.commit_lines import commits_said
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.spending import BUDGET_SPENT
 from replaywright.domain.run.standing import STATUSES, End
+from replaywright.domain.site_session.commands import SIGN_IN_FAILED, SIGNS_IN, session_in
 from replaywright.domain.skill.skills import SkillStatus
 from replaywright.domain.task.questions import WAITS
 from replaywright.domain.trace.saying import count
@@ -88,10 +89,10 @@ async def _notices_of(
     about = _About(tenant, task, execution, "" if skill == NOTHING else skill)
     if canary := await execution.memo_value(CANARY, default=""):
         yield about.canary(result, await schedules_of(client, tenant, canary))
-    elif has_failed:
-        yield about.failed(end, result)
-    else:
+    elif not has_failed:
         yield about.healed(result)
+    elif end != "failed" or not await execution.memo_value(SIGNS_IN, default=""):  # the session tells of its own
+        yield about.failed(end, result)
     name = canary or about.skill
     if has_failed and name and (notice := await _suspected(skills, name, about, since)) is not None:
         yield notice
@@ -112,6 +113,8 @@ class _About:
         kind = NoticeKind.BUDGET if result.reason == BUDGET_SPENT else NoticeKind.FAILED
         at = "" if result.failed_step is None else f" at step {result.failed_step + 1}"
         cause = f"{kind} {self._task} {end} {result.reason} {result.failed_step}"
+        if result.reason == SIGN_IN_FAILED:  # as with the others that wait for that session
+            cause = session_cause(session_in(result.message))
         said = f"{STATUSES[end].words}{at}: " if end in ("failed", "blocked") else ""
         title = f"{self._task}: {said}{result.message or result.reason}"
         commits = commits_said(result.commits)

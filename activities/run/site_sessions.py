@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from temporalio import activity
@@ -22,10 +22,12 @@ from temporalio.service import RPCError, RPCStatusCode
 from activities.policing import as_failure
 from activities.vault import Vault
 from replaywright.domain.common.urls import site_of
+from replaywright.domain.notice.notices import of_sign_in
 from replaywright.domain.run.runs import RunInput, SignsIn
 from replaywright.domain.secrets.signing import Signer
 from replaywright.domain.secrets.starts import MAC, sign_start
 from replaywright.domain.site_session.commands import (
+    SIGNS_IN,
     WORKFLOW,
     Asked,
     AskSiteSession,
@@ -35,6 +37,7 @@ from replaywright.domain.site_session.commands import (
     LookForRuns,
     ReleaseSiteSession,
     Returned,
+    SignInFailed,
     SiteSessionState,
     workflow_id,
 )
@@ -44,6 +47,7 @@ from replaywright.domain.task.questions import WAITS
 from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.domain.trace.search_attributes import MODE, SITE, SKILL, STATUS, TASK, TENANT
 from replaywright.errors import InputInvalid, PolicyBlocked
+from replaywright.ports.people import Announcing
 from replaywright.ports.stores import DeclaredSessions
 
 _log = logging.getLogger("replaywright.site_sessions")
@@ -57,7 +61,7 @@ NO_KEYS: Final = (
 
 
 class SiteSessionActivities:
-    """Activities `site_session.ask`, `.begin`, `.ended` and `.release`."""
+    """Activities `site_session.ask`, `.begin`, `.failed`, `.ended` and `.release`."""
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class SiteSessionActivities:
         tenant: str,
         is_sealed: bool,
         versioned: bool = False,
+        notices: Announcing | None = None,
     ) -> None:
         """`queue` is that of the workflows; `is_sealed` says that artifacts are encrypted."""
         self._declared = declared
@@ -77,6 +82,7 @@ class SiteSessionActivities:
         self._queue = queue
         self._tenant = tenant
         self._is_sealed = is_sealed
+        self._notices = notices
         self._override = AutoUpgradeVersioningOverride() if versioned else None
 
     @activity.defn(name="site_session.ask")
@@ -128,6 +134,8 @@ class SiteSessionActivities:
         mac = sign_start(self._signer, kind=RUN, run_id=request.run_id, given=sent)
         task = given.named or given.task.task
         memo = {"task": task, "tenant": self._tenant, WAITS: "", "lineage": request.run_id}
+        if request.kind == "sign-in":
+            memo[SIGNS_IN] = request.name
         what = "signs in" if request.kind == "sign-in" else "keeps signed in"
         try:
             await client.start_workflow(
@@ -167,6 +175,17 @@ class SiteSessionActivities:
             raise InputInvalid(f"session {request.name!r}: the task that signs in cannot use a session itself")
         values = bind_parameters(task, definition.values, place=f"sessions.{request.name}.values.")
         return RunInput(task=task, values=values, tenant=self._tenant, signs_in=signs_in)
+
+    @activity.defn(name="site_session.failed")
+    async def failed(self, request: SignInFailed) -> None:
+        """Raise the notice that a sign-in failed. Repeated, it counts once.
+
+        Raises:
+            RPCError: Temporal does not take it.
+        """
+        _log.error("session %s: signing in failed: %s", request.name, request.why)
+        if self._notices is not None:
+            await self._notices.tell(of_sign_in(request, self._tenant, datetime.now(UTC)))
 
     @activity.defn(name="site_session.ended")
     async def ended(self, request: LookForRuns) -> EndedRuns:

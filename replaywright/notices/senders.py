@@ -20,7 +20,9 @@ from replaywright.notices.wording import as_data, as_text, as_title
 LIMIT_S: Final = 30.0
 """Time limit of one try."""
 _EXCERPT_LIMIT = 200
-_BAD: Final = frozenset({NoticeKind.FAILED, NoticeKind.SUSPECT, NoticeKind.BUDGET, NoticeKind.UNANSWERED})
+_BAD: Final = frozenset(
+    {NoticeKind.FAILED, NoticeKind.SUSPECT, NoticeKind.BUDGET, NoticeKind.UNANSWERED, NoticeKind.SESSION}
+)
 
 
 class Senders:

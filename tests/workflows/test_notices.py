@@ -24,12 +24,13 @@ from activities.run.notices import Announcer, NoticeActivities
 from replaywright.domain.batch.timetable import CANARY, STARTS
 from replaywright.domain.batch.timetable import SKILL as STARTS_SKILL
 from replaywright.domain.notice.commands import NoticesStanding, NoticesState, Raised, workflow_id
-from replaywright.domain.notice.notices import Notice, NoticeKind, of_question
+from replaywright.domain.notice.notices import Notice, NoticeKind, of_question, of_sign_in, session_cause
 from replaywright.domain.notice.outbox import Told
 from replaywright.domain.notice.routing import Destination, NoticeFile
 from replaywright.domain.run.commands import CommandOnStep
 from replaywright.domain.run.runs import RunInput, RunResult
 from replaywright.domain.secrets.signing import Signer, parse_keys
+from replaywright.domain.site_session.commands import SIGNS_IN, SignInFailed, not_signed_in, session_in
 from replaywright.domain.skill.skills import Skill, SkillChange, SkillRecord, SkillStatus
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.task.questions import QuestionNotice
@@ -210,6 +211,9 @@ def one_heals(request: CommandOnStep, call: int) -> StepOutcome:
     return done(request).model_copy(update={"lookup": changed})
 
 
+MEMOS = {"fail as a canary": {CANARY: "invoices"}, "fail to sign in": {SIGNS_IN: "crm"}}
+
+
 async def test_runs_that_fail_heal_or_are_terminated_are_told_with_their_reasons(client: Client) -> None:
     async with desk(client) as here, scripted(client, Script(perform=one_heals)) as queue:
         await here.announcer.begin()
@@ -227,7 +231,7 @@ async def test_runs_that_fail_heal_or_are_terminated_are_told_with_their_reasons
                 RunInput(task=HOW, tenant=tenant, values={"how": name.partition(" ")[0]}),
                 id=f"{here.tenant}/{name}",
                 task_queue=queue,
-                memo={"tenant": tenant, "task": "invoices"} | ({CANARY: "invoices"} if "canary" in name else {}),
+                memo={"tenant": tenant, "task": "invoices"} | MEMOS.get(name, {}),
                 search_attributes=TypedSearchAttributes(attributes),
             )
 
@@ -237,7 +241,7 @@ async def test_runs_that_fail_heal_or_are_terminated_are_told_with_their_reasons
         await client.create_schedule(
             f"{here.tenant}/daily", daily, memo={"tenant": here.tenant, STARTS: f"{STARTS_SKILL}invoices"}
         )
-        runs = [await begun(name) for name in ("fail", "fail again", "heal", "fail as a canary")]
+        runs = [await begun(name) for name in ("fail", "fail again", "heal", *MEMOS)]
         runs.append(await begun("fail for others", "x"))
         await asyncio.gather(*(run.result() for run in runs), return_exceptions=True)
         await (await begun("terminate", queue="nobody's")).terminate(reason="by hand")
@@ -252,6 +256,16 @@ async def test_runs_that_fail_heal_or_are_terminated_are_told_with_their_reasons
         "invoices: the run was terminated: by hand",
         "the skill invoices is suspect: it is not recalled until it is restored or learned anew",
     ]
+
+
+def test_a_failed_sign_in_and_the_runs_that_fail_for_it_are_of_one_cause_and_lead_to_the_sessions() -> None:
+    failed = SignInFailed(name="crm-ada", run_id="sign-in/crm-ada/1", number=3, why="the site asks: a code, please")
+
+    notice = of_sign_in(failed, "t", datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert notice.cause == session_cause(session_in(not_signed_in("crm-ada", failed.why)))
+    assert (notice.kind, notice.page, notice.tenant) == (NoticeKind.SESSION, "sessions", "t")
+    assert notice.title == "session crm-ada: signing in failed: the site asks: a code, please"
 
 
 async def test_notices_survive_a_continue_as_new(client: Client) -> None:

@@ -18,6 +18,7 @@ from replaywright.domain.site_session.commands import (
     EndedRuns,
     LookForRuns,
     Returned,
+    SignInFailed,
     SiteSessionState,
 )
 from replaywright.domain.site_session.leases import Kept, Lease, Leases, LeaseTerms
@@ -35,6 +36,7 @@ class Desk:
     client: Client
     queue: str
     begun: list[BeginRun] = field(default_factory=list)
+    failed: list[SignInFailed] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
     why: str = ""
 
@@ -91,8 +93,12 @@ async def desk(client: Client, **state: Any) -> AsyncIterator[Desk]:
     async def look(request: LookForRuns) -> EndedRuns:
         return EndedRuns(run_ids=tuple(run_id for run_id in request.run_ids if run_id in made.ended))
 
+    @activity.defn(name="site_session.failed")
+    async def tell(request: SignInFailed) -> None:
+        made.failed.append(request)
+
     bare = Client(**client.config(active_config=True) | {"plugins": []})
-    doing: list[Callable[..., Any]] = [begin, look]
+    doing: list[Callable[..., Any]] = [begin, look, tell]
     async with (
         Worker(client, task_queue=made.queue),
         Worker(bare, task_queue=batch_queue(made.queue), activities=doing),
@@ -150,6 +156,26 @@ async def test_a_sign_in_that_cannot_be_begun_is_told_with_its_reason(client: Cl
         run = await here.run()
         await here.ask(run)
         assert (await here.hears(run)).why == "there is no such skill"
+
+
+async def test_people_are_told_once_of_a_sign_in_that_failed_and_not_of_runs_that_it_leaves_without(
+    client: Client,
+) -> None:
+    async with desk(client) as here:
+        first, second, late = await here.run(), await here.run(), await here.run()
+        await asyncio.gather(here.ask(first), here.ask(second))
+        await until("a sign-in begins", lambda: len(here.begun) == 1, 20)
+        failed = Returned(run_id=here.begun[0].run_id, signs_in=True, why="the site asks for a code", may_pass=False)
+        await here.handle.signal("give_back", failed)
+        await asyncio.gather(here.hears(first), here.hears(second))
+        await here.ask(late)
+        await here.hears(late)
+        until_then = (await here.standing()).paused_until
+
+    [told] = here.failed
+    assert (told.name, told.run_id, told.why) == ("crm", here.begun[0].run_id, "the site asks for a code")
+    assert told.paused_until == until_then
+    assert until_then is not None
 
 
 async def test_what_is_kept_outlives_the_history(client: Client) -> None:

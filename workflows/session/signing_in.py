@@ -21,6 +21,7 @@ with workflow.unsafe.imports_passed_through():
         LeaveSiteSession,
         ReleaseSiteSession,
         SessionEntered,
+        not_signed_in,
     )
     from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES
     from replaywright.errors import InputInvalid
@@ -113,13 +114,16 @@ class SigningIn:
                     self._context.change(site_session=use)
                 return
             if entered.is_refused:
-                raise TaskFailed(SIGN_IN_FAILED, f"session {self.name}: {entered.why}", at_step=False)
+                raise TaskFailed(SIGN_IN_FAILED, not_signed_in(self.name, entered.why), at_step=False)
             why = entered.why
             await self.ask(expired=entered.number)
         raise TaskFailed(
             SIGN_IN_FAILED,
-            f"session {self.name}: it was signed in {_TRIES - 1} times, and the site does not take it: {why}; "
-            f"look at `signed_in` in the file of sessions",
+            not_signed_in(
+                self.name,
+                f"it was signed in {_TRIES - 1} times, and the site does not take it: {why}; "
+                f"look at `signed_in` in the file of sessions",
+            ),
             at_step=False,
         )
 

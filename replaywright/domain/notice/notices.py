@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from replaywright.domain.common.base import Record
+from replaywright.domain.site_session.commands import SignInFailed
 from replaywright.domain.task.questions import Question, QuestionNotice, answer_command
 
 
@@ -28,6 +29,8 @@ class NoticeKind(StrEnum):
     """A canary failed, or healed: the page of a skill has changed before a run in earnest met it."""
     SUSPECT = "suspect"
     """A skill fails too often: runs of it are stopped."""
+    SESSION = "session"
+    """Signing in to a session failed: runs that need it fail."""
     TEST = "test"
     """Sent by hand, to see that notices arrive."""
 
@@ -60,6 +63,7 @@ class Notice(Record):
     question: Question | None = None
 
 
+_TITLE_LIMIT: Final = 600
 _EVENTS: Final = {
     "asked": NoticeKind.WAITING,
     "reminder": NoticeKind.REMINDER,
@@ -92,6 +96,28 @@ def of_question(asked: QuestionNotice, at: datetime) -> Notice:
         page=run_page(asked.run_id),
         question=question,
     )
+
+
+def of_sign_in(failed: SignInFailed, tenant: str, at: datetime) -> Notice:
+    """Return the notice that a session was not signed in."""
+    until = f"nobody tries again before {failed.paused_until:%Y-%m-%d %H:%M:%S} UTC" if failed.paused_until else ""
+    return Notice(
+        id=f"session {failed.name} {failed.number} {failed.run_id}",
+        kind=NoticeKind.SESSION,
+        cause=session_cause(failed.name),
+        title=f"session {failed.name}: signing in failed: {failed.why}"[:_TITLE_LIMIT],
+        lines=(until,) if until else (),
+        at=at,
+        tenant=tenant,
+        run_id=failed.run_id,
+        command="replaywright admin sessions list",
+        page="sessions",
+    )
+
+
+def session_cause(name: str) -> str:
+    """Return the cause that a failed sign-in has in common with the runs that failed for it."""
+    return f"session {name}"
 
 
 def run_page(run_id: str) -> str:

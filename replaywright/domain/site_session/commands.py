@@ -1,5 +1,6 @@
 """Signals, inputs and results of the workflow `SiteSession` and of the activities around it."""
 
+from datetime import datetime
 from typing import Literal
 
 from replaywright.domain.common.base import Record
@@ -10,12 +11,24 @@ from replaywright.domain.site_session.leases import Kept, Leases, LeaseTerms
 WORKFLOW = "SiteSession"
 SIGN_IN_FAILED = "sign_in_failed"
 """Reason of a run that could not be signed in."""
+SIGNS_IN = "signs_in"
+"""Memo of a run that signs in: the name of the session."""
 _PURPOSE = "site-session"
 
 
 def workflow_id(tenant: str, name: str) -> str:
     """Return the id of the workflow of a tenant's site session."""
     return f"site-session/{tenant}/{name}"
+
+
+def not_signed_in(name: str, why: str) -> str:
+    """Return the message of a run that failed with `SIGN_IN_FAILED`."""
+    return f"session {name}: {why}"
+
+
+def session_in(message: str) -> str:
+    """Return the name of the session in the message of a run that failed with `SIGN_IN_FAILED`."""
+    return message.partition(": ")[0].removeprefix("session ")
 
 
 def sign_kept(signer: Signer, tenant: str, name: str, number: int, digest: str) -> Kept:
@@ -134,6 +147,18 @@ class Begun(Record):
 
     why: str = ""
     """Why nothing was started; empty if it was."""
+
+
+class SignInFailed(Record):
+    """Input of `site_session.failed`."""
+
+    name: str
+    run_id: str = ""
+    """The run that was to sign in; empty if none was started."""
+    number: int
+    """Counts the sign-ins of the session."""
+    why: str
+    paused_until: datetime | None = None
 
 
 class LookForRuns(Record):
