@@ -237,15 +237,7 @@ class Trial:
         told.waited.append(ending.progress.waiting_for)
         living = {session.session_id for session in self._lane.sessions()}
         told.waited_in_vain |= bool(self._living & living)
-        await self._judge.came(told.subject)
-        verdict = PersonVerdict(
-            sequence=ending.progress.step,
-            verdict="done" if self._judge.presses(told.subject) else "not_done",
-            who="the chaos programme",
-            why="what the site has",
-        )
-        await decide(self._lane.place, handle.id, verdict)
-        return await ended(handle)
+        return await by_judge(self._lane, self._judge, told.subject, ending, handle)
 
     async def _read(self, handle: WorkflowHandle[Any, RunResult]) -> None:
         """Read from Temporal's history the seconds from the fault to the end of the next step."""
@@ -259,6 +251,22 @@ class Trial:
 async def ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
     """Follow a run until it ends or waits for a person."""
     return await follow(handle, show=lambda _progress, _note: None, until_waiting=True, patient=True)
+
+
+async def by_judge(
+    lane: Lane, judge: Judge, subject: str, ending: Ending, handle: WorkflowHandle[Any, RunResult]
+) -> Ending:
+    """Decide what a run asks by what the judge has, and follow the run on."""
+    assert ending.progress is not None
+    await judge.came(subject)
+    verdict = PersonVerdict(
+        sequence=ending.progress.step,
+        verdict="done" if judge.presses(subject) else "not_done",
+        who="the chaos programme",
+        why="what the site has",
+    )
+    await decide(lane.place, handle.id, verdict)
+    return await ended(handle)
 
 
 async def within(limit_s: float, holds: Callable[[], bool]) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from aiosmtpd.handlers import Message
 from aiosmtpd.smtp import SMTP
+from apprise.plugins.slack import NotifySlack
 from standardwebhooks import Webhook, WebhookVerificationError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -28,6 +29,9 @@ from replaywright.errors import InputInvalid, NoticeFailed
 from replaywright.notices.command import CommandNotices
 from replaywright.notices.file import read_notices
 from replaywright.notices.senders import Senders
+from tests.adapters.test_tls import Authority
+from tests.e2e.plain_site import Answer, Asked
+from tests.e2e.plain_site import serving as plainly
 
 NOW = datetime(2026, 11, 27, 21, 30, tzinfo=UTC)
 SIGNING = "whsec_" + "Q2FuYXJ5IHNpbmdzIGluIHRoZSBtaW5lLCBsb3VkbHku"
@@ -169,11 +173,12 @@ class Receiver:
     """A site that gets deliveries."""
 
     status: int = 200
+    says: str = "as told"
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
 
     async def take(self, request: Request) -> Response:
         self.got.append((dict(request.headers), await request.body()))
-        return PlainTextResponse("as told", self.status)
+        return PlainTextResponse(self.says, self.status)
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[str]:
@@ -226,6 +231,39 @@ async def test_apprise_gets_title_text_and_severity() -> None:
     assert read["title"] == "Replaywright: 2 notices"
     assert read["type"] == "failure"
     assert "https://desk.example/rw/run?id=invoices%2F1" in read["message"]
+
+
+async def test_slack_and_teams_get_messages_in_their_own_formats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver = Receiver(says="ok")
+    authority = Authority(tmp_path / "tls", "chat")
+    both = tmp_path / "chat.pem"
+    both.write_bytes(authority.key("server").read_bytes() + authority.certificate("server").read_bytes())
+    cards: list[str] = []
+
+    def carded(asked: Asked) -> Answer:
+        cards.append(asked.body)
+        return Answer(status=202)
+
+    async with receiver.served() as slack:
+        monkeypatch.setattr(NotifySlack, "webhook_url", f"{slack}/services")
+        token = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7/#robots"
+        await sent(Destination(apprise=token), Told(notice=notice(), times=3))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.certificate("ca")))
+    with plainly(carded, both) as teams:
+        address = f"workflow://{teams.removeprefix('https://')}/WORKFLOW/SIGNATURE/"
+        await sent(Destination(apprise=address), Told(notice=notice(), times=3))
+
+    [(_, body)], [card] = receiver.got, map(json.loads, cards)
+    [message] = json.loads(body)["attachments"]
+    [adaptive] = card["attachments"]
+    said = " ".join(block.get("text", "") for block in adaptive["content"]["body"])
+    assert message["title"] == "invoices: failed at step 3 (and 2 more like it)"
+    assert "https://desk.example/rw/run?id=invoices%2F1" in message["text"]
+    assert adaptive["contentType"] == "application/vnd.microsoft.card.adaptive"
+    assert "invoices: failed at step 3 (and 2 more like it)" in said
+    assert "replaywright show invoices/1" in said
 
 
 @pytest.mark.parametrize("address", ["slack://", "nonsense"])

@@ -5,9 +5,10 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from temporalio.client import (
     Client,
     Schedule,
@@ -40,6 +41,8 @@ from replaywright.errors import InputInvalid, NoticeFailed
 from tests.e2e.lab import until
 from tests.workflows.scripted import Script, done, run_of, scripted, waiting
 from tests.workflows.test_people import FILL, GOTO, covered
+from workflows import policies
+from workflows.calls import Terms
 from workflows.notices import Notices
 from workflows.plugin import WorkflowPlugin
 from workflows.policies import notice_queue
@@ -161,6 +164,32 @@ async def test_a_delivery_that_never_arrives_is_told_and_holds_up_no_later_one(c
     [lost] = standing.lost
     assert (lost.destination, lost.titles) == ("ops", ("task 1: failed",))
     assert "any more" in lost.why
+    assert here.titles() == ["task 2: failed"]
+
+
+async def test_a_delivery_that_is_refused_until_its_limit_is_given_up_and_told_with_the_last_reason(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = Terms(policies.DELIVERING, policies.NOTICE_LIMIT, timedelta(seconds=5), heartbeat=None)
+    monkeypatch.setattr("workflows.notices._DELIVERING", short)
+    unsandboxed = Client(**client.config(active_config=True) | {"plugins": [WorkflowPlugin()]})
+    async with desk(unsandboxed) as here:
+        here.faults = [NoticeFailed(f"the webhook answered 503: no. {number}") for number in range(50)]
+        await here.announcer.tell(notice(here.tenant, 1))
+
+        async def is_given_up() -> bool:
+            return bool((await here.standing()).lost)
+
+        await until("it is given up", is_given_up)
+        standing, tries = await here.standing(), 50 - len(here.faults)
+        here.faults = []
+        await here.announcer.tell(notice(here.tenant, 2))
+        await until("the next one is told", lambda: len(here.got) == 1)
+
+    [lost] = standing.lost
+    assert tries > 1
+    assert (lost.destination, lost.titles, standing.lost_in_all) == ("ops", ("task 1: failed",), 1)
+    assert lost.why == f"the webhook answered 503: no. {tries - 1}"
     assert here.titles() == ["task 2: failed"]
 
 
