@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import escape
@@ -12,7 +12,6 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Route
 
 from bench.chromium import launched
 from bench.doors import pages
@@ -23,13 +22,15 @@ from bench.team.dashboards import dashboard
 from bench.team.owner import Owner, environment_of, folder_of, owned
 from bench.team.receiver import NAME, Receiver, received
 from replaywright.cli.runs.follow import handle_of
-from tests.e2e.lab import Lab
+from tests.e2e.lab import Lab, until
+from tests.e2e.plain_site import Answer, serving
 
 WANTED = {"forbidden_through": 0}
 _FOREIGN = "http://attacker.example"
 _ANSWER_S = 5.0
 _READ_BYTES = 400_000
-_SHOWN_MS = 4_000
+_PICTURES = ("PNG\r\n", "JFIF")
+"""Of a picture's beginning: whose it is, it does not say."""
 
 
 async def measured(lab: Lab, tell: Callable[[str], None]) -> dict[str, int]:
@@ -76,8 +77,18 @@ class Prober:
     async def read(self, how: str, url: str, **headers: str) -> None:
         """Read a page: through if something of the owner's stands in it."""
         status, text = await self._sent("GET", url, headers, None)
-        is_through = status < 300 and any(mark in text for mark in self.marks)
+        is_through = status < 300 and any(mark in text for mark in (*self.marks, *_PICTURES))
         self._note(how, url, status, text, is_through=is_through)
+
+    async def must_read(self, url: str, mark: str, **headers: str) -> None:
+        """See that whoever may read it does: a door that nobody gets through shows nothing.
+
+        Raises:
+            RuntimeError: it is refused.
+        """
+        status, text = await self._sent("GET", url, headers, None)
+        if status >= 300 or mark not in text:
+            raise RuntimeError(f"{url} is refused to whoever may read it: {status} {text[:200]}")
 
     async def act(self, how: str, url: str, data: object, **headers: str) -> None:
         """Send a form, or what else there is: through unless it is refused."""
@@ -131,6 +142,7 @@ async def _at_receiver(owner: Owner, theirs: Receiver) -> list[Knock]:
     run, hook, status = f"{ours.url}/run/{NAME}", f"{ours.url}/hook/{NAME}", f"/run?{urlencode({'id': owner.run_id})}"
     body, key = json.dumps(values).encode(), {"Idempotency_Key": uuid.uuid4().hex}
     async with _prober("receiver", "nobody", owner) as prober:
+        await prober.must_read(ours.url + status, owner.run_id, Authorization=f"Bearer {ours.token}")
         for how, token in (("no token", ""), ("wrong token", "t" * 43), ("another tenant's token", theirs.token)):
             bearer = {"Authorization": f"Bearer {token}"} if token else {}
             await prober.act(how, run, body, **key, **bearer)
@@ -187,6 +199,7 @@ async def _at_dashboard(owner: Owner, guest: str) -> list[Knock]:
             await prober.read("without the name in its path", f"{owner.origin}/{page}")
         found = prober.found
     async with _prober("dashboard", "the owner's browser, misled", owner, owner.entrance) as prober:
+        await prober.must_read(owner.base + "inbox", owner.run_id, **own)
         for page in owner.reads():
             await prober.read("rebound", owner.base + page, Host=rebound)
             await prober.read("for a foreign page", owner.base + page, Origin=_FOREIGN)
@@ -206,6 +219,7 @@ async def _as_tenant(owner: Owner, guest: str) -> list[Knock]:
     base = guest.partition("?")[0]
     parts = urlsplit(guest)
     async with _prober("dashboard", "another tenant", owner, guest) as prober:
+        await prober.must_read(base + "skills", NAME)
         for page in owner.reads():
             await prober.read("the owner's ids", base + page)
         for form, data in owner.acts():
@@ -217,39 +231,35 @@ async def _as_tenant(owner: Owner, guest: str) -> list[Knock]:
 
 async def _by_page(owner: Owner) -> list[Knock]:
     """Show the owner's browser, which is signed in, a page that sends every form and frames every page."""
-    who, found = "a page of another origin", list[Knock]()
-    frames = "".join(
-        f"<iframe src='{escape(owner.base + page)}'></iframe>" for page in owner.reads() if "live" not in page
-    )
-    forms = "".join(
-        f"<form method=post target=f{number} action='{escape(owner.base + form)}'>"
-        + "".join(f"<input type=hidden name='{escape(name)}' value='{escape(text)}'>" for name, text in data.items())
-        + f"</form><iframe name=f{number}></iframe>"
-        for number, (form, data) in enumerate(owner.acts())
-    )
-    script = "<script>for (const form of document.forms) form.submit()</script>"
+    who, found, forms = "a page of another origin", list[Knock](), list(owner.acts())
+    with serving(lambda _: Answer(_misleading(owner, forms))) as address:
+        async with launched() as browser:
+            page = await browser.new_page()
+            await page.goto(owner.entrance)
+            await page.get_by_role("navigation").first.wait_for()
+            statuses: list[int] = []
+            page.on(
+                "response", lambda answer: statuses.append(answer.status) if answer.request.method == "POST" else None
+            )
+            await page.goto(address.replace("127.0.0.1", "localhost"))  # another site, at the same address
+            await until("the page has sent its forms", lambda: len(statuses) == len(forms))
+            await page.wait_for_load_state("networkidle")
+            for frame in page.frames[1:]:
+                with contextlib.suppress(PlaywrightError):  # an error page of the browser's
+                    text = await frame.content()
+                    is_through = any(mark in text for mark in owner.marks)
+                    found.append(Knock("dashboard", who, "frames it", is_through, frame.url))
+    return found + [Knock("dashboard", who, "sends a form", status < 400, str(status)) for status in statuses]
 
-    async def shown(route: Route) -> None:
-        await route.fulfill(
-            body=f"<!doctype html><title>Prices</title>{frames}{forms}{script}", content_type="text/html"
+
+def _misleading(owner: Owner, forms: Sequence[tuple[str, Mapping[str, str]]]) -> str:
+    pages = [page for page in owner.reads() if not page.startswith("live")]
+    parts = [f"<iframe src='{escape(owner.base + page)}'></iframe>" for page in pages]
+    for number, (form, data) in enumerate(forms):
+        fields = (f"<input type=hidden name='{escape(name)}' value='{escape(text)}'>" for name, text in data.items())
+        parts.append(
+            f"<form method=post target=f{number} action='{escape(owner.base + form)}'>{''.join(fields)}</form>"
         )
-
-    async with launched() as browser:
-        context = await browser.new_context()
-        page = await context.new_page()
-        await page.goto(owner.entrance)
-        await page.get_by_role("navigation").first.wait_for()
-        await context.route(f"{_FOREIGN}/**", shown)
-        statuses: list[tuple[str, int]] = []
-        page.on("response", lambda answer: statuses.append((answer.request.method, answer.status)))
-        await page.goto(f"{_FOREIGN}/prices")
-        await page.wait_for_timeout(_SHOWN_MS)
-        for frame in page.frames[1:]:
-            with contextlib.suppress(PlaywrightError):  # an error page of the browser's
-                text = await frame.content()
-                found.append(Knock("dashboard", who, "frames it", any(mark in text for mark in owner.marks), frame.url))
-        sent = [status for method, status in statuses if method == "POST"]
-        found += [Knock("dashboard", who, "sends a form", status < 400, str(status)) for status in sent]
-    if len(sent) < len(list(owner.acts())):
-        raise RuntimeError(f"the page has sent {len(sent)} forms only")
-    return found
+        parts.append(f"<iframe name=f{number}></iframe>")
+    script = "<script>for (const form of document.forms) form.submit()</script>"
+    return f"<!doctype html><title>Prices</title>{''.join(parts)}{script}"

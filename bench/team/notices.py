@@ -52,7 +52,7 @@ _REFUSED = 0.25
 """Share of the deliveries that are refused, or taken and refused all the same."""
 _HANGS_S = 45.0
 """Longer than a delivery waits for its answer."""
-_ALL_TOLD_S = 400.0
+_ALL_TOLD_S = 240.0
 _SHOP = "<!doctype html><title>Shop</title><h1>Shop</h1><button>Order</button>"
 _GONE = {"action": "click", "instruction": "the button that is gone", "target": {"css": "#gone"}, "effect": "read"}
 
@@ -150,9 +150,8 @@ async def measured(folder: Path, waiting: int, tell: Callable[[str], None]) -> d
             settings = load_settings().model_copy(update={"notices": file})
             async with taught(settings, folder / "freeze") as lab:
                 lab.stage.allow(shop)
-                orders = [
-                    _order(_task("ask", shop, {"action": "approve", "instruction": "may it?"})) for _ in range(waiting)
-                ]
+                asks = [{"action": "approve", "instruction": f"may no. {number} go on?"} for number in range(waiting)]
+                orders = [_order(_task("ask", shop, each)) for each in asks]
                 expected = await _caused(lab, shop, orders)
                 tell(f"{len(expected)} causes: {', '.join(sorted({kind for kind, _ in expected}))}")
                 await _all_told(desk, expected, tell)
@@ -245,9 +244,9 @@ async def _all_told(desk: Desk, expected: set[Cause], tell: Callable[[str], None
 
 
 def _count(title: str, texts: Sequence[str]) -> int:
-    """Count the texts that tell of it; mails break lines, and long titles are cut."""
+    """Count the texts that tell of it; mails break lines, cards escape marks, and long titles are cut."""
     beginning = " ".join(title.split())[:120]
-    return sum(beginning in " ".join(text.split()) for text in texts)
+    return sum(beginning in " ".join(text.replace("\\", "").split()) for text in texts)
 
 
 def _figures(desk: Desk, expected: set[Cause], tell: Callable[[str], None]) -> dict[str, int]:

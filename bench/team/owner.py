@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from bench.team.dashboards import dashboard
-from bench.team.receiver import NAME, Receiver, received
+from bench.team.receiver import NAME, Receiver, label_of, received
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.local.dashboard_acts import schedule_rows
@@ -51,8 +51,8 @@ class Owner:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Return texts that stand in pages about what it has."""
-        return self.run_id, self.schedule, "Mail somebody"
+        """Return texts that stand in pages about what it has, and in no address: pages repeat these."""
+        return self.question.text, self.schedule, label_of(self.lab)
 
     def reads(self) -> Iterator[str]:
         """Yield the addresses of its pages, below `base`."""

@@ -91,11 +91,17 @@ class Receiver:
         return body, headers
 
 
+def label_of(lab: Lab) -> str:
+    """Return the skill's label, which is another one for each tenant."""
+    return f"Mail somebody for {lab.place.settings.tenant}"
+
+
 @asynccontextmanager
 async def received(lab: Lab, folder: Path) -> AsyncIterator[Receiver]:
     """Have the demo's task as a skill of the lab's tenant, and the receiver run."""
     folder.mkdir(parents=True)
-    skill = Skill(name=NAME, task=lab.task, site=lab.stage.webmail, status=SkillStatus.ACTIVE, label="Mail somebody")
+    label = label_of(lab)
+    skill = Skill(name=NAME, task=lab.task, site=lab.stage.webmail, status=SkillStatus.ACTIVE, label=label)
     async with open_store(lab.place.settings) as store:
         if await store.knowledge.skills.get(store.tenant, NAME) is None:
             await store.knowledge.skills.save(store.tenant, skill, who="the measurement")

@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import httpx
@@ -15,7 +16,7 @@ from replaywright.domain.notice.outbox import Told
 from replaywright.domain.notice.routing import Destination
 from replaywright.errors import NoticeFailed
 from replaywright.notices.command import CommandNotices
-from replaywright.notices.wording import as_data, as_text, as_title
+from replaywright.notices.wording import as_data, as_markdown, as_text, as_title
 
 LIMIT_S: Final = 30.0
 """Time limit of one try."""
@@ -87,16 +88,19 @@ async def _posted(destination: Destination, body: str, id_: str, secret: Callabl
 
 def _through_apprise(address: str, told: Sequence[Told], dashboard: str | None) -> None:
     from apprise import Apprise, NotifyFormat, NotifyType  # noqa: PLC0415 - takes a while to load
+    from apprise.conversion import convert_between  # noqa: PLC0415 - as above
     from apprise.logger import LogCapture  # noqa: PLC0415 - as above
 
     sender = Apprise()
     if not sender.add(address):
         raise NoticeFailed("Apprise knows no such address: see its documentation for the service's notation")
+    form, title, body = NotifyFormat.TEXT, as_title(told), as_text(told, dashboard)
+    if sender[0].notify_format is NotifyFormat.MARKDOWN:  # Apprise would escape the marks in links, and none in titles
+        escape = partial(convert_between, NotifyFormat.TEXT, NotifyFormat.MARKDOWN)
+        form, title, body = NotifyFormat.MARKDOWN, "", as_markdown(told, dashboard, escape)
     kind = NotifyType.FAILURE if any(one.notice.kind in _BAD for one in told) else NotifyType.INFO
     with LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
-        is_sent = sender.notify(
-            title=as_title(told), body=as_text(told, dashboard), notify_type=kind, body_format=NotifyFormat.TEXT
-        )
+        is_sent = sender.notify(title=title, body=body, notify_type=kind, body_format=form)
         said = log.getvalue().strip() if log is not None else ""
     if not is_sent:
         raise NoticeFailed(f"Apprise could not send it: {said[-_EXCERPT_LIMIT:] or 'it gives no reason'}")

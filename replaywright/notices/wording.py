@@ -1,6 +1,6 @@
 """Deliveries in words, and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urljoin
 
@@ -21,6 +21,14 @@ def as_title(told: Sequence[Told]) -> str:
 def as_text(told: Sequence[Told], dashboard: str | None) -> str:
     """Return the body of a delivery: plain text."""
     return "\n\n".join("\n".join(_lines(one, dashboard, is_only=len(told) == 1)) for one in told)
+
+
+def as_markdown(told: Sequence[Told], dashboard: str | None, escape: Callable[[str], str]) -> str:
+    """Return a delivery with its subject as Markdown: a paragraph for each line, and links that lead somewhere."""
+    links = {link_of(one.notice, dashboard) for one in told}
+    lines = filter(None, as_text(told, dashboard).splitlines())
+    said = (f"[{line}]({line})" if line in links else escape(line) for line in lines)
+    return "\n\n".join((f"**{escape(as_title(told))}**", *said))
 
 
 def as_data(told: Sequence[Told], tenant: str, dashboard: str | None) -> dict[str, Any]:

@@ -253,17 +253,21 @@ async def test_slack_and_teams_get_messages_in_their_own_formats(
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.certificate("ca")))
     with plainly(carded, both) as teams:
         address = f"workflow://{teams.removeprefix('https://')}/WORKFLOW/SIGNATURE/"
-        await sent(Destination(apprise=address), Told(notice=notice(), times=3))
+        hostile = notice().model_copy(update={"title": "[Sign in](https://evil.example)", "lines": ("![x](y)",)})
+        await sent(Destination(apprise=address), Told(notice=hostile, times=3))
 
     [(_, body)], [card] = receiver.got, map(json.loads, cards)
     [message] = json.loads(body)["attachments"]
     [adaptive] = card["attachments"]
-    said = " ".join(block.get("text", "") for block in adaptive["content"]["body"])
+    [text] = [block["text"] for block in adaptive["content"]["body"] if "text" in block]
     assert message["title"] == "invoices: failed at step 3 (and 2 more like it)"
     assert "https://desk.example/rw/run?id=invoices%2F1" in message["text"]
     assert adaptive["contentType"] == "application/vnd.microsoft.card.adaptive"
-    assert "invoices: failed at step 3 (and 2 more like it)" in said
-    assert "replaywright show invoices/1" in said
+    assert text.startswith(
+        "**\\[Sign in\\]\\(https://evil\\.example\\) \\(and 2 more like it\\)**\n\n\\!\\[x\\]\\(y\\)\n\n"
+    )
+    assert "\n\n[https://desk.example/rw/run?id=invoices%2F1](https://desk.example/rw/run?id=invoices%2F1)\n\n" in text
+    assert text.endswith("\n\nreplaywright show invoices/1")
 
 
 @pytest.mark.parametrize("address", ["slack://", "nonsense"])
