@@ -91,7 +91,7 @@ bench-verify: setup ## measure what verification adds to a replayed step whose e
 agent-calls: setup ## call as an agent does, with server, worker and client killed in the middle: what was lost, what was done twice
 	$(BIN)/python -m bench.agent_calls $(ARGS)
 
-team: setup ## what a team needs: 100 runs that share a session which the site ends at any time; about 6 minutes
+team: setup ## what a team needs: 100 runs that share a session which the site ends at any time, and more; parts by ARGS="--parts NAME"
 	$(BIN)/python -m bench.team $(ARGS)
 
 first-hour: setup ## what somebody new does: show tasks, call as an agent, make mistakes; about 40 minutes

@@ -1,65 +1,73 @@
-"""What teams need, measured together: sessions that sites end at any time, and what becomes of runs and cookies.
+"""What teams need, measured together: signed-in sessions that sites end at any time, and what else a team relies on.
 
-    make team                                # 100 runs, 8 at once
-    make team ARGS="--runs 20 --at-once 4"
+    make team                                                  # all parts
+    make team ARGS="--parts sessions --runs 20 --at-once 4"
 
-Temporal, Redis, Chromium and the site are real; no model is asked.
+Temporal, Redis, Chromium and the sites are real; no language model is asked.
 """
 
 import argparse
 import asyncio
 import json
 import sys
-import tempfile
-from pathlib import Path
+import time
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from bench.team.crm import crm_served
-from bench.team.sessions import Load, measured, written
-from demo.stage import Stage
-from replaywright.settings import load_settings
-from tests.e2e.lab import Lab
+from bench.team import sessions
+from bench.team.part import Figures, Part, holds, shown
 
-MUST_BE_NOTHING = ("failed_runs", "notes_twice", "notes_missing", "cookies_found")
+PARTS: Mapping[str, Part] = {
+    "sessions": Part(sessions.measured_by, sessions.WANTED),
+}
+"""A new part is a module with such a function, and a line here; its options stand in `_options`."""
 
 
-async def measure(load: Load, console: Console) -> dict[str, int]:
-    """Measure all parts."""
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make team", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", default=",".join(PARTS), help="which, with commas (default: all: %(default)s)")
+    sessions.add_options(parser.add_argument_group("sessions"))
+    return parser
+
+
+async def measure(chosen: Sequence[str], given: argparse.Namespace, console: Console) -> dict[str, Figures]:
+    """Measure these parts, one after the other; return the figures by part."""
 
     def tell(text: str) -> None:
-        console.print(text, style="dim", highlight=False)
+        console.print(text, style="dim", highlight=False, markup=False)
 
-    with tempfile.TemporaryDirectory(prefix="replaywright-team-") as folder, crm_served() as crm:
-        settings = load_settings().model_copy(update={"sessions": written(Path(folder), crm, shared=load.at_once)})
-        async with Stage(settings, tell=tell) as stage:
-            return await measured(Lab(stage), crm, load, tell)
+    figures = {}
+    for name in chosen:
+        begun = time.monotonic()
+        tell(f"{name} …")
+        figures[name] = await PARTS[name].measured(given, tell)
+        tell(f"{name}: {json.dumps(figures[name])}, {time.monotonic() - begun:.0f} s")
+    return figures
 
 
 def main() -> int:
-    """Measure, print a table, and as the last line the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100, help="runs that use the session (default: %(default)s)")
-    parser.add_argument("--at-once", type=int, default=8, help="of them at the same time (default: %(default)s)")
-    parser.add_argument(
-        "--often",
-        type=float,
-        default=0.01,
-        help="share of the requests before which the site ends the session (default: %(default)s)",
-    )
+    """Measure, print a table, and as the last line the figures of the parts as JSON."""
+    parser = _options()
     given = parser.parse_args()
-    if given.runs < 1 or given.at_once < 1 or not 0 <= given.often < 1:
-        parser.error("expected --runs and --at-once of 1 or more, and --often from 0 up to 1")
-    console = Console()
-    figures = asyncio.run(measure(Load(given.runs, given.at_once, given.often), console))
-    table = Table("figure", "measured", "wanted")
-    for name, figure in figures.items():
-        wanted = "0" if name in MUST_BE_NOTHING else str(figures["expiries"]) if name == "sign_ins" else ""
-        table.add_row(name, str(figure), wanted)
+    chosen = given.parts.split(",")
+    if unknown := sorted(set(chosen) - set(PARTS)):
+        parser.error(f"--parts: no part is named {unknown[0]!r}; there are {', '.join(PARTS)}")
+    console = Console(width=140)
+    measured = asyncio.run(measure(chosen, given, console))
+    table = Table("part", "figure", "measured", "wanted", "")
+    held = True
+    for part, figures in measured.items():
+        for name, figure in figures.items():
+            wanted = PARTS[part].wanted.get(name)
+            right = wanted is None or holds(figures, name, wanted)
+            held &= right
+            table.add_row(part, name, f"{figure:g}", shown(wanted), "" if right else "missed")
     console.print(table)
-    print(json.dumps(figures))
-    held = figures["sign_ins"] == figures["expiries"] and not any(figures[name] for name in MUST_BE_NOTHING)
+    print(json.dumps({name: figure for figures in measured.values() for name, figure in figures.items()}))
     return 0 if held else 1
 
 

@@ -1,25 +1,34 @@
 """Many runs that share a session which the site ends at any time: how often is it signed in, and what is lost."""
 
+import argparse
 import asyncio
 import contextlib
 import os
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from bench.team.crm import SIGN_IN, Crm
+from bench.team.crm import SIGN_IN, Crm, crm_served
+from bench.team.part import Figures, Tell, Wanted, count, share
+from demo.stage import Stage
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.task.tasks import bind_parameters, parse_task
+from replaywright.settings import load_settings
 from tests.e2e.lab import Lab
 
 SESSION = "crm-ada"
+WANTED: Mapping[str, Wanted] = {
+    "sign_ins": "expiries",
+    **dict.fromkeys(("failed_runs", "notes_twice", "notes_missing", "cookies_found"), 0),
+}
 
 
 def written(folder: Path, crm: Crm, shared: int = 2) -> Path:
@@ -76,6 +85,23 @@ class Load:
     at_once: int
     often: float
     """Share of the requests before which the site ends the session."""
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options of this part."""
+    group.add_argument("--runs", type=count, default=100, help="runs that use the session (default: %(default)s)")
+    group.add_argument("--at-once", type=count, default=8, help="of them at the same time (default: %(default)s)")
+    often = "share of the requests before which the site ends the session (default: %(default)s)"
+    group.add_argument("--often", type=share, default=0.01, help=often)
+
+
+async def measured_by(given: argparse.Namespace, tell: Tell) -> Figures:
+    """Run the load that the options name, on a stage of its own; return the figures."""
+    load = Load(given.runs, given.at_once, given.often)
+    with tempfile.TemporaryDirectory(prefix="replaywright-team-") as folder, crm_served() as crm:
+        settings = load_settings().model_copy(update={"sessions": written(Path(folder), crm, shared=load.at_once)})
+        async with Stage(settings, tell=tell) as stage:
+            return await measured(Lab(stage), crm, load, tell)
 
 
 async def measured(lab: Lab, crm: Crm, load: Load, tell: Callable[[str], None]) -> dict[str, int]:
