@@ -57,6 +57,9 @@ class Observer(Protocol):
     def model_requested(self, request: ModelRequested) -> None:
         """One request to a model is over; `model_asked` tells the question, which may take two."""
 
+    def signed_in(self, session: str, *, ok: bool) -> None:
+        """A sign-in of a session has ended."""
+
     def not_masked(self, what: str) -> None:
         """Something of a page was thrown away, because a secret on it could not be hidden."""
 
@@ -70,6 +73,9 @@ class _Nobody:
 
     def model_requested(self, request: ModelRequested) -> None:
         del request
+
+    def signed_in(self, session: str, *, ok: bool) -> None:
+        del session, ok
 
     def not_masked(self, what: str) -> None:
         del what

@@ -47,6 +47,7 @@ from replaywright.domain.task.questions import WAITS
 from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.domain.trace.search_attributes import MODE, SITE, SKILL, STATUS, TASK, TENANT
 from replaywright.errors import InputInvalid, PolicyBlocked
+from replaywright.observing import observer
 from replaywright.ports.people import Announcing
 from replaywright.ports.stores import DeclaredSessions
 
@@ -184,6 +185,7 @@ class SiteSessionActivities:
             RPCError: Temporal does not take it.
         """
         _log.error("session %s: signing in failed: %s", request.name, request.why)
+        observer().signed_in(request.name, ok=False)
         if self._notices is not None:
             await self._notices.tell(of_sign_in(request, self._tenant, datetime.now(UTC)))
 

@@ -28,6 +28,7 @@ from replaywright.domain.site_session.definitions import SignedIn
 from replaywright.domain.site_session.leases import Kept, Lease
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ArtifactMissing, InputInvalid, PolicyBlocked, SecretMissing, SiteUnavailable
+from replaywright.observing import observer
 from replaywright.ports.browser import STILL_LOADING, BrowserSession, Work
 from replaywright.ports.stores import DeclaredSessions
 
@@ -112,6 +113,8 @@ class SiteSessionBrowsers:
                 why = "" if kept is not None or not request.signs_in else "its cookies and storage could not be kept"
             returned = Returned(run_id=own_run_id(), kept=kept, signs_in=request.signs_in, why=why, may_pass=may_pass)
             await give_back(activity.client(), self._tenant, request.name, returned)
+            if request.signs_in and not why:
+                observer().signed_in(request.name, ok=True)
 
     async def _granted(self, request: EnterSiteSession) -> Lease:
         """Ask the workflow of the session itself: what runs are told by signals might come from anybody."""

@@ -54,6 +54,8 @@ class Label:
     values: tuple[str, ...] = ()
     """All that it can have, beside `other`. Empty: an open set, which only the operator's configuration adds to."""
 
+    kept: int = 20
+    """Values of an open set that are told apart; the others are `other`."""
     is_optional: bool = False
     """It is left out where there is nothing to say."""
 
@@ -137,6 +139,8 @@ VERDICT = Label(
 )
 CHAT = gen_ai_attributes.GenAiOperationNameValues.CHAT.value
 """The one operation of models that is used, by the conventions' name."""
+SKILL = Label("skill", "Name of the skill.", kept=200)
+SESSION = Label("session", "Name of the session in the file of sessions.", kept=200)
 _GEN_AI = (
     Label(gen_ai_attributes.GEN_AI_OPERATION_NAME, "By OpenTelemetry's conventions.", (CHAT,)),
     Label(gen_ai_attributes.GEN_AI_PROVIDER_NAME, "By OpenTelemetry's conventions: `openai`, `anthropic`, …"),
@@ -288,7 +292,12 @@ GEN_AI_DURATION = Metric(
     "Seconds of one request to a model, by OpenTelemetry's conventions for generative AI.",
     (
         *_GEN_AI,
-        Label(ERROR_TYPE, "Error that the request ended with; left out if an answer came.", _MODEL_ERRORS, True),
+        Label(
+            ERROR_TYPE,
+            "Error that it ended with; left out if an answer came.",
+            _MODEL_ERRORS,
+            is_optional=True,
+        ),
     ),
     Counted.EACH,
     tuple(0.01 * 2**power for power in range(14)),
@@ -328,6 +337,50 @@ TEMPORAL_DURATION = _seconds(
     Label("operation", "The request.", TEMPORAL_OPERATIONS),
     buckets=_CALL_SECONDS,
     counted=Counted.EACH,
+)
+CANARIES = _counter(
+    "canary.runs",
+    "{run}",
+    "Canaries that ended.",
+    SKILL,
+    Label(
+        "outcome",
+        "`drifted`: it went through, and elements had changed; `unjudged`: it failed for a reason that says nothing "
+        "about the page.",
+        ("intact", "drifted", "broken", "unjudged"),
+    ),
+)
+CANARY_SUCCESS = Metric(
+    PREFIX + "canary.last_success",
+    MetricKind.GAUGE,
+    "s",
+    "Time, in seconds since 1970, of the last canary that went through, as far as this worker has seen it.",
+    (SKILL,),
+)
+SIGN_INS = _counter(
+    "session.sign_ins",
+    "{run}",
+    "Sign-ins of sessions that ended.",
+    *(SESSION, Label("result", "How it ended.", ("ok", "failed"))),
+)
+SESSION_ENTRIES = _counter(
+    "session.entries",
+    "{browser}",
+    "Browsers that a session was put into.",
+    SESSION,
+    Label(
+        "result",
+        "`expired`: the site asked to sign in; `refused`: the run got no session.",
+        ("held", "expired", "refused"),
+    ),
+)
+SESSION_WAIT = _seconds("session.wait", "Seconds that a run waited for its session.", SESSION, buckets=_LONG_SECONDS)
+CODES = _counter(
+    "codes",
+    "{code}",
+    "One-time codes that were looked for in mailboxes.",
+    Label("source", "Name of the source in the file of sessions.", kept=200),
+    Label("result", "`missing`: none came in time, and a person was asked.", ("found", "missing")),
 )
 MASK_FAILURES = _counter(
     "secrets.mask_failures",

@@ -23,6 +23,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.run.skill_runs import is_outside
 from replaywright.domain.step.outcomes import BLOCKED
 from replaywright.domain.step.overrides import host_of
 from replaywright.domain.task.steps import Goto
@@ -123,6 +124,8 @@ class TelemetryInterceptor(temporalio.client.Interceptor, temporalio.worker.Inte
         if self._metrics is not None:
             seconds = (ended.ended_ns - begun_ns) / 1e9
             self._metrics.run_ended(status=ended.status, mode=ended.run.mode, seconds=seconds)
+            if ended.run.is_canary:
+                self._metrics.canary_ended(ended.run.named, canary_outcome(ended.result), ended.ended_ns / 1e9)
         if self._spans is not None:
             reason = "" if ended.result is None else ended.result.reason
             self._spans.write(
@@ -369,6 +372,15 @@ def _told(told: Told) -> dict[str, Value]:
         case RecoveryTold():
             values = {"recovery.kind": told.kind}
     return {RUN_ID: told.run_id, **{PREFIX + name: value for name, value in values.items() if value != ""}}
+
+
+def canary_outcome(result: RunResult | None) -> str:
+    """Return what a canary says about its page; None: it was ended by somebody."""
+    if result is None or (not result.succeeded and (result.of_values or is_outside(result.reason))):
+        return "unjudged"
+    if not result.succeeded:
+        return "broken"
+    return "drifted" if result.totals.heals else "intact"
 
 
 def _site_of(run: RunInput) -> str:

@@ -40,6 +40,11 @@ class TelemetryListener:
                 kind=SpanKind.CLIENT,
             )
 
+    def signed_in(self, session: str, *, ok: bool) -> None:
+        """See `Observer`."""
+        if self._metrics is not None:
+            self._metrics.signed_in(session, ok=ok)
+
     def not_masked(self, what: str) -> None:
         """See `Observer`."""
         if self._metrics is not None:

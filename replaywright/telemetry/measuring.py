@@ -12,6 +12,8 @@ from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
 from replaywright.domain.run.model_requests import ProposeRequest
 from replaywright.domain.run.runs import Finished
 from replaywright.domain.run.scope import Usage
+from replaywright.domain.site_session.codes import FetchCode, FetchedCode
+from replaywright.domain.site_session.commands import EnterSiteSession, SessionEntered
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.step.overrides import host_of
 from replaywright.domain.task.steps import names_element
@@ -67,8 +69,20 @@ def measured(ran: Ran) -> Iterator[Measured]:
             yield Measured(catalogue.DOUBTS, labels={"action": action, "verdict": resolution.verdict})
             if resolution.verdict == "undecidable":
                 yield Measured(catalogue.UNKNOWN, labels={"action": action})
+        case EnterSiteSession() as request, SessionEntered() as entered:
+            yield from _entered(request, entered)
+        case FetchCode() as request, FetchedCode() as fetched if fetched.sealed or fetched.why:
+            result = "found" if fetched.sealed else "missing"
+            yield Measured(catalogue.CODES, labels={"source": request.source, "result": result})
         case _:
             pass
+
+
+def _entered(request: EnterSiteSession, entered: SessionEntered) -> Iterator[Measured]:
+    result = "held" if entered.held else "refused" if entered.is_refused else "expired"
+    yield Measured(catalogue.SESSION_ENTRIES, labels={"session": request.name, "result": result})
+    if request.waited_s is not None:
+        yield Measured(catalogue.SESSION_WAIT, request.waited_s, {"session": request.name})
 
 
 def _step(command: CommandOnStep, outcome: StepOutcome, seconds: float) -> Iterator[Measured]:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
+from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation, _Gauge
 
 from replaywright.domain.run.scope import Usage
 from replaywright.observing import ModelRequested, RecoveryTold, StepTold, Told
@@ -13,9 +13,6 @@ from replaywright.telemetry.catalogue import OTHER, Metric, MetricKind
 from replaywright.telemetry.gen_ai import measured_request
 
 _log = logging.getLogger("replaywright.telemetry")
-
-MODELS_KEPT = 20
-"""Values of an open label that are told apart; whoever configures more models sees the others as `other`."""
 
 
 class Metrics:
@@ -26,6 +23,7 @@ class Metrics:
         self._histograms: dict[str, Histogram] = {}
         self._seen: dict[str, set[str]] = {}
         self._gauges: dict[str, list[Callable[[], int]]] = {}
+        self._settable: dict[str, _Gauge] = {}
         for one in catalogue.METRICS:
             told = {"unit": one.unit, "description": one.description}
             match one.kind:
@@ -35,15 +33,17 @@ class Metrics:
                     self._histograms[one.name] = meter.create_histogram(
                         one.name, **told, explicit_bucket_boundaries_advisory=one.buckets
                     )
+                case MetricKind.GAUGE if one.labels:
+                    self._settable[one.name] = meter.create_gauge(one.name, **told)
                 case MetricKind.GAUGE:
                     sources = self._gauges.setdefault(one.name, [])
                     meter.create_observable_gauge(one.name, [partial(_observed, sources)], **told)
 
     def add(self, metric: Metric, value: float = 1, **labels: str) -> None:
-        """Count, or note one value of a distribution.
+        """Count, note one value of a distribution, or set a gauge.
 
         Raises:
-            ValueError: the labels are not those of the metric, or it is a gauge.
+            ValueError: the labels are not those of the metric, or it is a gauge without labels.
         """
         told = self._labelled(metric, labels)
         match metric.kind:
@@ -51,6 +51,8 @@ class Metrics:
                 self._counters[metric.name].add(value, told)
             case MetricKind.HISTOGRAM:
                 self._histograms[metric.name].record(max(0.0, value), told)
+            case MetricKind.GAUGE if metric.labels:
+                self._settable[metric.name].set(value, told)
             case MetricKind.GAUGE:
                 raise ValueError(f"{metric.name} is watched, not counted")
 
@@ -75,7 +77,7 @@ class Metrics:
         seen = self._seen.setdefault(label.name, set())
         if value in seen:
             return value
-        if len(seen) >= MODELS_KEPT:
+        if len(seen) >= label.kept:
             return OTHER
         seen.add(value)
         return value
@@ -104,6 +106,10 @@ class Metrics:
         for one in measured_request(request):
             self.add(one.metric, one.value, **one.labels)
 
+    def signed_in(self, session: str, *, ok: bool) -> None:
+        """See `Observer`."""
+        self.add(catalogue.SIGN_INS, 1, session=session, result=_result(ok))
+
     def not_masked(self, what: str) -> None:
         """See `Observer`."""
         self.add(catalogue.MASK_FAILURES, 1, what=what)
@@ -123,6 +129,12 @@ class Metrics:
         """Count a run that is over."""
         self.add(catalogue.RUNS, 1, status=status, mode=mode)
         self.add(catalogue.RUN_DURATION, seconds, status=status, mode=mode)
+
+    def canary_ended(self, skill: str, outcome: str, at_s: float) -> None:
+        """Count a canary that is over."""
+        self.add(catalogue.CANARIES, 1, skill=skill, outcome=outcome)
+        if outcome in ("intact", "drifted"):
+            self.add(catalogue.CANARY_SUCCESS, at_s, skill=skill)
 
 
 def _result(ok: bool) -> str:

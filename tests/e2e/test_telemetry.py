@@ -31,6 +31,12 @@ RARE = {
     catalogue.RETRIES,
     catalogue.DOUBTS,
     catalogue.UNKNOWN,
+    catalogue.CANARIES,
+    catalogue.CANARY_SUCCESS,
+    catalogue.SIGN_INS,
+    catalogue.SESSION_ENTRIES,
+    catalogue.SESSION_WAIT,
+    catalogue.CODES,
 }
 """What learning and replaying one task leads to none of; `tests.telemetry` and `tests.workflows` have them."""
 

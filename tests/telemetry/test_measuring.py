@@ -14,9 +14,11 @@ from replaywright.domain.page.targets import Target
 from replaywright.domain.run.commands import Perform, Proposal, Recheck, StepContext
 from replaywright.domain.run.commit_requests import Resolution, ResolveRequest
 from replaywright.domain.run.model_requests import ProposeRequest
-from replaywright.domain.run.runs import Finished
+from replaywright.domain.run.runs import Finished, RunResult, Totals
 from replaywright.domain.run.scope import RunScope, Usage
 from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.site_session.codes import FetchCode, FetchedCode
+from replaywright.domain.site_session.commands import EnterSiteSession, SessionEntered
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Effect
 from replaywright.domain.task.steps import Click, Goto, Step
@@ -214,6 +216,64 @@ def test_whoever_listens_is_told_and_nobody_after_the_block() -> None:
     assert remembering.value("replaywright.secrets.mask_failures", what="picture") == 1
 
 
+CODE = FetchCode(run_id="r", tenant="t", source="ada-mail", since=0.0, number=1)
+
+
+def entering(waited_s: float | None = None) -> EnterSiteSession:
+    return EnterSiteSession(session=SESSION, epoch=1, tenant="t", name="crm", waited_s=waited_s)
+
+
+@pytest.mark.parametrize(
+    ("entered", "result"),
+    [
+        (SessionEntered(number=1, held=True), "held"),
+        (SessionEntered(number=1, why="the site asks to sign in"), "expired"),
+        (SessionEntered(why="nobody signs in before 12:00", is_refused=True), "refused"),
+    ],
+)
+def test_a_session_that_is_entered_tells_how_that_went_and_how_long_the_run_had_waited(
+    entered: SessionEntered, result: str
+) -> None:
+    waited = ("session.wait", labels(session="crm"))
+    entries = ("session.entries", labels(session="crm", result=result))
+
+    assert said(ran(entered, entering(waited_s=2.5))) == {entries, waited}
+    assert said(ran(entered, entering())) == {entries}
+
+
+def test_a_code_that_did_not_come_counts_and_one_that_is_brought_does_not() -> None:
+    found = {("codes", labels(source="ada-mail", result="found"))}
+    missing = {("codes", labels(source="ada-mail", result="missing"))}
+
+    assert said(ran(FetchedCode(question="code-1", sealed="x"), CODE)) == found
+    assert said(ran(FetchedCode(why="no code came to ada-mail within 2min"), CODE)) == missing
+    assert said(ran(FetchedCode(), CODE)) == set()
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"),
+    [
+        (RunResult(succeeded=True), "intact"),
+        (RunResult(succeeded=True, totals=Totals(heals=1)), "drifted"),
+        (RunResult(succeeded=False, reason="not_found"), "broken"),
+        (RunResult(succeeded=False, reason="navigation_failed"), "unjudged"),
+        (None, "unjudged"),
+    ],
+)
+def test_a_canary_says_what_became_of_its_page(result: RunResult | None, outcome: str) -> None:
+    assert interceptor.canary_outcome(result) == outcome
+
+
+def test_the_last_success_of_a_canary_is_the_time_of_one_that_went_through() -> None:
+    remembering = Remembering()
+
+    remembering.metrics.canary_ended("invoices", "intact", 1000.0)
+    remembering.metrics.canary_ended("invoices", "broken", 2000.0)
+
+    assert remembering.value("replaywright.canary.last_success", skill="invoices") == 1000
+    assert remembering.value("replaywright.canary.runs", skill="invoices", outcome="broken") == 1
+
+
 REQUESTED = ModelRequested(
     role="executor",
     provider="mistral",
@@ -277,6 +337,8 @@ def everything(remembering: Remembering) -> None:
         ran(checked),
         ran(Proposal(), propose),
         ran(Resolution(verdict="undecidable"), doubt),
+        ran(SessionEntered(number=1, held=True), entering(waited_s=2.5)),
+        ran(FetchedCode(sealed="x"), CODE),
     )
     for one in activities:
         for told in measured(one):
@@ -300,6 +362,8 @@ def everything(remembering: Remembering) -> None:
     metrics.run_ended(status="done", mode="auto", seconds=1)
     metrics.model_asked("executor", "openai:x", Usage(calls=1, cost_usd=0.1, priced=1), 1, ok=True)
     metrics.model_requested(REQUESTED)
+    metrics.signed_in("crm", ok=True)
+    metrics.canary_ended("invoices", "intact", 1e9)
     metrics.redis_asked("record", 0.001, ok=True)
     metrics.not_masked("picture")
     metrics.watch(catalogue.BROWSERS, lambda: 2)

@@ -45,6 +45,7 @@ class SigningIn:
         self._asked = context.state.site_session is not None
         self._asks = 0
         self._enters = 0
+        self._waited_s: float | None = None
         self.is_answered = False
         """A signal has told that there is an answer."""
 
@@ -91,7 +92,9 @@ class SigningIn:
                 context.board.check_stops()
                 continue
             finally:
-                context.budget.leave_out((workflow.now() - since).total_seconds())
+                waited_s = (workflow.now() - since).total_seconds()
+                self._waited_s = (self._waited_s or 0.0) + waited_s
+                context.budget.leave_out(waited_s)
                 context.show("")
             return
 
@@ -205,7 +208,9 @@ class SigningIn:
             epoch=self._browser.epoch,
             tenant=self._context.run.tenant,
             name=self.name,
+            waited_s=self._waited_s,
         )
+        self._waited_s = None
         self._context.show(f"signing in with the session {self.name}")
         try:
             return await self._browser.call(

@@ -95,6 +95,8 @@ class EnterSiteSession(OnSession):
 
     tenant: str
     name: str
+    waited_s: float | None = None
+    """Seconds that the run has waited for the session; None if it had it already."""
 
 
 class SessionEntered(Record):
