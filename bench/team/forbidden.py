@@ -1,5 +1,6 @@
 """What nobody may do without a tenant's token, from a foreign page, as another tenant: start, read, change its runs."""
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -20,17 +21,25 @@ from bench.doors.knocks import Knock, knock_at
 from bench.doors.tree import Socket
 from bench.team.dashboards import dashboard
 from bench.team.owner import Owner, environment_of, folder_of, owned
+from bench.team.part import Figures, Tell, Wanted
 from bench.team.receiver import NAME, Receiver, received
+from bench.team.stages import learned
 from replaywright.cli.runs.follow import handle_of
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, serving
 
-WANTED = {"forbidden_through": 0}
+WANTED: Mapping[str, Wanted] = {"forbidden_through": 0}
 _FOREIGN = "http://attacker.example"
 _ANSWER_S = 5.0
 _READ_BYTES = 400_000
 _PICTURES = ("PNG\r\n", "JFIF")
 """Of a picture's beginning: whose it is, it does not say."""
+
+
+async def measured_by(_given: argparse.Namespace, tell: Tell) -> Figures:
+    """Try everything on a stage of its own; return the figures."""
+    async with learned() as lab:
+        return await measured(lab, tell)
 
 
 async def measured(lab: Lab, tell: Callable[[str], None]) -> dict[str, int]:

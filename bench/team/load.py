@@ -1,20 +1,22 @@
 """A load as a team has it: runs come when they like, two workers do them, and by turns every fault of chaos strikes."""
 
+import argparse
 import asyncio
 import random
 import statistics
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.async_api import Error as PlaywrightError
+from temporalio.runtime import Runtime, TelemetryConfig
 
 from bench.chaos.faults import FAULTS
 from bench.chaos.lane import TOGETHER, Lane, serve
-from bench.chaos.lanes import Tell, home_of, lanes_in
+from bench.chaos.lanes import home_of, lanes_in
 from bench.chaos.points import ALL_BEHAVIOURS, POINTS, Cell
 from bench.chaos.points import programme as pairs_of
 from bench.chaos.report import percentile
@@ -24,12 +26,13 @@ from bench.message_site.behaviours import ALL as BEHAVIOURS
 from bench.message_site.judge import Judge
 from bench.message_site.log import Log
 from bench.team.dashboards import dashboard
+from bench.team.part import Figures, Tell, Wanted, count
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid, RunExists, StackFailed
-from replaywright.settings import Settings
+from replaywright.settings import Settings, load_settings
 from replaywright.stack.services import settings_environment
 
 STRUCK = tuple(name for name, point in POINTS.items() if not point.before and not point.learns)
@@ -39,7 +42,10 @@ _EVERY_S = (25.0, 60.0)
 _REACH_S = 60.0
 _RUN_LIMIT_S = 600.0
 _AGAIN_S = 1.0
-WANTED = dict.fromkeys(("load_lost", "load_double", "load_misreported", "load_stuck"), 0)
+WANTED: Mapping[str, Wanted] = {
+    "load_done": "load_runs",
+    **dict.fromkeys(("load_lost", "load_double", "load_misreported", "load_stuck"), 0),
+}
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,25 @@ class Shift:
             "load_p95_s": round(percentile(took, 0.95) or 0.0, 1),
             "load_minutes": round((time.monotonic() - self.begun) / 60, 1),
         }
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options of this part."""
+    group.add_argument("--load-runs", type=count, default=200, help="(default: %(default)s)")
+    group.add_argument("--load-minutes", type=count, default=60, help="time in which they come (default: %(default)s)")
+    group.add_argument(
+        "--load-seed", type=count, default=1, help="decides what is left to chance (default: %(default)s)"
+    )
+    pictures = "folder for pictures of the dashboard after each fault (default: none is taken)"
+    group.add_argument("--pictures", type=Path, metavar="FOLDER", help=pictures)
+
+
+async def measured_by(given: argparse.Namespace, tell: Tell) -> Figures:
+    """Have the load that the options name; return the figures."""
+    quiet = Runtime(telemetry=TelemetryConfig(logging=None))  # a server that is killed is no news here
+    Runtime.set_default(quiet, error_if_already_set=False)
+    rush = Rush(given.load_runs, given.load_minutes, given.load_seed, given.pictures)
+    return await measured(rush, load_settings(), tell)
 
 
 async def measured(rush: Rush, settings: Settings, tell: Tell) -> dict[str, int | float]:

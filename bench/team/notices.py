@@ -1,5 +1,6 @@
 """Notices to a webhook, a mailbox and a Teams channel that refuse and hang now and then: is each cause told, once?"""
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -7,9 +8,10 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
@@ -25,6 +27,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from bench.team.part import Figures, Tell, Wanted
 from bench.team.receiver import hook_key
 from bench.wob.serving import serving
 from replaywright.cli.local.dashboard_acts import schedule_changed
@@ -46,7 +49,11 @@ from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, Asked
 from tests.e2e.plain_site import serving as plainly
 
-WANTED = {"notices_lost": 0, "notices_double": 0, "notices_forged": 0}
+WANTED: Mapping[str, Wanted] = {
+    "notices_sent": "notice_causes",
+    **dict.fromkeys(("notices_lost", "notices_double", "notices_forged"), 0),
+}
+_WAITING = 4
 _KEY = "NOTICE_KEY"
 _REFUSED = 0.25
 """Share of the deliveries that are refused, or taken and refused all the same."""
@@ -140,6 +147,12 @@ class Desk:
     def told(self) -> list[dict[str, Any]]:
         """Return what the webhook was told of."""
         return [notice for delivery in self.deliveries.values() for notice in delivery["notices"]]
+
+
+async def measured_by(_given: argparse.Namespace, tell: Tell) -> Figures:
+    """Cause everything that people are told of; return the figures."""
+    with tempfile.TemporaryDirectory(prefix="replaywright-team-") as folder:
+        return await measured(Path(folder), _WAITING, tell)
 
 
 async def measured(folder: Path, waiting: int, tell: Callable[[str], None]) -> dict[str, int]:

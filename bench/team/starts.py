@@ -1,21 +1,26 @@
 """Requests and webhooks that are sent many times at once to a receiver that is killed again and again."""
 
+import argparse
 import asyncio
 import contextlib
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import httpx
 from temporalio.client import WorkflowFailureError
 
+from bench.team.part import Figures, Tell, Wanted, count
 from bench.team.receiver import NAME, Receiver, received
+from bench.team.stages import learned
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order
 from tests.e2e.lab import Lab
 
-WANTED = {"double_starts": 0, "lost_starts": 0}
+WANTED: Mapping[str, Wanted] = {"double_starts": 0, "lost_starts": 0}
+_TIMES = 8
+"""Requests with one key, beside those that are repeated for want of an answer."""
 _LIFE_S = (0.5, 4.0)
 """Time that the receiver lives, at least and at most."""
 _AGAIN_S = (0.05, 0.5)
@@ -32,6 +37,17 @@ class Caller:
     is_hook: bool
     runs: set[str] = field(default_factory=set)
     sent: int = 0
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options of this part."""
+    group.add_argument("--starts", type=count, default=20, help="idempotency keys (default: %(default)s)")
+
+
+async def measured_by(given: argparse.Namespace, tell: Tell) -> Figures:
+    """Use as many keys as the options say; return the figures."""
+    async with learned() as lab:
+        return await measured(lab, given.starts, _TIMES, tell)
 
 
 async def measured(lab: Lab, keys: int, times: int, tell: Callable[[str], None]) -> dict[str, int]:

@@ -1,15 +1,18 @@
 """Many runs that wait for people over a restart of every worker, and are answered in any order after that."""
 
+import argparse
 import asyncio
 import random
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bench.chaos.lane import serve
 from bench.chaos.runs import SETTLED_S, TASK_FILE
 from bench.message_site.judge import Judge
 from bench.message_site.log import Log
+from bench.team.part import Figures, Tell, Wanted, count
+from bench.team.stages import learned
 from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.people.updates import decide, verdict_on
 from replaywright.cli.runs.starting import Order, start
@@ -18,11 +21,23 @@ from replaywright.domain.task.questions import Question
 from replaywright.domain.task.tasks import Task, bind_parameters
 from tests.e2e.lab import Lab, runs_with, until
 
-WANTED = {"twice": 0, "unfinished": 0}
+WANTED: Mapping[str, Wanted] = {"answered": "waited", "finished": "waited", "unfinished": 0, "twice": 0}
 _ANSWERING = 8
 """Answers that are given at the same time."""
 _LIMIT_S = 900.0
 _GIVEN_BACK_S = 1.0
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options of this part."""
+    group.add_argument("--waiting", type=count, default=50, help="runs that wait (default: %(default)s)")
+
+
+async def measured_by(given: argparse.Namespace, tell: Tell) -> Figures:
+    """Have two workers, and so many runs wait as the options say; return the figures."""
+    async with learned() as lab:
+        await lab.stage.start_worker()
+        return await measured(lab, given.waiting, tell)
 
 
 async def measured(lab: Lab, runs: int, tell: Callable[[str], None]) -> dict[str, int]:
