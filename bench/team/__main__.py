@@ -1,6 +1,7 @@
 """What teams need, measured together: signed-in sessions that sites end at any time, and what else a team relies on.
 
-    make team                                                  # all parts
+    make team                                                  # all parts but for load
+    make team ARGS="--parts load"                              # 200 runs in an hour, under the faults of chaos
     make team ARGS="--parts sessions --runs 20 --at-once 4"
 
 Temporal, Redis, Chromium and the sites are real; no language model is asked.
@@ -16,21 +17,31 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from bench.team import sessions
+from bench.team import forbidden, load, notices, sessions, starts, waiting
 from bench.team.part import Figures, Part, holds, shown
 
 PARTS: Mapping[str, Part] = {
     "sessions": Part(sessions.measured_by, sessions.WANTED),
+    "notices": Part(notices.measured_by, notices.WANTED),
+    "starts": Part(starts.measured_by, starts.WANTED),
+    "forbidden": Part(forbidden.measured_by, forbidden.WANTED),
+    "waiting": Part(waiting.measured_by, waiting.WANTED),
+    "load": Part(load.measured_by, load.WANTED),
 }
 """A new part is a module with such a function, and a line here; its options stand in `_options`."""
+ON_REQUEST = ("load",)
+"""Parts that take an hour: only what names them runs them."""
 
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="make team", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--parts", default=",".join(PARTS), help="which, with commas (default: all: %(default)s)")
-    sessions.add_options(parser.add_argument_group("sessions"))
+    usual = ",".join(name for name in PARTS if name not in ON_REQUEST)
+    parts = f"which, with commas, of {', '.join(PARTS)} (default: %(default)s)"
+    parser.add_argument("--parts", default=usual, help=parts)
+    for part in (sessions, starts, waiting, load):
+        part.add_options(parser.add_argument_group(part.__name__.rpartition(".")[2]))
     return parser
 
 
