@@ -81,13 +81,13 @@ class SiteSession:
         self._change(self._leases.imported(kept, workflow.now()))
 
     @workflow.signal(name="renew")
-    def renew(self) -> None:
-        """Sign in anew, whatever failed before."""
+    def renew(self, _who: str = "") -> None:
+        """Sign in anew, whatever failed before; the history keeps who wanted it."""
         self._change(self._leases.wanted())
 
     @workflow.signal(name="forget")
-    def forget(self) -> None:
-        """Forget what is kept; the next run has it signed in anew."""
+    def forget(self, _who: str = "") -> None:
+        """Forget what is kept; the next run has it signed in anew. The history keeps who wanted it."""
         self._change(self._leases.forgotten())
 
     @workflow.query(name="grant")

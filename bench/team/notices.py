@@ -232,7 +232,7 @@ async def _canary(lab: Lab, skill: Skill) -> None:
     )
     if made.returncode:
         raise RuntimeError(made.stderr)
-    await schedule_changed(lab.place, schedule, "trigger", "")
+    await schedule_changed(lab.place, schedule, "trigger", "", "make team")
 
 
 def cause_of(notice: dict[str, Any]) -> Cause:

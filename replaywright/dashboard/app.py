@@ -1,7 +1,8 @@
 """The dashboard as an ASGI application."""
 
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
 from markupsafe import Markup
@@ -15,7 +16,8 @@ from starlette.staticfiles import StaticFiles
 from replaywright.dashboard.guard import POLICY, leading_to
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page, whole
-from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of, refusal_of
+from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.problems import NOTHING_HERE, Problem, not_allowed, problem_of, refusal_of
 from replaywright.dashboard.rendering import HERE, rendered
 from replaywright.dashboard.views import VALUE, AskedRun, DashboardSource, PersonAnswer, WaitingRun
 from replaywright.errors import ArtifactMissing, InputInvalid, ReplaywrightError
@@ -31,16 +33,20 @@ _FORM_BYTES = 100_000
 class Dashboard:
     """Pages over a source. Who may see them is the guard's business."""
 
-    def __init__(self, source: DashboardSource, *, tenant: str, every_s: float = 1.0) -> None:
+    def __init__(
+        self, source: DashboardSource, *, tenant: str, owner: Person | None = None, every_s: float = 1.0
+    ) -> None:
         """Show what the source reads.
 
         Args:
             source: Reads runs, skills, inbox and cache.
             tenant: Whose they are; shown on every page.
+            owner: Who uses them where nobody signs in; None: the person of each request, as its door says.
             every_s: Seconds after which a page that is shown is looked at again.
         """
         self._source = source
         self._tenant = tenant
+        self._owner = owner
         self._every_s = every_s
         self._pages: Shared[Page] = Shared(min(_HOLDS_S, every_s))
         self._waiting: Shared[Sequence[WaitingRun]] = Shared(_WAITING_HOLDS_S)
@@ -55,34 +61,56 @@ class Dashboard:
                 Route("/report", self._report),
                 Route("/picture", self._picture),
                 Route("/screen", self._screen),
-                Route("/takeover", self._take_over, methods=["POST"]),
-                Route("/answer", self._answer, methods=["POST"]),
-                Route("/start", self._start, methods=["POST"]),
-                Route("/schedule", self._schedule, methods=["POST"]),
-                Route("/session", self._session, methods=["POST"]),
-                Route("/entry", self._entry, methods=["POST"]),
+                self._deed("takeover", Role.OPERATE, self._take_over),
+                self._deed("answer", Role.ANSWER, self._answer),
+                self._deed("start", Role.OPERATE, self._start),
+                self._deed("schedule", Role.OPERATE, self._schedule),
+                self._deed("session", Role.OPERATE, self._session),
+                self._deed("entry", Role.OPERATE, self._entry),
+                self._deed("retry", Role.OPERATE, self._retry),
                 *(Route(f"/{name}", self._page, name=name) for name in PAGES),
                 Mount("/static", StaticFiles(directory=HERE / "static")),
             ],
             exception_handlers={404: self._nothing_here, ReplaywrightError: self._failed, Exception: self._failed},
         )
 
+    def _deed(self, name: str, needed: Role, act: Callable[[Request, str], Awaitable[Response]]) -> Route:
+        """Return the route of what changes something, for people of a role; `act` gets the person's name."""
+
+        async def done(request: Request) -> Response:
+            person = self._person(request)
+            if not person.role.allows(needed):
+                return self._said(not_allowed(person, needed), person)
+            return await act(request, person.name)
+
+        return Route(f"/{name}", done, methods=["POST"])
+
+    def _person(self, request: Request) -> Person:
+        """Return who asks."""
+        return self._owner or cast("Person", request.scope["person"])
+
     async def _page(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2] or "runs"
         page = await self._built(name, request.query_params)
         parts = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
-        return HTMLResponse(self._shown(page, name, await self._around(), parts))
+        return HTMLResponse(self._shown(page, name, self._person(request), await self._around(), parts))
 
     async def _built(self, name: str, parameters: Mapping[str, str]) -> Page:
         given = dict(parameters)
         return await self._pages.get((name, tuple(sorted(given.items()))), lambda: PAGES[name](self._source, given))
 
     def _shown(
-        self, page: Page, name: str, around: Mapping[str, Markup], parameters: Sequence[tuple[str, str]] = ()
+        self,
+        page: Page,
+        name: str,
+        person: Person,
+        around: Mapping[str, Markup],
+        parameters: Sequence[tuple[str, str]] = (),
     ) -> str:
         regions = {**page.regions, **around}
         frame = {"title": page.title, "section": page.section, "name": name, "is_final": page.is_final}
         context = {**page.context, **frame, "regions": regions, "parameters": dict(parameters), "tenant": self._tenant}
+        context["person"] = person
         context["request"] = secrets.token_hex(16)  # of each reader's form; the page may be shared
         return rendered(page.template, **context)
 
@@ -109,9 +137,11 @@ class Dashboard:
         if self._streams >= STREAMS:
             return PlainTextResponse("too many pages are open\n", 503)
         parameters = dict(request.query_params)
-        return EventSourceResponse(self._changes(name, parameters), ping=15)
+        return EventSourceResponse(self._changes(name, parameters, self._person(request)), ping=15)
 
-    async def _changes(self, name: str, parameters: Mapping[str, str]) -> AsyncIterator[ServerSentEvent]:
+    async def _changes(
+        self, name: str, parameters: Mapping[str, str], person: Person
+    ) -> AsyncIterator[ServerSentEvent]:
         async def look() -> tuple[Mapping[str, Markup], bool]:
             try:
                 page = await self._built(name, parameters)
@@ -122,6 +152,8 @@ class Dashboard:
         self._streams += 1
         try:
             async for event in changed_regions(look, self._every_s):
+                if person.is_over:
+                    return
                 yield event
         finally:
             self._streams -= 1
@@ -159,22 +191,22 @@ class Dashboard:
 
     # --- actions ------------------------------------------------------------------------------------------------------
 
-    async def _take_over(self, request: Request) -> Response:
+    async def _take_over(self, request: Request, who: str) -> Response:
         """Lead the person to the run's browser."""
-        address = await self._source.take_over(request.query_params.get("id", ""))
+        address = await self._source.take_over(request.query_params.get("id", ""), who)
         self._forget()
         return leading_to(address)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, request: Request, who: str) -> Response:
         """Have the run go on with an answer, and lead back to its page."""
         asked, given = request.query_params, await _form(request)
         run_id = asked.get("id", "")
         answer = PersonAnswer(given.get("answer", ""), given.get("value", ""), given.get("why", ""))
-        await self._source.answer(run_id, asked.get("question", ""), answer)
+        await self._source.answer(run_id, asked.get("question", ""), answer, who)
         self._forget()
         return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
 
-    async def _start(self, request: Request) -> Response:
+    async def _start(self, request: Request, who: str) -> Response:
         """Start a run of a skill with the values of the form, and lead to its page."""
         asked, given = request.query_params, await _form(request)
         values = {name.removeprefix(VALUE): text for name, text in given.items() if name.startswith(VALUE)}
@@ -185,33 +217,40 @@ class Dashboard:
                 given.get("request", ""),
                 values,
                 heals=given.get("heals") == "yes",
-            )
+            ),
+            who,
         )
         self._forget()
         return RedirectResponse(f"run?{urlencode({'id': run_id})}", 303)
 
-    async def _schedule(self, request: Request) -> Response:
+    async def _schedule(self, request: Request, who: str) -> Response:
         """Change a schedule, and lead back to the list."""
         given = await _form(request)
         name = request.query_params.get("name", "")
-        await self._source.change_schedule(name, given.get("change", ""), given.get("why", ""))
+        await self._source.change_schedule(name, given.get("change", ""), given.get("why", ""), who)
         self._forget()
         return RedirectResponse("schedules", 303)
 
-    async def _session(self, request: Request) -> Response:
+    async def _session(self, request: Request, who: str) -> Response:
         """Change a signed-in session, and lead back to the list."""
         given = await _form(request)
-        await self._source.change_session(request.query_params.get("name", ""), given.get("change", ""))
+        await self._source.change_session(request.query_params.get("name", ""), given.get("change", ""), who)
         self._forget()
         return RedirectResponse("sessions", 303)
 
-    async def _entry(self, request: Request) -> Response:
+    async def _entry(self, request: Request, who: str) -> Response:
         """Promote or forget a recording, and lead back to the list."""
         given = await _form(request)
         key = request.query_params.get("key", "")
-        await self._source.change_entry(key, given.get("change", ""), given.get("why", ""))
+        await self._source.change_entry(key, given.get("change", ""), given.get("why", ""), who)
         self._forget()
         return RedirectResponse("cache", 303)
+
+    async def _retry(self, request: Request, who: str) -> Response:
+        """Try the failed rows of a batch again, and lead back to the list."""
+        await self._source.retry_batch(request.query_params.get("batch", ""), who)
+        self._forget()
+        return RedirectResponse("batches", 303)
 
     def _forget(self) -> None:
         """Show nothing of before: an open question that was just answered would be asked again."""
@@ -222,14 +261,15 @@ class Dashboard:
 
     async def _failed(self, request: Request, error: Exception) -> Response:
         """Render the page for an error."""
-        return self._said(problem_of(error) if request.method == "GET" else refusal_of(error))
+        problem = problem_of(error) if request.method == "GET" else refusal_of(error)
+        return self._said(problem, self._person(request))
 
-    async def _nothing_here(self, _request: Request, _error: Exception) -> Response:
-        return self._said(NOTHING_HERE)
+    async def _nothing_here(self, request: Request, _error: Exception) -> Response:
+        return self._said(NOTHING_HERE, self._person(request))
 
-    def _said(self, problem: Problem) -> Response:
+    def _said(self, problem: Problem, person: Person) -> Response:
         page = Page(problem.title, "", "problem.html", {}, {"problem": problem}, is_final=not problem.passes)
-        return HTMLResponse(self._shown(page, "problem", self._framed(None)), problem.status)
+        return HTMLResponse(self._shown(page, "problem", person, self._framed(None)), problem.status)
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from http.cookies import CookieError, SimpleCookie
+from typing import Protocol
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -57,6 +58,11 @@ class Guarded:
     methods: tuple[str, ...]
     headers: Mapping[str, str]
 
+    @property
+    def strange(self) -> str:
+        """Answer to a visitor who does not know the address."""
+        return f"open {self.name} by the address that {self.told_by} prints: it holds a token\n"
+
 
 _DASHBOARD = Guarded(
     "the dashboard",
@@ -66,6 +72,13 @@ _DASHBOARD = Guarded(
     # Without a referrer, browsers hide the origin of a form from the guard.
     {**HEADERS, "Referrer-Policy": "same-origin"},
 )
+
+
+class Door(Protocol):
+    """Decides who comes in, of those whose request may be answered at all."""
+
+    async def entry(self, scope: Scope, receive: Receive) -> Response | None:
+        """Return the response to a visitor who is not in yet; None for one who is."""
 
 
 class AccessGuard:
@@ -80,6 +93,7 @@ class AccessGuard:
         pages: Guarded = _DASHBOARD,
         entrance: Entrance | None = None,
         path: str | None = None,
+        door: Door | None = None,
     ) -> None:
         """Guard `app`.
 
@@ -91,6 +105,7 @@ class AccessGuard:
             pages: What they are.
             entrance: None: a new one.
             path: Of the pages; None: the entrance's name.
+            door: Decides who comes in; None: whoever has the entrance's token.
         """
         self._app = app
         self._hosts = hosts
@@ -99,6 +114,7 @@ class AccessGuard:
         self._entrance = entrance or Entrance.derived(secrets.token_bytes(32))
         self.path = path or f"/{self._entrance.name}/"
         """Below this the pages are."""
+        self._door = door or TokenDoor(pages, self._entrance, self.path)
 
     @property
     def entrance(self) -> str:
@@ -111,7 +127,7 @@ class AccessGuard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        answer = self._refusal(scope) or self._entry(scope)
+        answer = self._refusal(scope) or await self._door.entry(scope, receive)
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -130,7 +146,7 @@ class AccessGuard:
         """Return the response to a forbidden request; None for an allowed one."""
         headers, pages = Headers(scope=scope), self._pages
         if headers.get("host", "") not in self._hosts:
-            return PlainTextResponse(f"this is not the address of {pages.name}: {self._strange}", 421)
+            return PlainTextResponse(f"this is not the address of {pages.name}: {self._pages.strange}", 421)
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
             return PlainTextResponse(f"pages of other origins may not read {pages.name}\n", 403)
@@ -144,9 +160,19 @@ class AccessGuard:
             return PlainTextResponse("a request that changes something has to say which page sends it (Origin)\n", 403)
         if scope["path"] == "/favicon.ico":  # browsers ask for it on behalf of pages that name no icon
             return Response(status_code=204)
-        return None if scope["path"].startswith(self.path) else PlainTextResponse(self._strange, 404)
+        return None if scope["path"].startswith(self.path) else PlainTextResponse(self._pages.strange, 404)
 
-    def _entry(self, scope: Scope) -> Response | None:
+
+class TokenDoor:
+    """Door for whoever has the token, which a first visit exchanges for a cookie."""
+
+    def __init__(self, pages: Guarded, entrance: Entrance, path: str) -> None:
+        """Let those in who have the token of `entrance`, to the pages below `path`."""
+        self._pages = pages
+        self._entrance = entrance
+        self._path = path
+
+    async def entry(self, scope: Scope, _receive: Receive) -> Response | None:
         """Return the response to a visitor with the token or without a session; None for a valid session."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = dict(query).get("token", "")
@@ -156,20 +182,19 @@ class AccessGuard:
             # A page of its own, not a redirect: to that no cookie would be sent where the visit began elsewhere.
             answer = leading_to(to)
             answer.set_cookie(
-                self._pages.cookie, self._entrance.session, path=self.path, httponly=True, samesite="strict"
+                self._pages.cookie, self._entrance.session, path=self._path, httponly=True, samesite="strict"
             )
             return answer
-        if not hmac.compare_digest(self._cookie(Headers(scope=scope)).encode(), self._entrance.session.encode()):
-            return PlainTextResponse(self._strange, 401)
+        session = cookie_in(Headers(scope=scope), self._pages.cookie)
+        if not hmac.compare_digest(session.encode(), self._entrance.session.encode()):
+            return PlainTextResponse(self._pages.strange, 401)
         return None
 
-    @property
-    def _strange(self) -> str:
-        return f"open {self._pages.name} by the address that {self._pages.told_by} prints: it holds a token\n"
 
-    def _cookie(self, headers: Headers) -> str:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._pages.cookie)
-        except CookieError:
-            return ""
-        return found.value if found is not None else ""
+def cookie_in(headers: Headers, name: str) -> str:
+    """Return the value of a request's cookie; empty without one."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return found.value if found is not None else ""

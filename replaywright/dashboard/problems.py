@@ -3,6 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
+from replaywright.dashboard.people import Person, Role
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
@@ -77,6 +78,16 @@ _BUG = Problem(
     "",
     "This is a bug: the terminal of the dashboard shows where. Report it in the project's issue tracker.",
 )
+
+
+def not_allowed(person: Person, needed: Role) -> Problem:
+    """Return the problem of somebody whose role does not allow what was asked."""
+    return Problem(
+        403,
+        "Your role does not allow that",
+        f"{person.name} has the role {person.role}; this takes {needed}. Nothing was changed.",
+        f"Ask somebody with the role {needed}, or for the role: the file of --access says who has it.",
+    )
 
 
 def refusal_of(error: Exception) -> Problem:

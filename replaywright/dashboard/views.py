@@ -244,7 +244,7 @@ class CacheView:
 
 
 class DashboardSource(Protocol):
-    """Reads and steers what there is, of one tenant only.
+    """Reads and steers what there is, of one tenant only; `who` is the name that a deed is kept with.
 
     Each method raises `InputInvalid` for what is not there, `StackFailed` when Temporal does not answer, and
     `StoreUnavailable` when Redis does not.
@@ -273,13 +273,13 @@ class DashboardSource(Protocol):
             ArtifactMissing: the run has no browser that can be watched from here.
         """
 
-    async def take_over(self, run_id: str) -> str:
+    async def take_over(self, run_id: str, who: str) -> str:
         """Pause the run if it does not wait, take over its browser, and return the address to open."""
 
-    async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
+    async def answer(self, run_id: str, question: str, given: PersonAnswer, who: str) -> None:
         """Have the run go on: with `continue` where it is paused, else with an answer to its question of this id."""
 
-    async def start(self, asked: AskedRun) -> str:
+    async def start(self, asked: AskedRun, who: str) -> str:
         """Start a run of a skill, and return its id."""
 
     async def lasting_steps(self, skill: Skill) -> Sequence[str]:
@@ -288,17 +288,20 @@ class DashboardSource(Protocol):
     async def sessions(self) -> Sequence[SessionRow]:
         """List the signed-in sessions by name."""
 
-    async def change_session(self, name: str, change: str) -> None:
+    async def change_session(self, name: str, change: str, who: str) -> None:
         """Have a session signed in anew (`renew`), or `forget` what is kept of it."""
 
     async def schedules(self) -> Sequence[ScheduleRow]:
         """List the schedules by name."""
 
-    async def change_schedule(self, name: str, change: str, why: str) -> None:
+    async def change_schedule(self, name: str, change: str, why: str, who: str) -> None:
         """`pause` or `unpause` a schedule, or `trigger` a run of it."""
 
-    async def change_entry(self, key: str, change: str, why: str) -> None:
+    async def change_entry(self, key: str, change: str, why: str, who: str) -> None:
         """`promote` what was found in place of a recording, or `forget` the recording."""
+
+    async def retry_batch(self, batch: str, who: str) -> None:
+        """Try the rows of a batch again that failed, and are not in doubt."""
 
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches, the newest first."""

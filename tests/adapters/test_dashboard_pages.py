@@ -17,7 +17,7 @@ from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
 from replaywright.dashboard.views import LivePicture
 from replaywright.errors import StackFailed
-from tests.unit.dashboard import PICTURE, RUNNING, WAITING, FakeSource, ended, full
+from tests.unit.dashboard import OWNER, PICTURE, RUNNING, WAITING, FakeSource, ended, full
 from tests.waiting import PATIENT_MS
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ async def served(source: FakeSource) -> AsyncIterator[tuple[str, str]]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{listener.getsockname()[1]}"
-        pages = Dashboard(source, tenant="acme", every_s=0.1).app()
+        pages = Dashboard(source, tenant="acme", owner=OWNER, every_s=0.1).app()
         guard = AccessGuard(pages, hosts=[host], origins=[f"http://{host}"])
         server = uvicorn.Server(uvicorn.Config(guard, log_level="error", timeout_graceful_shutdown=1))
         serving = asyncio.create_task(server.serve([listener]))

@@ -18,6 +18,8 @@ import yaml
 
 from demo.stage import Stage
 from replaywright.cli.batch.batch_place import batch_handle
+from replaywright.cli.local.dashboard_acts import batch_retried
+from replaywright.errors import InputInvalid
 from tests.e2e.booking import Booking, served
 from tests.e2e.lab import Lab, until
 
@@ -152,6 +154,8 @@ async def test_a_batch_stops_when_too_many_rows_failed_and_later_does_what_is_le
         desk.begin_rows("--parallel", "2", "--max-failures", "2", "--id", "failing", "--out", "results.jsonl")
     )
     first = [json.loads(line) for line in (desk.folder / "results.jsonl").read_text().splitlines()]
+    await batch_retried(desk.stage.place, "failing", "ada")  # on the dashboard, while the site is still another one
+    await batch_handle(desk.stage.place, "failing").result()
     desk.site.look = ""
     resumed = desk.run("resume", "failing")
     retried = desk.run("retry", "failing", "--out", "results.csv", "--json")
@@ -164,9 +168,11 @@ async def test_a_batch_stops_when_too_many_rows_failed_and_later_does_what_is_le
     assert retried.returncode == 0, retried.stdout
     assert desk.booked() == dict.fromkeys(guests, 1)
     failed = {each["row"] for each in first if each["status"] == "failed"}
-    assert {int(each["row"]) for each in desk.results() if each["run"].endswith("~2")} == failed
+    assert {int(each["row"]) for each in desk.results() if each["run"].endswith("~3")} == failed
     assert {each["status"] for each in desk.results()} == {"done"}
     refused = desk.run("retry", "failing")
+    with pytest.raises(InputInvalid, match="there is no row to try again"):
+        await batch_retried(desk.stage.place, "failing", "ada")
     assert (refused.returncode, "there is no row to try again" in refused.stdout) == (2, True)
 
 

@@ -57,7 +57,7 @@ async def test_a_canary_sends_nothing_and_one_that_fails_holds_the_schedules_of_
             made = commanded(lab, "create", schedule, f"skill:{name}", "--every", "300d", *given, *more)
             assert made.returncode == 0, made.stderr
             assert json.loads(made.stdout)["canary"] is bool(more)
-        await schedule_changed(lab.place, f"canary-{name}", "trigger", "")
+        await schedule_changed(lab.place, f"canary-{name}", "trigger", "", "ada")
 
         async def is_over(schedule: str = f"canary-{name}") -> bool:
             return bool(await ended(lab, schedule))

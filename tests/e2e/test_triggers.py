@@ -160,17 +160,17 @@ async def test_a_form_that_is_sent_twice_starts_one_run_and_a_wrong_one_none(lab
     order, request = lab.order(), uuid.uuid4().hex
     async with clients(lab):
         asked = AskedRun(NAME, 0, request, {**values(order), "base_url": lab.stage.webmail})
-        both = await asyncio.gather(started(lab.place, asked), started(lab.place, asked))
+        both = await asyncio.gather(started(lab.place, asked, "ada"), started(lab.place, asked, "ada"))
         ending = await follow(handle_of(lab.place.client, both[0]), show=lambda *_: None, until_waiting=True)
         given = values(lab.order())
         wrong = [{**given, "color": "red"}, {name: text for name, text in given.items() if name != "to"}]
         refused = []
         for change in wrong:
             with pytest.raises(InputInvalid) as failure:
-                await started(lab.place, AskedRun(NAME, 0, uuid.uuid4().hex, change))
+                await started(lab.place, AskedRun(NAME, 0, uuid.uuid4().hex, change), "ada")
             refused.append(str(failure.value))
         with pytest.raises(InputInvalid, match="load the skill's page again"):
-            await started(lab.place, AskedRun(NAME, 0, "", values(order)))
+            await started(lab.place, AskedRun(NAME, 0, "", values(order)), "ada")
         async with open_store(lab.place.settings) as store:
             lasting = await lasting_steps(store, (await store.knowledge.shown(NAME, None)).skill)
 
@@ -192,15 +192,15 @@ async def test_a_schedule_is_paused_with_who_did_it_triggered_and_let_go_on(lab:
     name, values_ = f"s{uuid.uuid4().hex[:8]}", values(lab.order())
     async with clients(lab):
         await scheduled(lab, name, values_)
-        await schedule_changed(lab.place, name, "pause", "")
+        await schedule_changed(lab.place, name, "pause", "", "ada")
         [paused] = [row for row in await schedule_rows(lab.place) if row.name == name]
-        await schedule_changed(lab.place, name, "unpause", "moved")
+        await schedule_changed(lab.place, name, "unpause", "moved", "ada")
         [going] = [row for row in await schedule_rows(lab.place) if row.name == name]
         with pytest.raises(InputInvalid, match="expected pause, unpause, trigger"):
-            await schedule_changed(lab.place, name, "delete", "")
+            await schedule_changed(lab.place, name, "delete", "", "ada")
 
     assert (paused.is_paused, going.is_paused) == (True, False)
-    assert "on the dashboard" in paused.note
-    assert going.note.startswith("moved by ")
+    assert paused.note == "pause by ada on the dashboard"
+    assert going.note.startswith("moved by ada ")
     assert going.coming is not None
     assert going.starts == f"skill:{NAME}"

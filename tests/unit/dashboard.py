@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from replaywright.dashboard.people import Person, Role
 from replaywright.dashboard.views import (
     AskedRun,
     BatchRow,
@@ -222,6 +223,10 @@ ENTRIES = (
 PICTURE = b"\x89PNG\r\n\x1a\n a picture"
 
 
+OWNER = Person("ada", Role.OPERATE)
+"""Who uses the pages where nobody signs in."""
+
+
 @dataclass
 class FakeSource:
     """What there is, in fields; `fails` is raised instead, once it is set."""
@@ -234,6 +239,8 @@ class FakeSource:
     known_schedules: Sequence[ScheduleRow] = ()
     known_sessions: Sequence[SessionRow] = ()
     known_batches: Sequence[BatchRow] = ()
+    by: list[str] = field(default_factory=list)
+    """Names that deeds were done with."""
     started: list[AskedRun] = field(default_factory=list)
     """Runs that were asked for."""
     known_skills: Sequence[tuple[Skill, SkillStatistics]] = ()
@@ -291,23 +298,26 @@ class FakeSource:
             await asyncio.sleep(0.1)
         return None if picture.number == seen else picture
 
-    async def take_over(self, run_id: str) -> str:
+    async def take_over(self, run_id: str, who: str) -> str:
         self._fail()
+        self.by.append(who)
         if run_id not in self.details:
             raise InputInvalid(f"there is no run {run_id!r}")
         self.done.append(("take over", run_id))
         return "http://127.0.0.1:9/secret/"
 
-    async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
+    async def answer(self, run_id: str, question: str, given: PersonAnswer, who: str) -> None:
         self._fail()
+        self.by.append(who)
         self.done.append((run_id, question, given.answer, given.value, given.why))
 
     async def inbox(self) -> Sequence[WaitingRun]:
         self._fail()
         return self.waiting
 
-    async def start(self, asked: AskedRun) -> str:
+    async def start(self, asked: AskedRun, who: str) -> str:
         self._fail()
+        self.by.append(who)
         self.started.append(asked)
         return f"{asked.skill}/dashboard/1"
 
@@ -319,21 +329,29 @@ class FakeSource:
         self._fail()
         return self.known_sessions
 
-    async def change_session(self, name: str, change: str) -> None:
+    async def change_session(self, name: str, change: str, who: str) -> None:
         self._fail()
+        self.by.append(who)
         self.done.append((name, change))
 
     async def schedules(self) -> Sequence[ScheduleRow]:
         self._fail()
         return self.known_schedules
 
-    async def change_schedule(self, name: str, change: str, why: str) -> None:
+    async def change_schedule(self, name: str, change: str, why: str, who: str) -> None:
         self._fail()
+        self.by.append(who)
         self.done.append((name, change, why))
 
-    async def change_entry(self, key: str, change: str, why: str) -> None:
+    async def change_entry(self, key: str, change: str, why: str, who: str) -> None:
         self._fail()
+        self.by.append(who)
         self.done.append((key, change, why))
+
+    async def retry_batch(self, batch: str, who: str) -> None:
+        self._fail()
+        self.by.append(who)
+        self.done.append(("retry", batch))
 
     async def batches(self) -> Sequence[BatchRow]:
         self._fail()

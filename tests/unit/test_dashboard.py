@@ -37,6 +37,7 @@ from tests.unit.dashboard import (
     APPROVAL,
     BATCHES,
     DIFF,
+    OWNER,
     PICTURE,
     RECORD,
     RUNNING,
@@ -60,7 +61,9 @@ class Visitor:
 
     def __init__(self, source: FakeSource, every_s: float = 0.01) -> None:
         self.guard = AccessGuard(
-            Dashboard(source, tenant="acme", every_s=every_s).app(), hosts=[HOST], origins=[f"http://{HOST}"]
+            Dashboard(source, tenant="acme", owner=OWNER, every_s=every_s).app(),
+            hosts=[HOST],
+            origins=[f"http://{HOST}"],
         )
         transport = httpx.ASGITransport(self.guard, raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}")
@@ -776,7 +779,7 @@ async def test_only_what_changed_is_told() -> None:
 
 async def test_a_server_that_goes_away_is_told_to_those_who_look_and_taken_back_when_it_returns() -> None:
     source = full()
-    events = Dashboard(source, tenant="acme", every_s=0)._changes("runs", {})
+    events = Dashboard(source, tenant="acme", every_s=0)._changes("runs", {}, OWNER)
 
     async def notice() -> str:
         """What the next event about the notice has."""

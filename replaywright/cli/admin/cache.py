@@ -130,7 +130,7 @@ async def promote_entry(key: Key) -> None:
     Example: `replaywright admin cache promote 3f2a90`
     """
     async with open_or_start_store(load_settings()) as store:
-        version = await promoted(store, key)
+        version = await promoted(store, key, getpass.getuser())
     output.print_line(f"{version.content_key[:_KEY_SHOWN]}: version {version.version} promoted", style="green")
 
 
@@ -198,8 +198,8 @@ async def _known_versions(store: OpenStore, key: str) -> list[ActionCacheEntry]:
     return versions
 
 
-async def promoted(store: OpenStore, key: str) -> ActionCacheEntry:
-    """Make the newest candidate of an entry active, a held one too, and return it.
+async def promoted(store: OpenStore, key: str, who: str) -> ActionCacheEntry:
+    """Make the newest candidate of an entry active, a held one too, and return it; `who` is kept with a held one.
 
     Raises:
         InputInvalid: there is no such entry, or its newest version is no candidate.
@@ -207,12 +207,12 @@ async def promoted(store: OpenStore, key: str) -> ActionCacheEntry:
     newest = (await _known_versions(store, key))[-1]
     if newest.status is not EntryStatus.CANDIDATE:
         raise InputInvalid(f"{newest.content_key[:_KEY_SHOWN]}: its newest version is {newest.status.value} already")
-    run_id = await _released(store, newest) if newest.hold else newest.run_id
+    run_id = await _released(store, newest, who) if newest.hold else newest.run_id
     await store.steps.promote(tenant=store.tenant, run_id=run_id, content_keys=[newest.content_key])
     return (await _known_versions(store, newest.content_key))[-1]
 
 
-async def _released(store: OpenStore, held: ActionCacheEntry) -> str:
+async def _released(store: OpenStore, held: ActionCacheEntry, who: str) -> str:
     """Write the held version again as a candidate of a new run id, and return the id; the trace names the person."""
     run_id = f"promotion-{secrets.token_hex(4)}"
     await store.steps.record(
@@ -225,7 +225,7 @@ async def _released(store: OpenStore, held: ActionCacheEntry) -> str:
             outcome=StepOutcome(status=Status.REFUSED, reason="promotion", content_key=held.content_key),
             entry=held.model_copy(update={"hold": False, "run_id": run_id}),
             title=f"version {held.version} promoted",
-            trace={"kind": "promotion", "who": getpass.getuser(), "version": held.version},
+            trace={"kind": "promotion", "who": who, "version": held.version},
         )
     )
     return run_id

@@ -11,6 +11,7 @@ from activities.run.site_sessions import NO_KEYS
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json
+from replaywright.cli.people.updates import user_name
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import open_backend
 from replaywright.cli.servers.site_sessions import declared, signalled, standing_of_site_session, state_of
@@ -61,7 +62,7 @@ async def sign_in(name: Name, json: Json = False) -> None:
 
     Example: `replaywright admin sessions sign-in crm-ada`
     """
-    await _signal(name, "renew", [])
+    await _signal(name, "renew", [user_name()])
     message = f"a run signs {name} in: `replaywright runs`; `replaywright admin sessions list` tells how it ended"
     output.print_result(message, {"session": name, "asked": True}, json=json)
 
@@ -109,7 +110,7 @@ async def forget_session(name: Name, json: Json = False) -> None:
 
     Example: `replaywright admin sessions forget crm-ada`
     """
-    await _signal(name, "forget", [])
+    await _signal(name, "forget", [user_name()])
     output.print_result(f"{name} is forgotten", {"session": name, "forgotten": True}, json=json)
 
 

@@ -1,7 +1,7 @@
 """`replaywright batch`: one task over the rows of a file, each row once."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from replaywright.cli.batch.batch_place import (
     rows_digest,
     start_batch,
 )
-from replaywright.cli.batch.batch_retry import Chosen, Picked, chosen
+from replaywright.cli.batch.batch_retry import Chosen, Picked, begin_again, planned_again
 from replaywright.cli.check.check_input import is_file
 from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks, tasks_or_skills
@@ -295,45 +295,13 @@ async def retry(
     wish = Chosen(frozenset(row or []), mended, manner, user_name())
 
     async def begin(here: Backend, store: BatchStore) -> str:
-        found = await find_batch(here, batch)
-        if is_under_way(found):
-            raise InputInvalid(
-                f"{found.id} is under way: wait for its end (`replaywright batch resume {found.id}`), or stop it with "
-                f"`replaywright batch cancel {found.id}`"
-            )
-        before = await input_of(here, found)
-        picked = await chosen(here, store, found.id, before, wish, tell=asked.tell)
-        _print_picked(picked, asked)
-        if not picked.rows:
-            raise InputInvalid(f"{found.id}: there is no row to try again; `replaywright batch show {found.id}`")
-        given = before.model_copy(
-            update={
-                "run": before.run.model_copy(update=_changes(mended, manner)),
-                "index": await store.put(picked.rows),
-                "whole": before.of_file,
-                "total": len(picked.rows),
-                "parallel": pace.parallel or before.parallel,
-                "max_failures": pace.max_failures or 0,
-                "first_alone": False,
-                "state": BatchState(),
-            }
-        )
-        await start_batch(here, found.id, given, again=True)
-        return found.id
+        plan = await planned_again(here, store, batch, wish, tell=asked.tell)
+        _print_picked(plan.picked, asked)
+        changes = {"parallel": pace.parallel or plan.given.parallel, "max_failures": pace.max_failures or 0}
+        await begin_again(here, replace(plan, given=plan.given.model_copy(update=changes)))
+        return plan.batch
 
     raise typer.Exit(await _carry_out(asked, begin))
-
-
-def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
-    """Return the changed fields of rows that are tried again; they are no runs of the skill any more."""
-    wanted = {
-        "task": mended,
-        "mode": manner.mode,
-        "heal": manner.heal,
-        "on_failure": None if manner.on_failure is None else manner.on_failure.value,
-        "pictures": manner.pictures,
-    }
-    return {"skill": None, "relearns": False} | {name: value for name, value in wanted.items() if value is not None}
 
 
 @batch_app.command("cancel")

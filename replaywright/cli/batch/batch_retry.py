@@ -3,20 +3,22 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from temporalio.client import WorkflowExecutionStatus
 
-from replaywright.cli.batch.batch_place import BatchStore
+from replaywright.cli.batch.batch_place import BatchStore, find_batch, input_of, is_under_way, start_batch
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
 from replaywright.cli.servers.connect import Backend
-from replaywright.domain.batch.batches import BatchInput, Row, RowEnd, RowResume
+from replaywright.domain.batch.batches import BatchInput, BatchState, Row, RowEnd, RowResume
 from replaywright.domain.run.resuming import OPEN_STATES
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
 _PLANNED_AT_ONCE = 8
+_TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,75 @@ class Picked:
     left_out: list[tuple[int, str]] = field(default_factory=list)
 
 
-async def chosen(
+@dataclass(frozen=True)
+class Again:
+    """A batch whose failed rows are tried again."""
+
+    batch: str
+    picked: Picked
+    given: BatchInput
+    """Input of the batch over the picked rows."""
+
+
+async def planned_again(
+    here: Backend, store: BatchStore, batch: str, wish: Chosen, *, tell: Callable[[str], None]
+) -> Again:
+    """Plan to try the rows of a batch again; nothing is begun.
+
+    Raises:
+        InputInvalid: there is no such batch, it is under way, or a row that was named is not there, was done, or has
+            not ended.
+        StoreUnavailable: the ledger cannot be read.
+    """
+    found = await find_batch(here, batch)
+    if is_under_way(found):
+        raise InputInvalid(
+            f"{found.id} is under way: wait for its end (`replaywright batch resume {found.id}`), or stop it with "
+            f"`replaywright batch cancel {found.id}`"
+        )
+    before = await input_of(here, found)
+    picked = await _chosen(here, store, found.id, before, wish, tell=tell)
+    given = before.model_copy(
+        update={
+            "run": before.run.model_copy(update=_changes(wish.task, wish.manner)),
+            "index": await store.put(picked.rows),
+            "whole": before.of_file,
+            "total": len(picked.rows),
+            "max_failures": 0,
+            "first_alone": False,
+            "state": BatchState(),
+        }
+    )
+    return Again(found.id, picked, given)
+
+
+async def begin_again(here: Backend, again: Again) -> None:
+    """Begin to try the picked rows again.
+
+    Raises:
+        InputInvalid: none was picked.
+        StackFailed: Temporal refuses it.
+    """
+    if not again.picked.rows:
+        left = "; ".join(f"row {number}: {why}" for number, why in again.picked.left_out[:_TOLD])
+        why = f" ({left})" if left else ""
+        raise InputInvalid(f"{again.batch}: there is no row to try again{why}; `replaywright batch show {again.batch}`")
+    await start_batch(here, again.batch, again.given, again=True)
+
+
+def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
+    """Return the changed fields of rows that are tried again; they are no runs of the skill any more."""
+    wanted = {
+        "task": mended,
+        "mode": manner.mode,
+        "heal": manner.heal,
+        "on_failure": None if manner.on_failure is None else manner.on_failure.value,
+        "pictures": manner.pictures,
+    }
+    return {"skill": None, "relearns": False} | {name: value for name, value in wanted.items() if value is not None}
+
+
+async def _chosen(
     here: Backend, store: BatchStore, batch: str, before: BatchInput, wish: Chosen, *, tell: Callable[[str], None]
 ) -> Picked:
     """Return the rows to try again in order, each with the state that its run resumes from.

@@ -18,10 +18,14 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.local.dashboard_source import RunningSource
 from replaywright.cli.local.listening import HOST, listening
+from replaywright.cli.people.updates import user_name
+from replaywright.dashboard.access_file import Access, read_access
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
+from replaywright.dashboard.people import Person, Role
 from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import Settings, load_settings
+from replaywright.vault.environment import EnvironmentSecrets
 
 _LEAVING_S = 2
 """Grace period for a response under way on Ctrl-C."""
@@ -32,28 +36,49 @@ def dashboard(
     *,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on loopback; 0 takes a free one.")] = 0,
     opened: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    access: Annotated[
+        Path | None,
+        typer.Option(help="Have people sign in with an OpenID Connect provider, by this file of roles."),
+    ] = None,
 ) -> None:
     """Show runs, inbox, skills and cache as pages in a browser; they change as the runs go on.
 
     What waits for a person is answered there, and a run's browser is watched, taken over and handed back. The dashboard
     listens on loopback. Its address has a token: everybody with the address sees the runs of this tenant, answers them
-    and takes them over. Ctrl-C ends it.
+    and takes them over. With --access there is no token: people sign in, and their role says what they may do. Ctrl-C
+    ends it.
 
     Example: `replaywright dashboard --open`
     """
     settings = load_settings()
+    declared = None if access is None else read_access(access)
     with listening(port) as listener, entered(settings.home):
-        asyncio.run(_serve(settings, listener, opened=opened))
+        asyncio.run(_serve(settings, listener, declared, opened=opened))
 
 
-async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -> None:
-    port = listener.getsockname()[1]
-    names = [f"{name}:{port}" for name in (HOST, "localhost")]
+def _guarded(settings: Settings, source: RunningSource, port: int, declared: Access | None) -> tuple[AccessGuard, str]:
+    """Return the guarded pages, and the address to open."""
+    if declared is None:
+        names = [f"{name}:{port}" for name in (HOST, "localhost")]
+        owner = Person(user_name(), Role.OPERATE)
+        pages = Dashboard(source, tenant=settings.tenant, owner=owner).app()
+        guard = AccessGuard(pages, hosts=names, origins=[f"http://{name}" for name in names])
+        return guard, f"http://{HOST}:{port}{guard.entrance}"
+    from replaywright.dashboard.sign_in import SignIn  # noqa: PLC0415 - its library takes its time
+
+    name = declared.client_secret
+    secret = EnvironmentSecrets(os.environ, settings.home).resolve(name) if name else ""
+    pages = Dashboard(source, tenant=settings.tenant).app()
+    door = SignIn(declared, secret)
+    guard = AccessGuard(pages, hosts=[declared.host], origins=[declared.origin], path=declared.path, door=door)
+    return guard, declared.address
+
+
+async def _serve(settings: Settings, listener: socket.socket, declared: Access | None, *, opened: bool) -> None:
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     async with _source(settings) as source:
-        pages = Dashboard(source, tenant=settings.tenant).app()
-        guard = AccessGuard(pages, hosts=names, origins=[f"http://{name}" for name in names])
-        address = f"http://{HOST}:{port}{guard.entrance}"
+        port = listener.getsockname()[1]
+        guard, address = _guarded(settings, source, port, declared)
         server = uvicorn.Server(
             uvicorn.Config(
                 guard,
@@ -64,7 +89,10 @@ async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -
             )
         )
         output.print_line_as_is(f"dashboard: {address}")
-        output.print_line("whoever has this address sees the runs, and answers them; Ctrl-C ends it", style="dim")
+        told = "whoever has this address sees the runs, and answers them"
+        if declared is not None:
+            told = f"it listens on {HOST}:{port}, and people sign in with {declared.issuer}"
+        output.print_line(f"{told}; Ctrl-C ends it", style="dim")
         with _opened(address) if opened else contextlib.nullcontext():
             await server.serve([listener])
 

@@ -3,14 +3,15 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from temporalio.client import ScheduleHandle, WorkflowExecution
 
 from replaywright.cli.admin.cache import promoted, with_elements
 from replaywright.cli.batch.batch_follow import progress_of
-from replaywright.cli.batch.batch_place import batch_handle, batches, is_under_way
-from replaywright.cli.people.updates import user_name
+from replaywright.cli.batch.batch_place import batch_handle, batch_store, batches, is_under_way
+from replaywright.cli.batch.batch_retry import Chosen, begin_again, planned_again
 from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.starting import order_of, refuse_what_is_blocked, start
@@ -36,8 +37,8 @@ _BATCHES: Final = 20
 _ON_DASHBOARD: Final = "on the dashboard"
 
 
-async def started(here: Backend, asked: AskedRun) -> str:
-    """Start a run of a skill, and return its id. A form that is sent twice with the same values starts one run.
+async def started(here: Backend, asked: AskedRun, who: str) -> str:
+    """Start a run of a skill for `who`, and return its id. A form that is sent twice with the same values starts one.
 
     Raises:
         InputInvalid: there is no such skill, or a value is wrong; nothing was started.
@@ -52,6 +53,7 @@ async def started(here: Backend, asked: AskedRun) -> str:
     run_id = f"{skill.name}/dashboard/{digest[:_DIGITS]}"
     manner = RunOptions(heal=Heal.AUTO if asked.heals else Heal.OFF)
     order = order_of(skill.task, values, run_id, manner, SkillRef(name=skill.name, version=skill.version))
+    order = replace(order, who=f"{who} {_ON_DASHBOARD}")
     refuse_what_is_blocked(here.settings, order.task, order.values)
     try:
         await start(here, order)
@@ -81,7 +83,7 @@ async def lasting_steps(store: OpenStore, skill: Skill) -> Sequence[str]:
     return [step.title for _, step, effect in effects if not effect.repeatable]
 
 
-async def entry_changed(store: OpenStore, key: str, change: str, why: str) -> None:
+async def entry_changed(store: OpenStore, key: str, change: str, why: str, who: str) -> None:
     """`promote` what was found in place of a recording, or `forget` the recording.
 
     Raises:
@@ -89,9 +91,9 @@ async def entry_changed(store: OpenStore, key: str, change: str, why: str) -> No
     """
     match change:
         case "promote":
-            await promoted(store, key)
+            await promoted(store, key, who)
         case "forget":
-            reason = f"{why or 'forgotten'} by {user_name()} {_ON_DASHBOARD}"
+            reason = f"{why or 'forgotten'} by {who} {_ON_DASHBOARD}"
             entries = await store.steps.entries(tenant=store.tenant)
             found = with_elements([info for info in entries if info.content_key == key], entries)
             if not found:
@@ -124,7 +126,7 @@ async def _session_row(here: Backend, name: str, definition: Definition) -> Sess
     )
 
 
-async def session_changed(here: Backend, name: str, change: str) -> None:
+async def session_changed(here: Backend, name: str, change: str, who: str) -> None:
     """Have a session signed in anew (`renew`), or `forget` what is kept of it.
 
     Raises:
@@ -133,7 +135,7 @@ async def session_changed(here: Backend, name: str, change: str) -> None:
     if change not in ("renew", "forget"):
         raise InputInvalid(f"change={change[:40]!r}: expected renew or forget")
     definition_of(here.settings.sessions, name)
-    await signalled(here, name, change, [])
+    await signalled(here, name, change, [f"{who} {_ON_DASHBOARD}"])
 
 
 async def schedule_rows(here: Backend) -> Sequence[ScheduleRow]:
@@ -155,7 +157,7 @@ async def _schedule_row(here: Backend, known: KnownSchedule) -> ScheduleRow:
     )
 
 
-async def schedule_changed(here: Backend, name: str, change: str, why: str) -> None:
+async def schedule_changed(here: Backend, name: str, change: str, why: str, who: str) -> None:
     """`pause` or `unpause` a schedule, or `trigger` a run of it.
 
     Raises:
@@ -163,7 +165,7 @@ async def schedule_changed(here: Backend, name: str, change: str, why: str) -> N
         StackFailed: Temporal refuses it.
     """
     handle, _ = await found(here, name)
-    by = f"{why or change} by {user_name()} {_ON_DASHBOARD}"
+    by = f"{why or change} by {who} {_ON_DASHBOARD}"
     changes: Mapping[str, Callable[[ScheduleHandle], Awaitable[None]]] = {
         "pause": lambda schedule: schedule.pause(note=by),
         "unpause": lambda schedule: schedule.unpause(note=by),
@@ -173,6 +175,19 @@ async def schedule_changed(here: Backend, name: str, change: str, why: str) -> N
         raise InputInvalid(f"change={change[:40]!r}: expected {', '.join(changes)}")
     with temporal_errors(here.settings):
         await changes[change](handle)
+
+
+async def batch_retried(here: Backend, batch: str, who: str) -> None:
+    """Try the rows of a batch again that failed; those in doubt are left to whoever has looked at the site.
+
+    Raises:
+        InputInvalid: there is no such batch, it is under way, or none of its rows is to be tried again.
+        StackFailed: Temporal refuses it.
+        StoreUnavailable: the ledger cannot be read.
+    """
+    async with batch_store(here) as store:
+        wish = Chosen(who=f"{who} {_ON_DASHBOARD}")
+        await begin_again(here, await planned_again(here, store, batch, wish, tell=lambda _: None))
 
 
 async def batch_rows(here: Backend) -> Sequence[BatchRow]:

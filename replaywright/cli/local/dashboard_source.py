@@ -15,6 +15,7 @@ from cache.alerts import counted
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.local.dashboard_acts import (
+    batch_retried,
     batch_rows,
     entry_changed,
     lasting_steps,
@@ -27,7 +28,7 @@ from replaywright.cli.local.dashboard_acts import (
 from replaywright.cli.people.answer import checked_value, chosen
 from replaywright.cli.people.inbox import question_of, waiting_in
 from replaywright.cli.people.takeover import address_of, lent_browser
-from replaywright.cli.people.updates import by_user, decide, require_going, updated, user_name, verdict_on
+from replaywright.cli.people.updates import decide, require_going, said_by, updated, verdict_on
 from replaywright.cli.people.updates import question_of as question_now
 from replaywright.cli.runs.finding import QUICK, ending_of_run, exact_run, is_ours, is_wanted, standing_of, trace_or_why
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of, session_of
@@ -207,35 +208,35 @@ class RunningSource:
             raise ArtifactMissing(f"what is kept for run {run_id!r} is no picture")
         return data
 
-    async def take_over(self, run_id: str) -> str:
+    async def take_over(self, run_id: str, who: str) -> str:
         """Take over the browser; see the port."""
         here = await self._running.here()
         await exact_run(here, run_id)
         await require_going(here, run_id, "take over")
         try:
             async with asyncio.timeout(_TAKING_OVER_S):
-                lent = await lent_browser(here, run_id, TakeOverRequest(who=user_name(), why=_BY))
+                lent = await lent_browser(here, run_id, TakeOverRequest(who=who, why=_BY))
         except TimeoutError as exc:
             raise StackFailed(
                 f"{run_id} is still at its step: it pauses before the next one; take it over then"
             ) from exc
         return address_of(lent)
 
-    async def answer(self, run_id: str, question: str, given: PersonAnswer) -> None:
+    async def answer(self, run_id: str, question: str, given: PersonAnswer, who: str) -> None:
         """Answer the run's question, or end its pause; see the port."""
         here = await self._running.here()
         await exact_run(here, run_id)
-        why = given.why or _BY
+        said = said_by(who, given.why or _BY)
         if given.answer == "continue" and not question:
             await require_going(here, run_id, "continue")
-            await updated(here, run_id, "go_on", by_user(why), type(None))
+            await updated(here, run_id, "go_on", said, type(None))
             return
         asked = await question_now(here, run_id)
         if asked.id != question:
             raise InputInvalid(f"question={question[:40]!r}: {run_id} asks another one by now")
         verdict = chosen(asked, given.answer)
         text = checked_value(verdict, given.value if verdict == "answer" else "")
-        await decide(here, run_id, verdict_on(run_id, asked, verdict, text, who=user_name(), why=by_user(why).why))
+        await decide(here, run_id, verdict_on(run_id, asked, verdict, text, who=who, why=said.why))
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person."""
@@ -253,9 +254,9 @@ class RunningSource:
 
     # --- starting ------------------------------------------------------------------------------------------------
 
-    async def start(self, asked: AskedRun) -> str:
+    async def start(self, asked: AskedRun, who: str) -> str:
         """Start a run of a skill; see the port."""
-        return await started(await self._running.here(), asked)
+        return await started(await self._running.here(), asked, who)
 
     async def lasting_steps(self, skill: Skill) -> Sequence[str]:
         """Return the titles of the steps with consequences; see the port."""
@@ -274,9 +275,9 @@ class RunningSource:
 
         return await self._signed_in.get("", read)
 
-    async def change_session(self, name: str, change: str) -> None:
+    async def change_session(self, name: str, change: str, who: str) -> None:
         """Change a session; see the port."""
-        await session_changed(await self._running.here(), name, change)
+        await session_changed(await self._running.here(), name, change, who)
         self._signed_in.forget()
 
     async def schedules(self) -> Sequence[ScheduleRow]:
@@ -287,15 +288,20 @@ class RunningSource:
 
         return await self._schedules.get("", read)
 
-    async def change_schedule(self, name: str, change: str, why: str) -> None:
+    async def change_schedule(self, name: str, change: str, why: str, who: str) -> None:
         """Change a schedule; see the port."""
-        await schedule_changed(await self._running.here(), name, change, why)
+        await schedule_changed(await self._running.here(), name, change, why, who)
         self._schedules.forget()
 
-    async def change_entry(self, key: str, change: str, why: str) -> None:
+    async def change_entry(self, key: str, change: str, why: str, who: str) -> None:
         """Promote or forget a recording; see the port."""
         async with open_store(self._settings) as store:
-            await entry_changed(store, key, change, why)
+            await entry_changed(store, key, change, why, who)
+
+    async def retry_batch(self, batch: str, who: str) -> None:
+        """Try failed rows again; see the port."""
+        await batch_retried(await self._running.here(), batch, who)
+        self._batches.forget()
 
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches."""

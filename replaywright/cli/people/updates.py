@@ -207,12 +207,17 @@ def user_name() -> str:
 
 
 def by_user(why: str) -> Said:
-    """Return the name of the user of this command, with the reason.
+    """Return the name of the user of this command, with the reason; see `said_by`."""
+    return said_by(user_name(), why)
+
+
+def said_by(who: str, why: str) -> Said:
+    """Return a person's name, with the reason.
 
     Raises:
         InputInvalid: the reason is too long.
     """
     try:
-        return Said(who=user_name(), why=why)
+        return Said(who=who, why=why)
     except ValidationError as exc:
         raise InputInvalid(f"--why has {len(why)} characters, and may have 1000") from exc

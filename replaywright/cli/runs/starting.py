@@ -68,6 +68,8 @@ class Order:
     """True: while another run learns the same goal, wait for its skill."""
     pictures: Pictures | None = None
     """Steps whose pictures are kept. None: those that are learned, healed or fail."""
+    who: str = ""
+    """Who asked for it, in words; empty where it is not known."""
     request: str = ""
     """Digest of the caller's request, for the memo: a repeated request finds its run, and another one does not."""
 
@@ -156,6 +158,7 @@ async def prepared(here: Backend, order: Order) -> Prepared:
     site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     lineage = order.lineage or order.run_id
     memo = {"task": order.task.task, "tenant": here.settings.tenant, WAITS: ""}
+    plan = taskfile.plan_of(order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill)
     asked = start_attributes(
         here,
         task=order.task.task,
@@ -173,7 +176,7 @@ async def prepared(here: Backend, order: Order) -> Prepared:
     return Prepared(
         input=given,
         summary=taskfile.summary_of(order.task),
-        details=taskfile.plan_of(order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill),
+        details=f"started by {order.who}\n\n{plan}" if order.who else plan,
         memo=memo | {name: value for name, value in (("lineage", lineage), (REQUEST, order.request)) if value},
         attributes=attributes,
     )
