@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
+.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-pictures bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
 
 BIN := .venv/bin
 ARGS ?=
@@ -55,7 +55,7 @@ lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
 	for name in django-old django-new django-skins nicegui streamlit dash browser-use workflow-use datasette \
 		datasette-new fava jupyterlab jupyterlab-old locust locust-old marimo optuna radicale radicale-old sqlite-web \
-		sqlite-web-old supervisor trac wagtail wagtail-old; do \
+		sqlite-web-old supervisor trac wagtail wagtail-old ocr; do \
 		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
 			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options --pip-args=--only-binary=:all: \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
@@ -117,6 +117,9 @@ bench-shown: setup ## tasks that a person has shown twice, replayed with other v
 
 bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards
 	$(BIN)/python -m bench.miniwob $(ARGS)
+
+bench-pictures: setup ## 200 pictures with secrets drawn in them: what another reader finds after they were hidden
+	$(BIN)/python -m bench.pictures $(ARGS)
 
 bench-recall: setup ## put 2,915 sentences to 38 skills: by patterns alone, with the small call, against stand-ins that answer wrongly; and the time it takes
 	$(BIN)/python -m bench.recall $(ARGS)

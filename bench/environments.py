@@ -61,6 +61,8 @@ Name = Literal[
     "supervisor",
     "fossil",
     "adminer",
+    "ocr",
+    "tesseract",
 ]
 
 NAMES: tuple[Name, ...] = get_args(Name)

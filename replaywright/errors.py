@@ -118,6 +118,10 @@ class ArtifactsUnavailable(ReplaywrightError):
     """The artifact store cannot be reached or refuses reads or writes (no space, no permission)."""
 
 
+class PictureUnread(ReplaywrightError):
+    """A picture could not be searched for secrets, so that it cannot be kept."""
+
+
 class SessionLost(ReplaywrightError):
     """The live browser of this run is gone, or no longer ours."""
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from replaywright.domain.page.snapshot_text import listed_ids, snapshot_text
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.run.redacted import redacted_snapshot
-from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, PictureUnread
 from replaywright.ports.browser import BrowserSession
 from replaywright.ports.stores import Artifacts, Secrets
 
+SEARCH_S = 10.0
+"""Time limit for finding secrets in a picture, where pictures are read."""
 _log = logging.getLogger("replaywright.pictures")
 
 
@@ -31,7 +33,9 @@ async def keep_snapshot(artifacts: Artifacts, secrets: Secrets, snapshot: Snapsh
     return await artifacts.put(redacted_snapshot(snapshot, secrets).model_dump_json(by_alias=True).encode())
 
 
-async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str | None) -> Pictured:
+async def pictured(
+    browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str | None, *, search_s: float = SEARCH_S
+) -> Pictured:
     """Read the current tab, with a picture that marks what its text lists for `about`; None: without marks.
 
     Raises:
@@ -48,8 +52,8 @@ async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secre
     snapshot, missing, picture = redacted_snapshot(seen.snapshot, secrets), seen.missing, ""
     if seen.picture is not None:
         try:
-            picture = await artifacts.put(seen.picture)
-        except ArtifactsUnavailable as exc:
+            picture = await artifacts.put(await secrets.redact_picture(seen.picture, search_s))
+        except (ArtifactsUnavailable, PictureUnread) as exc:
             missing = str(exc)
     if missing:
         _log.warning("there is no picture of the page for the planner: %s", missing)

@@ -113,13 +113,12 @@ class Attachment:
 
 async def _pictured(held: Attachment) -> None:
     """Let the pictures of a session be kept before it is let go of, as long as that does not take long."""
-    pending = {*held.keeping, *({held.picturing} if held.picturing is not None else ())}
-    if pending:
-        _, late = await asyncio.wait(pending, timeout=KEEPING_S)
+    if held.picturing is not None:
+        _, late = await asyncio.wait({held.picturing}, timeout=KEEPING_S)
         for task in late:
             task.cancel()
-        if held.keeping:  # of a picture that was taken meanwhile
-            await asyncio.wait(held.keeping, timeout=KEEPING_S)
+    if held.keeping:  # what is late needs the session no more, and ends by its own limits
+        await asyncio.wait(held.keeping, timeout=KEEPING_S)
 
 
 class Attachments:

@@ -15,13 +15,15 @@ from replaywright.domain.run.commands import CommandOnStep, Reapply, Recheck, St
 from replaywright.domain.run.scope import Mode
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.steps import names_element
-from replaywright.errors import ArtifactsUnavailable, SessionLost
+from replaywright.errors import ArtifactsUnavailable, PictureUnread, SessionLost
 from replaywright.ports.browser import Shown
 from replaywright.ports.ledger import StepStore
 from replaywright.ports.stores import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.pictures")
 
+SEARCH_S = 10.0
+"""Time limit for finding secrets in it, where pictures are read; the page goes on meanwhile."""
 LIMIT_S = 4.0
 """Time limit of one picture; the browser's own limits are shorter."""
 
@@ -72,8 +74,8 @@ class StepPictures:
             if shown.data is None:
                 line["missing"] = shown.missing
             else:
-                line["digest"] = await self._artifacts.put(shown.data)
-        except ArtifactsUnavailable as exc:
+                line["digest"] = await self._artifacts.put(await self._secrets.redact_picture(shown.data, SEARCH_S))
+        except (ArtifactsUnavailable, PictureUnread) as exc:
             line["missing"] = str(exc)[:200]
         if "missing" in line:
             _log.warning(

@@ -7,6 +7,7 @@ is noted beside the rest.
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Sequence
 
 from pydantic import ValidationError
@@ -24,7 +25,7 @@ from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.fitting import place_of
 from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
 from replaywright.domain.task.actions import Cause
-from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
+from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, PictureUnread, SessionLost
 from replaywright.ports.browser import BrowserSession
 from replaywright.ports.stores import Artifacts, Secrets
 
@@ -34,7 +35,7 @@ CAPTURE_S = 9.0
 """Time limit for picture, documents, console and network; the browser's own limits are shorter."""
 SNAPSHOT_S = 4.0
 """For the snapshot, where the step did not leave one. Both together are well inside an activity's margin."""
-PICTURE_S = 3.0
+PICTURE_S = 6.0
 """Time limit of the picture with marks, where a planner takes pictures."""
 DIFF_LINES = 200
 REASON_LIMIT = 160
@@ -141,6 +142,7 @@ class FailureEvidence:
 
     async def _keep_page(self, kept: "_Kept", browser: BrowserSession) -> bool:
         """Keep picture, documents, console and network; whether the page answers at all."""
+        ends = time.monotonic() + CAPTURE_S
         try:
             async with asyncio.timeout(CAPTURE_S):
                 seen = await browser.capture(self._secrets.redact)
@@ -151,7 +153,11 @@ class FailureEvidence:
         for kind, reason in seen.missing.items():
             kept.miss(kind, reason)
         if seen.screenshot is not None:
-            await kept.put("screenshot", seen.screenshot)
+            left_s = max(0.0, ends - time.monotonic())
+            try:
+                await kept.put("screenshot", await self._secrets.redact_picture(seen.screenshot, left_s))
+            except PictureUnread as exc:
+                kept.miss("screenshot", str(exc))
         if seen.dom is not None:
             await kept.put("dom", seen.dom)
         await kept.put("console", "\n".join(seen.console) or "the console is empty")
@@ -198,7 +204,9 @@ class FailureEvidence:
         """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""
         try:
             async with asyncio.timeout(PICTURE_S):
-                seen = await pictured(browser, self._artifacts, self._secrets, context.step.title)
+                seen = await pictured(
+                    browser, self._artifacts, self._secrets, context.step.title, search_s=PICTURE_S / 2
+                )
         except (SessionLost, ActionFailed, TimeoutError) as exc:
             kept.miss(MARKED, str(exc) or f"the page did not answer in {PICTURE_S:g} s")
             return

@@ -181,6 +181,13 @@ class Secrets(Protocol):
     def redact(self, text: str) -> str:
         """`text` with every known secret, in any common encoding, replaced by `{{secret:NAME}}`."""
 
+    async def redact_picture(self, data: bytes, within_s: float) -> bytes:
+        """The picture with every known secret painted over that is drawn in it, where something here can read that.
+
+        Raises:
+            PictureUnread: it could not be read, or not in time; it must not be kept.
+        """
+
     def remember(self, name: str, value: str) -> None:
         """From now on `value` is redacted, too: a code that is made or given for one use. The oldest are forgotten."""
 

@@ -13,6 +13,7 @@ from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
     CodeLost,
+    PictureUnread,
     SecretMissing,
 )
 
@@ -124,6 +125,8 @@ class FakeSecrets:
         self._values = dict(values or {})
         self._bound = dict(bound or {})
         self._passing: dict[str, str] = {}
+        self.unread = ""
+        """Why no picture can be searched."""
 
     def check(self, name: str) -> None:
         """See that it has a value."""
@@ -146,6 +149,12 @@ class FakeSecrets:
     def redact(self, text: str) -> str:
         """`text` without the values."""
         return redact(redact(text, self._values), self._passing)
+
+    async def redact_picture(self, data: bytes, within_s: float) -> bytes:  # noqa: ARG002  as the port has it
+        """Return the picture as it is, or raise what `unread` says."""
+        if self.unread:
+            raise PictureUnread(self.unread)
+        return data
 
     def redact_data(self, value: Any) -> Any:
         """`value` without the values."""

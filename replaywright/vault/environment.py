@@ -13,6 +13,7 @@ from typing import Any
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.domain.secrets.secret_sites import Site
 from replaywright.errors import SecretMissing
+from replaywright.vault.pictures import painted, reads_pictures
 from replaywright.vault.sources import SecretSource, bound_to, names_in, secrets_folder, source_of, sources_of
 
 _log = logging.getLogger("replaywright.vault")
@@ -120,6 +121,20 @@ class EnvironmentSecrets:
         """Return JSON-like data with every secret replaced, in keys too."""
         self._look()
         return self._redactor.data(value)
+
+    async def redact_picture(self, data: bytes, within_s: float) -> bytes:
+        """Return the picture with every secret painted over that is drawn in it, if the extra `ocr` is installed.
+
+        Raises:
+            PictureUnread: it could not be read, or not in time.
+        """
+        self._look()
+        with self._lock:
+            values = [value for _, value in (*self._values, *self._passing)]
+        if not values or not reads_pictures():
+            return data
+        redacted = self._redactor.text
+        return await painted(data, values, lambda text: redacted(text) != text, within_s)
 
     def _look(self) -> None:
         """Note the values of files that are new in the home."""
