@@ -12,7 +12,8 @@ from typing import Any
 
 from replaywright.domain.secrets.redaction import Redactor
 from replaywright.domain.secrets.secret_sites import Site
-from replaywright.errors import SecretMissing
+from replaywright.errors import PictureUnread, SecretMissing
+from replaywright.observing import observer
 from replaywright.vault.pictures import painted, reads_pictures
 from replaywright.vault.sources import SecretSource, bound_to, names_in, secrets_folder, source_of, sources_of
 
@@ -134,7 +135,11 @@ class EnvironmentSecrets:
         if not values or not reads_pictures():
             return data
         redacted = self._redactor.text
-        return await painted(data, values, lambda text: redacted(text) != text, within_s)
+        try:
+            return await painted(data, values, lambda text: redacted(text) != text, within_s)
+        except PictureUnread:
+            observer().not_masked("picture")
+            raise
 
     def _look(self) -> None:
         """Note the values of files that are new in the home."""
