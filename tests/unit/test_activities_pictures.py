@@ -132,3 +132,16 @@ async def test_a_failed_step_without_a_picture_is_planned_from_its_snapshot() ->
     outcome = await failed(stage, pictures=True)
 
     assert seen_of(outcome) == {"snapshot": outcome.artifacts["snapshot"], "picture_missing": "the page hangs"}
+
+
+async def test_a_picture_that_cannot_be_searched_for_secrets_is_kept_nowhere() -> None:
+    stage = Stage()
+    stage.secrets.unread = "nobody can read it"
+
+    page = await looked(stage, pictures=True)
+    outcome = await failed(stage, pictures=True)
+
+    assert (page.picture, page.picture_missing) == ("", "nobody can read it")
+    assert {outcome.artifacts_missing[kind] for kind in ("screenshot", MARKED)} == {"nobody can read it"}
+    assert not outcome.artifacts.keys() & {"screenshot", MARKED}
+    assert "dom" in outcome.artifacts

@@ -148,3 +148,13 @@ async def test_a_page_that_does_not_answer_in_time_has_no_picture(
     await stage.perform(request(FILL_TO, 0, pictures=Pictures.STEPS, proposed=TO))
 
     assert [line["missing"] for line in await pictures(stage)] == ["the page did not answer in 4 s"] * 2
+
+
+async def test_a_picture_that_cannot_be_searched_for_secrets_leaves_its_reason(stage: Stage) -> None:
+    stage.secrets.unread = "nobody can read it"
+
+    await stage.perform(request(FILL_TO, 0, pictures=Pictures.STEPS, proposed=TO))
+
+    found = await pictures(stage)
+    assert [line["missing"] for line in found] == ["nobody can read it"] * len(found) != []
+    assert not any("digest" in line for line in found)
