@@ -37,9 +37,9 @@ from replaywright.stack.services import settings_environment
 
 STRUCK = tuple(name for name, point in POINTS.items() if not point.before and not point.learns)
 """Points at which a worker is stopped: those that any run comes to."""
-_EVERY_S = (25.0, 60.0)
+_EVERY_S = (5.0, 20.0)
 """Pause between the end of a fault and the next one."""
-_REACH_S = 60.0
+_REACH_S = 180.0
 _RUN_LIMIT_S = 600.0
 _AGAIN_S = 1.0
 WANTED: Mapping[str, Wanted] = {
