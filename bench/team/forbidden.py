@@ -24,7 +24,11 @@ from bench.team.owner import Owner, environment_of, folder_of, owned
 from bench.team.part import Figures, Tell, Wanted
 from bench.team.receiver import NAME, Receiver, received
 from bench.team.stages import learned
+from bench.wob.serving import serving as serving_app
+from replaywright.cli.local.dashboard_source import RunningSource
 from replaywright.cli.runs.follow import handle_of
+from replaywright.dashboard.app import Dashboard
+from replaywright.dashboard.people import Person, Role
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, serving
 
@@ -57,6 +61,7 @@ async def measured(lab: Lab, tell: Callable[[str], None]) -> dict[str, int]:
             ("dashboard", _at_dashboard(owner, guest)),
             ("another tenant's dashboard", _as_tenant(owner, guest)),
             ("a page of another origin", _by_page(owner)),
+            ("people who may less", _by_role(owner)),
         ):
             found += (knocks := await tried)
             tell(f"{what}: {len(knocks)} tried, {sum(one.through for one in knocks)} through")
@@ -236,6 +241,24 @@ async def _as_tenant(owner: Owner, guest: str) -> list[Knock]:
                 origin = f"{parts.scheme}://{parts.netloc}"
                 await prober.act("the owner's ids", base + form, data, Origin=origin)
         return prober.found
+
+
+async def _by_role(owner: Owner) -> list[Knock]:
+    """Send the forms as people who signed in and may look only, or look and answer."""
+    settings, found = owner.lab.place.settings, list[Knock]()
+    source = RunningSource(settings)
+    try:
+        for role, own in ((Role.LOOK, ""), (Role.ANSWER, "answer?")):
+            shown = Dashboard(source, tenant=settings.tenant, owner=Person("eve", role)).app()
+            async with serving_app(shown) as url, _prober("dashboard", f"who may {role}", owner) as prober:
+                await prober.must_read(f"{url}/inbox", owner.run_id)
+                for form, data in owner.acts():
+                    if not own or not form.startswith(own):
+                        await prober.act("a form of more", f"{url}/{form}", data, Origin=url)
+                found += prober.found
+    finally:
+        await source.close()
+    return found
 
 
 async def _by_page(owner: Owner) -> list[Knock]:

@@ -80,6 +80,7 @@ class Owner:
         yield f"schedule?{urlencode({'name': self.schedule})}", {"change": "pause"}
         yield f"schedule?{urlencode({'name': self.schedule})}", {"change": "trigger"}
         yield f"entry?{urlencode({'key': self.entry})}", {"change": "forget"}
+        yield f"retry?{urlencode({'batch': self.run_id})}", {}
         yield f"session?{urlencode({'name': 'crm'})}", {"change": "forget"}
 
     async def state(self) -> dict[str, object]:
