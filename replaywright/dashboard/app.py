@@ -1,5 +1,6 @@
 """The dashboard as an ASGI application."""
 
+import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import cast
@@ -17,7 +18,7 @@ from replaywright.dashboard.guard import POLICY, leading_to
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page, whole
 from replaywright.dashboard.people import Person, Role
-from replaywright.dashboard.problems import NOTHING_HERE, Problem, not_allowed, problem_of, refusal_of
+from replaywright.dashboard.problems import NOTHING_HERE, Problem, left_out, not_allowed, problem_of, refusal_of
 from replaywright.dashboard.rendering import HERE, rendered
 from replaywright.dashboard.views import VALUE, AskedRun, DashboardSource, PersonAnswer, WaitingRun
 from replaywright.errors import ArtifactMissing, InputInvalid, ReplaywrightError
@@ -28,6 +29,7 @@ _HOLDS_S = 0.8
 """Lifetime of a page that several readers share."""
 _WAITING_HOLDS_S = 2.0
 _FORM_BYTES = 100_000
+_audit = logging.getLogger("replaywright.dashboard.deeds")
 
 
 class Dashboard:
@@ -81,6 +83,7 @@ class Dashboard:
             person = self._person(request)
             if not person.role.allows(needed):
                 return self._said(not_allowed(person, needed), person)
+            _audit.info("%s: %s %s", person.name, name, dict(request.query_params))
             return await act(request, person.name)
 
         return Route(f"/{name}", done, methods=["POST"])
@@ -152,7 +155,7 @@ class Dashboard:
         self._streams += 1
         try:
             async for event in changed_regions(look, self._every_s):
-                if person.is_over:
+                if not person.is_here():
                     return
                 yield event
         finally:
@@ -247,9 +250,12 @@ class Dashboard:
         return RedirectResponse("cache", 303)
 
     async def _retry(self, request: Request, who: str) -> Response:
-        """Try the failed rows of a batch again, and lead back to the list."""
-        await self._source.retry_batch(request.query_params.get("batch", ""), who)
+        """Try the failed rows of a batch again, and lead back to the list; tell of rows that are left out."""
+        batch = request.query_params.get("batch", "")
+        retried = await self._source.retry_batch(batch, who)
         self._forget()
+        if retried.left_out:
+            return self._said(left_out(batch, retried), self._person(request))
         return RedirectResponse("batches", 303)
 
     def _forget(self) -> None:

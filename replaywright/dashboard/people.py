@@ -1,7 +1,6 @@
 """People of the dashboard, and their roles."""
 
-import math
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,12 +27,7 @@ class Person:
 
     name: str
     role: Role
-    ends: float = math.inf
-    """End of the sign-in, by the monotonic clock."""
     may_leave: bool = False
     """True for somebody who signed in, and may sign out."""
-
-    @property
-    def is_over(self) -> bool:
-        """Return whether the sign-in has ended."""
-        return time.monotonic() >= self.ends
+    is_here: Callable[[], bool] = lambda: True
+    """Tells whether the sign-in lasts still: neither its time is over, nor has the person signed out."""

@@ -4,6 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 
 from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.views import RetriedRows
+from replaywright.domain.trace.saying import count
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
@@ -30,6 +32,7 @@ class Problem:
     """True: the same request may succeed later."""
 
 
+_TOLD = 20
 NOTHING_HERE = Problem(404, "There is no such page", "The address leads to nothing here.", "Begin with the runs.")
 
 
@@ -87,6 +90,17 @@ def not_allowed(person: Person, needed: Role) -> Problem:
         "Your role does not allow that",
         f"{person.name} has the role {person.role}; this takes {needed}. Nothing was changed.",
         f"Ask somebody with the role {needed}, or for the role: the file of --access says who has it.",
+    )
+
+
+def left_out(batch: str, retried: RetriedRows) -> Problem:
+    """Return the page about the failed rows of a batch that are not tried again, beside those that are."""
+    return Problem(
+        200,
+        f"{count(retried.rows, 'row')} tried again, {len(retried.left_out)} not",
+        " · ".join(f"row {number}: {why}" for number, why in retried.left_out[:_TOLD]),
+        "Look at the site; then name a row in a terminal, and its run finds out, or asks.",
+        f"replaywright batch retry {batch} --row {retried.left_out[0][0]}",
     )
 
 

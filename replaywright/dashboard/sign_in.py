@@ -4,7 +4,9 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import MutableMapping
+from dataclasses import replace
 from typing import Any, Final, Generic, TypeVar
+from urllib.parse import quote
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
@@ -102,7 +104,7 @@ class SignIn:
             answer = PlainTextResponse("signed out; the provider may still know you: sign out there as well\n")
             answer.delete_cookie(COOKIE, path=self._access.path)
             return answer
-        scope["person"] = person
+        scope["person"] = replace(person, is_here=lambda: self._people.get(session) is not None)
         return None
 
     async def _begun(self, request: Request) -> Response:
@@ -119,7 +121,8 @@ class SignIn:
             )
         except (httpx2.HTTPError, AuthlibBaseError, RuntimeError, ValueError) as exc:
             return _not_now(f"{self._access.issuer} does not answer as an OpenID Connect provider: {exc}")
-        flow["to"] = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        # One slash, and the rest quoted: browsers take "//host", and "/", tab, "/host" too, for an address of others.
+        flow["to"] = quote("/" + request.url.path.lstrip("/")) + (f"?{request.url.query}" if request.url.query else "")
         self._set(answer, _FLOW_COOKIE, self._flows.keep(flow), _FLOW_S)
         return answer
 
@@ -128,6 +131,8 @@ class SignIn:
         flow = self._flows.drop(cookie_in(request.headers, _FLOW_COOKIE))
         if flow is None:
             return _refused("this sign-in was not begun in this browser, or took longer than 10 minutes")
+        if request.query_params.get("iss", self._access.issuer) != self._access.issuer:
+            return _refused("the answer is one of another provider")
         request.scope["session"] = flow
         try:
             token = await self._provider.authorize_access_token(request, leeway=60)
@@ -143,10 +148,9 @@ class SignIn:
         if role is None:
             text = f"{name} has no role here: ask for one of the values of {self._access.roles.claim} that have one\n"
             return PlainTextResponse(text, 403)
-        ends = time.monotonic() + self._access.lasts_s
         answer = leading_to(flow["to"])
         answer.delete_cookie(_FLOW_COOKIE, path=self._access.path)
-        self._set(answer, COOKIE, self._people.keep(Person(name, role, ends, may_leave=True)), self._access.lasts_s)
+        self._set(answer, COOKIE, self._people.keep(Person(name, role, may_leave=True)), self._access.lasts_s)
         return answer
 
     async def _require_issuer(self) -> None:
@@ -171,9 +175,9 @@ class SignIn:
 
 
 def _name_of(claims: MutableMapping[str, Any]) -> str:
-    """Return the name that a person's deeds are kept with."""
-    proven = claims.get("email") if claims.get("email_verified", True) else None
-    found = proven or claims.get("preferred_username") or claims["sub"]
+    """Return the name that a person's deeds are kept with: never one that people may give themselves."""
+    email = claims.get("email")
+    found = email if isinstance(email, str) and claims.get("email_verified") is True else claims["sub"]
     return "".join(each for each in str(found) if each.isprintable())[:200]
 
 

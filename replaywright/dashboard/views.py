@@ -232,6 +232,15 @@ class BatchRow:
 
 
 @dataclass(frozen=True)
+class RetriedRows:
+    """Failed rows of a batch that are tried again."""
+
+    rows: int
+    left_out: Sequence[tuple[int, str]] = ()
+    """Numbers of the other failed rows, and why each is not tried again."""
+
+
+@dataclass(frozen=True)
 class CacheView:
     """Statistics of the action cache."""
 
@@ -300,7 +309,7 @@ class DashboardSource(Protocol):
     async def change_entry(self, key: str, change: str, why: str, who: str) -> None:
         """`promote` what was found in place of a recording, or `forget` the recording."""
 
-    async def retry_batch(self, batch: str, who: str) -> None:
+    async def retry_batch(self, batch: str, who: str) -> RetriedRows:
         """Try the rows of a batch again that failed, and are not in doubt."""
 
     async def batches(self) -> Sequence[BatchRow]:

@@ -2,22 +2,25 @@
 
 import base64
 import contextlib
+import html
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 from oidc_provider_mock import User, run_server_in_thread  # type: ignore[import-untyped]
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 
 from replaywright.dashboard.access_file import Access, Roles
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
-from replaywright.dashboard.people import Role
+from replaywright.dashboard.people import Person, Role
 from replaywright.dashboard.sign_in import SignIn
 from tests.unit.dashboard import WAITING, full
 
@@ -31,6 +34,12 @@ SAME = {"Origin": "http://127.0.0.1:8421", "Sec-Fetch-Site": "same-origin"}
 VISIT = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 GROUPS = {"ada": "robots-admins", "bo": "support", "cy": "readers", "dee": "others"}
 ROLES = {"ada": Role.OPERATE, "bo": Role.ANSWER, "cy": Role.LOOK}
+IMPOSTORS: tuple[dict[str, object], ...] = (
+    {"email": "ada@team.example", "email_verified": False},
+    {"email": "ada@team.example"},
+    {"preferred_username": "ada@team.example"},
+    {"email": ["ada@team.example"], "email_verified": True},
+)
 DEEDS = ("takeover", "start", "schedule", "session", "entry", "retry")
 
 
@@ -43,7 +52,12 @@ def access(issuer: str, **changes: object) -> Access:
 @pytest.fixture(scope="module")
 def issuer() -> Iterator[str]:
     users = [
-        User(sub=name, claims={"email": f"{name}@team.example", "groups": [group]}) for name, group in GROUPS.items()
+        User(sub=name, claims={"email": f"{name}@team.example", "email_verified": True, "groups": [group]})
+        for name, group in GROUPS.items()
+    ]
+    users += [
+        User(sub=f"mallory-{number}", claims={**claims, "groups": ["readers"]})
+        for number, claims in enumerate(IMPOSTORS)
     ]
     with run_server_in_thread(user_claims=users) as server:
         yield f"http://localhost:{server.server_port}"
@@ -122,6 +136,64 @@ async def test_a_role_does_what_it_allows_and_the_name_is_kept(issuer: str, name
     assert len(team.source.by) == len(allowed)
     refused = [answers[deed].text for deed in answers.keys() - allowed]
     assert all(f"{name}@team.example has the role {ROLES[name]}; this takes " in text for text in refused)
+
+
+@pytest.mark.parametrize("number", range(len(IMPOSTORS)))
+async def test_a_name_that_the_provider_has_not_verified_is_nobodys(issuer: str, number: int) -> None:
+    async with Team(access(issuer)).browser() as client:
+        await signed_in(client, f"mallory-{number}")
+        page = await client.get("inbox")
+
+    assert f"mallory-{number}, role look" in page.text
+    assert "ada@team.example" not in page.text
+
+
+@pytest.mark.parametrize("home", [HOME, "http://127.0.0.1:8421"])
+@pytest.mark.parametrize(
+    "page", ["//evil.example/x", "/\\evil.example", "//evil.example", "/%09/evil.example", "/robots//evil.example/x"]
+)
+async def test_a_sign_in_leads_to_no_page_of_others(issuer: str, home: str, page: str) -> None:
+    team = Team(access(issuer, address=home))
+    async with team.browser() as client:
+        visit = await client.get(f"http://127.0.0.1:8421{page}")
+        if visit.status_code == 302:
+            visit = await client.get(await vouched(visit.headers["location"], "cy"))
+            to = urljoin(f"{home}/signed-in", html.unescape(visit.text.partition("0;url=")[2].partition('"')[0]))
+
+            assert to.startswith(f"{home}/")
+            return
+
+    assert visit.status_code == 404
+
+
+async def test_a_code_of_another_sign_in_and_an_answer_of_another_provider_sign_nobody_in(issuer: str) -> None:
+    async with Team(access(issuer)).browser() as other, Team(access(issuer)).browser() as client:
+        stolen = parse_qs(urlsplit(await vouched(await begun(other), "ada")).query)["code"][0]
+        own = await vouched(await begun(client), "cy")
+        injected = await client.get(own.replace(parse_qs(urlsplit(own).query)["code"][0], stolen))
+        mixed = await client.get(await vouched(await begun(client), "cy") + "&iss=https%3A%2F%2Fevil.example")
+
+    assert (injected.status_code, mixed.status_code) == (401, 401)
+    assert "does not hold" in injected.text
+    assert "another provider" in mixed.text
+
+
+async def test_a_page_that_is_open_learns_that_its_reader_signed_out(issuer: str) -> None:
+    team, seen = Team(access(issuer)), list[Person]()
+
+    async def pages(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope["person"])
+        await PlainTextResponse("")(scope, receive, send)
+
+    team.guard._app = pages
+    async with team.browser() as client:
+        await signed_in(client, "cy")
+        await client.get("live/runs")
+        before = [person.is_here() for person in seen]
+        await client.post("sign-out", headers=SAME)
+
+    assert before == [True]
+    assert [person.is_here() for person in seen] == [False]
 
 
 async def test_somebody_without_a_role_sees_nothing(issuer: str) -> None:

@@ -18,7 +18,7 @@ import yaml
 
 from demo.stage import Stage
 from replaywright.cli.batch.batch_place import batch_handle
-from replaywright.cli.local.dashboard_acts import batch_retried
+from replaywright.cli.local.dashboard_acts import batch_retried, batch_rows
 from replaywright.errors import InputInvalid
 from tests.e2e.booking import Booking, served
 from tests.e2e.lab import Lab, until
@@ -156,6 +156,7 @@ async def test_a_batch_stops_when_too_many_rows_failed_and_later_does_what_is_le
     first = [json.loads(line) for line in (desk.folder / "results.jsonl").read_text().splitlines()]
     await batch_retried(desk.stage.place, "failing", "ada")  # on the dashboard, while the site is still another one
     await batch_handle(desk.stage.place, "failing").result()
+    [shown] = [one.progress for one in await batch_rows(desk.stage.place) if one.batch == "failing"]
     desk.site.look = ""
     resumed = desk.run("resume", "failing")
     retried = desk.run("retry", "failing", "--out", "results.csv", "--json")
@@ -163,6 +164,8 @@ async def test_a_batch_stops_when_too_many_rows_failed_and_later_does_what_is_le
     assert stopped.returncode == 1, stopped.stdout
     assert "no further row was begun: 2 rows came to nothing (--max-failures)" in stopped.stdout
     assert "replaywright batch retry failing" in stopped.stdout
+    assert shown is not None
+    assert (shown.total, shown.done, len(shown.problems)) == (6, 0, 2)  # the whole file, not what was tried again
     assert {each["status"] for each in first} == {"failed", "open"}
     assert resumed.returncode == 1, resumed.stdout
     assert retried.returncode == 0, retried.stdout

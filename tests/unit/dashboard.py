@@ -15,6 +15,7 @@ from replaywright.dashboard.views import (
     LivePicture,
     PersonAnswer,
     ReportPage,
+    RetriedRows,
     RunDetail,
     RunFilter,
     RunPage,
@@ -243,6 +244,7 @@ class FakeSource:
     """Names that deeds were done with."""
     started: list[AskedRun] = field(default_factory=list)
     """Runs that were asked for."""
+    retried: RetriedRows = field(default_factory=lambda: RetriedRows(1))
     known_skills: Sequence[tuple[Skill, SkillStatistics]] = ()
     records: dict[str, SkillRecord] = field(default_factory=dict)
     diff: Sequence[str] = ()
@@ -348,10 +350,11 @@ class FakeSource:
         self.by.append(who)
         self.done.append((key, change, why))
 
-    async def retry_batch(self, batch: str, who: str) -> None:
+    async def retry_batch(self, batch: str, who: str) -> RetriedRows:
         self._fail()
         self.by.append(who)
         self.done.append(("retry", batch))
+        return self.retried
 
     async def batches(self) -> Sequence[BatchRow]:
         self._fail()

@@ -18,9 +18,11 @@ from sse_starlette import ServerSentEvent
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
+from replaywright.dashboard.people import Person, Role
 from replaywright.dashboard.views import (
     CacheView,
     ReportPage,
+    RetriedRows,
     RunDetail,
     RunFilter,
     ScheduleRow,
@@ -307,6 +309,26 @@ async def test_a_batch_shows_its_rows_those_that_wait_and_those_that_failed() ->
     assert "121 of 200 ended" in said
     assert "Rows that wait for a person: 7" in said
     assert "row 3 : looked for &lt;b&gt;Send&lt;/b&gt;" in said
+
+
+async def test_failed_rows_are_tried_again_and_those_left_out_are_told_with_what_to_do() -> None:
+    source = full()
+    source.known_batches = [dataclasses.replace(BATCHES[0], is_over=True)]
+    visitor = await entered(source)
+    html = (await visitor.get("batches")).text
+
+    plain = await posted(visitor, "retry", batch="batch-1")
+    source.retried = RetriedRows(
+        4, ((3, "nobody knows whether step 2 took effect"), (9, "it has nothing to go on with"))
+    )
+    partly = await posted(visitor, "retry", batch="batch-1")
+
+    assert "retry?batch=batch-1" in html
+    assert source.done == [("retry", "batch-1")] * 2
+    assert (plain.status_code, plain.headers["Location"], partly.status_code) == (303, "batches", 200)
+    assert "4 rows tried again, 2 not" in partly.text
+    assert "row 3: nobody knows whether step 2 took effect · row 9: it has" in partly.text
+    assert "replaywright batch retry batch-1 --row 3" in partly.text
 
 
 async def test_a_run_is_taken_over_and_answered() -> None:
@@ -775,6 +797,20 @@ async def test_only_what_changed_is_told() -> None:
         ("region", ("b", "y")),
         ("end", None),
     ]
+
+
+async def test_nothing_more_is_told_to_somebody_who_signed_out() -> None:
+    source, here = full(), [True]
+    reader = Person("ada", Role.LOOK, is_here=lambda: here[-1])
+    events = Dashboard(source, tenant="acme", every_s=0)._changes("runs", {}, reader)
+    shown = [(await anext(events)).data, (await anext(events)).data]
+
+    here.append(False)
+    source.rows = (ended(7, task="secret-task"),)
+    later = [event async for event in events]
+
+    assert "send-mail" in str(shown)
+    assert later == []
 
 
 async def test_a_server_that_goes_away_is_told_to_those_who_look_and_taken_back_when_it_returns() -> None:

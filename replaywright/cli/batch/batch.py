@@ -537,15 +537,7 @@ async def _standing(here: Backend, store: BatchStore, batch: str, *, ended: bool
         if progress is not None:
             return progress
         output.print_progress("no worker answers; what follows is what was noted")
-    counts: dict[Any, int] = {}
-    total, problems = 0, []
-    async for _row, end in store.rows(batch, await rows_digest(await find_batch(here, batch))):
-        total += 1
-        if end is not None:
-            counts[end.status] = counts.get(end.status, 0) + 1
-            problems += [] if end.status == "done" else [end]
-    status = "running" if not ended else "done" if sum(counts.values()) == total else "stopped"
-    return BatchProgress.model_validate({"status": status, "total": total, "ended": counts, "problems": problems[-20:]})
+    return await store.standing(batch, await rows_digest(await find_batch(here, batch)), ended=ended)
 
 
 def _as_json(here: Backend, batch: str, progress: BatchProgress) -> dict[str, Any]:

@@ -81,6 +81,24 @@ class BatchStore:
             for row in rows:
                 yield row, ends.get(row.number)
 
+    async def standing(self, batch: str, digest: str, *, ended: bool) -> BatchProgress:
+        """Return the progress over all rows, by the ends that were noted.
+
+        Raises:
+            InputInvalid: the rows are not in the store of this command.
+            StoreUnavailable: Redis does not say how they ended.
+        """
+        counts: dict[Any, int] = {}
+        total, problems = 0, []
+        async for _row, end in self.rows(batch, digest):
+            total += 1
+            if end is not None:
+                counts[end.status] = counts.get(end.status, 0) + 1
+                problems += [] if end.status == "done" else [end]
+        status = "running" if not ended else "done" if sum(counts.values()) == total else "stopped"
+        told = {"status": status, "total": total, "ended": counts, "problems": problems[-20:]}
+        return BatchProgress.model_validate(told)
+
     @contextlib.contextmanager
     def _explained(self) -> Any:
         try:

@@ -76,6 +76,7 @@ def _guarded(settings: Settings, source: RunningSource, port: int, declared: Acc
 
 async def _serve(settings: Settings, listener: socket.socket, declared: Access | None, *, opened: bool) -> None:
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("replaywright.dashboard.deeds").setLevel("INFO")
     async with _source(settings) as source:
         port = listener.getsockname()[1]
         guard, address = _guarded(settings, source, port, declared)

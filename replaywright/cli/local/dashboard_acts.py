@@ -10,7 +10,7 @@ from temporalio.client import ScheduleHandle, WorkflowExecution
 
 from replaywright.cli.admin.cache import promoted, with_elements
 from replaywright.cli.batch.batch_follow import progress_of
-from replaywright.cli.batch.batch_place import batch_handle, batch_store, batches, is_under_way
+from replaywright.cli.batch.batch_place import batch_handle, batch_store, batches, is_under_way, rows_digest
 from replaywright.cli.batch.batch_retry import Chosen, begin_again, planned_again
 from replaywright.cli.runs.finding import memo_of
 from replaywright.cli.runs.options import RunOptions
@@ -22,7 +22,8 @@ from replaywright.cli.servers.site_sessions import declared, signalled, standing
 from replaywright.cli.servers.store import OpenStore
 from replaywright.cli.skills.elements import elements_of
 from replaywright.cli.skills.skill_run import runnable_at
-from replaywright.dashboard.views import AskedRun, BatchRow, ScheduleRow, SessionRow
+from replaywright.dashboard.views import AskedRun, BatchRow, RetriedRows, ScheduleRow, SessionRow
+from replaywright.domain.batch.batches import ROWS_AGAIN, BatchProgress
 from replaywright.domain.common.canonical import canonical
 from replaywright.domain.run.scope import Heal
 from replaywright.domain.site_session.definitions import Definition
@@ -177,7 +178,7 @@ async def schedule_changed(here: Backend, name: str, change: str, why: str, who:
         await changes[change](handle)
 
 
-async def batch_retried(here: Backend, batch: str, who: str) -> None:
+async def batch_retried(here: Backend, batch: str, who: str) -> RetriedRows:
     """Try the rows of a batch again that failed; those in doubt are left to whoever has looked at the site.
 
     Raises:
@@ -187,7 +188,9 @@ async def batch_retried(here: Backend, batch: str, who: str) -> None:
     """
     async with batch_store(here) as store:
         wish = Chosen(who=f"{who} {_ON_DASHBOARD}")
-        await begin_again(here, await planned_again(here, store, batch, wish, tell=lambda _: None))
+        again = await planned_again(here, store, batch, wish, tell=lambda _: None)
+        await begin_again(here, again)
+    return RetriedRows(len(again.picked.rows), again.picked.left_out)
 
 
 async def batch_rows(here: Backend) -> Sequence[BatchRow]:
@@ -202,5 +205,16 @@ async def _batch_row(here: Backend, execution: WorkflowExecution) -> BatchRow:
         started=execution.start_time.astimezone(),
         is_over=not is_under_way(execution),
         temporal_url=here.run_url(execution.id),
-        progress=await progress_of(batch_handle(here, execution.id)),
+        progress=await _progress(here, execution),
     )
+
+
+async def _progress(here: Backend, execution: WorkflowExecution) -> BatchProgress | None:
+    """Return the progress of a batch; over all its rows, also where only some were tried again."""
+    if is_under_way(execution) or not await memo_of(execution, ROWS_AGAIN):
+        return await progress_of(batch_handle(here, execution.id))
+    async with batch_store(here) as store:
+        try:
+            return await store.standing(execution.id, await rows_digest(execution), ended=True)
+        except InputInvalid:  # the rows are not kept any more, or are in another store
+            return None

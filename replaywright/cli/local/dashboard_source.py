@@ -49,6 +49,7 @@ from replaywright.dashboard.views import (
     LivePicture,
     PersonAnswer,
     ReportPage,
+    RetriedRows,
     RunDetail,
     RunFilter,
     RunPage,
@@ -298,10 +299,11 @@ class RunningSource:
         async with open_store(self._settings) as store:
             await entry_changed(store, key, change, why, who)
 
-    async def retry_batch(self, batch: str, who: str) -> None:
+    async def retry_batch(self, batch: str, who: str) -> RetriedRows:
         """Try failed rows again; see the port."""
-        await batch_retried(await self._running.here(), batch, who)
+        retried = await batch_retried(await self._running.here(), batch, who)
         self._batches.forget()
+        return retried
 
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches."""
