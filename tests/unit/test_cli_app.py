@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,9 @@ def test_the_process_ends_with_the_status_of_its_command() -> None:
 # --- schema -------------------------------------------------------------------------------------------------------
 
 
+@cache
 def schema() -> dict[str, Any]:
+    """Return the schema of tasks, made once: tests only read it."""
     result: dict[str, Any] = json.loads(invoked("admin", "schema").stdout)
     return result
 
