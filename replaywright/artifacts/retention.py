@@ -67,6 +67,16 @@ async def prune(
     return await asyncio.to_thread(_prune, folder, limits, frozenset(keep), now, dry_run=dry_run)
 
 
+def total(folder: Path) -> tuple[int, int]:
+    """Return the number of artifacts in `folder`, and their bytes.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    sizes = [kept.size for kept in _files(folder)]
+    return len(sizes), sum(sizes)
+
+
 def _prune(folder: Path, limits: RetentionLimits, keep: frozenset[str], now: float, *, dry_run: bool) -> Pruned:
     found = sorted(_files(folder), key=lambda kept: kept.used_at)
     left_count, left_bytes = len(found), sum(kept.size for kept in found)

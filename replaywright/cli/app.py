@@ -44,7 +44,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "Operate": {
         "admin": (
             *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.forget", "admin.hosts"),
-            *("admin.keys", "admin.notices", "admin.sessions"),
+            *("admin.keys", "admin.notices", "admin.retention", "admin.sessions"),
             *("admin.overrides", "people.pause", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace"),
             *("admin.uploads", "admin.versions"),
         ),

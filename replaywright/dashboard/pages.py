@@ -141,6 +141,12 @@ async def cache(source: DashboardSource, given: Parameters) -> Page:
     return Page("Cache", "cache", "cache.html", regions)
 
 
+async def kept(source: DashboardSource, _given: Parameters) -> Page:
+    """List what is kept, how much of it and how long."""
+    regions = {"kept": rendered("regions/kept.html", kept=await source.kept())}
+    return Page("What is kept", "kept", "kept.html", regions)
+
+
 PAGES: Mapping[str, Build] = {
     "runs": runs,
     "run": run,
@@ -152,6 +158,7 @@ PAGES: Mapping[str, Build] = {
     "skill": skill,
     "changes": changes,
     "cache": cache,
+    "kept": kept,
 }
 """By the last part of their address."""
 

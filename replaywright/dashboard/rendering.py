@@ -16,7 +16,7 @@ from replaywright.dashboard.health import health_of
 from replaywright.domain.common.text import still_lines
 from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.task.questions import MEANS
-from replaywright.domain.trace.saying import count, duration, how_found, model_name
+from replaywright.domain.trace.saying import count, duration, how_found, model_name, size
 
 HERE = Path(__file__).parent
 
@@ -76,6 +76,7 @@ def _environment() -> Environment:
         "percent": percent,
         "number": number,
         "count": count,
+        "size": size,
         "model_name": model_name,
         "digest": digest_of,
         "health": health_of,

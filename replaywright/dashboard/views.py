@@ -196,6 +196,39 @@ class ScheduleRow:
 
 
 @dataclass(frozen=True)
+class KeptRow:
+    """One kind of what is kept."""
+
+    kind: str
+    count: int | None
+    """None: nobody here can tell."""
+    size_bytes: int | None
+    how_long: str
+    where: str
+    """Setting or command that changes it; `fixed` for none."""
+    is_complete: bool = True
+    """False: there is more than was counted."""
+
+    @property
+    def count_text(self) -> str:
+        """Format the count."""
+        if self.count is None:
+            return "–"
+        return f"{self.count:,}" if self.is_complete else f"at least {self.count:,}"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the same for programs."""
+        return {
+            "kind": self.kind,
+            "count": self.count,
+            "bytes": self.size_bytes,
+            "complete": self.is_complete,
+            "kept": self.how_long,
+            "setBy": self.where,
+        }
+
+
+@dataclass(frozen=True)
 class SessionRow:
     """A signed-in session that tasks may use."""
 
@@ -314,6 +347,9 @@ class DashboardSource(Protocol):
 
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches, the newest first."""
+
+    async def kept(self) -> Sequence[KeptRow]:
+        """List what is kept of the tenant, kind by kind."""
 
     async def inbox(self) -> Sequence[WaitingRun]:
         """List the runs that wait for a person, the longest waiting first."""

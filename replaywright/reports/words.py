@@ -14,7 +14,7 @@ from replaywright.domain.run.spending import money_said
 from replaywright.domain.run.standing import STATUSES
 from replaywright.domain.step.outcomes import LEFT_OUT, Status
 from replaywright.domain.trace.run_view import AttemptView, Expected, RunView, StepView
-from replaywright.domain.trace.saying import count, duration, is_stand_in, model_name
+from replaywright.domain.trace.saying import count, duration, is_stand_in, model_name, size
 
 FEW, OPENED = 3, 50
 """So many steps that stand out are shown in full at once; of those that went wrong, so many."""
@@ -235,13 +235,6 @@ def moment(at: float | datetime) -> str:
 def took(seconds: float) -> str:
     """Format a duration; short ones in milliseconds."""
     return f"{seconds * 1000:.0f} ms" if seconds < QUICK_S else duration(seconds)
-
-
-def size(number: int) -> str:
-    """Format a size, as `812 bytes`, `4.1 kB` or `2.0 MB`."""
-    if number < 1000:
-        return f"{number} bytes"
-    return f"{number / 1000:.1f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
 
 
 def lone_value(value: Any) -> str:

@@ -35,6 +35,7 @@ PAGES = {
     "changes": "changes?name=send-mail",
     "sessions": "sessions",
     "cache": "cache?sort=hits",
+    "kept": "kept",
     "nothing": "nothing",
 }
 

@@ -7,8 +7,9 @@ import pytest
 
 from cache.connection import Client
 from cache.references import referenced
+from cache.sizes import stored_sizes
 from cache.steps import RedisStepStore
-from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune
+from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune, total
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Status, StepOutcome
@@ -102,6 +103,31 @@ async def test_what_a_killed_writer_left_aside_goes_and_foreign_files_stay(
 
 async def test_a_store_that_is_not_there_yet_is_within_its_limits(tmp_path: Path) -> None:
     assert await prune(tmp_path / "none", LOOSE, keep=(), now=NOW) == Pruned()
+
+
+async def test_the_records_of_a_tenant_are_counted_by_kind_with_their_size_and_those_of_nobody_else(
+    client: Client,
+) -> None:
+    steps = RedisStepStore(client)
+    for tenant, lineages in (("counted/a", 3), ("counted", 1)):
+        for number in range(lineages):
+            for line in ("first", "second"):
+                await steps.append_trace(tenant=tenant, lineage=f"run {number}", line={"kind": line, "x": "y" * 5000})
+
+    found = await stored_sizes(client, "counted/a")
+    bounded = await stored_sizes(client, "counted/a", at_most=2)
+
+    assert found.counts == {"trace": 3}
+    assert 30_000 < found.size_bytes["trace"] < 90_000
+    assert found.is_complete
+    assert (bounded.counts, bounded.is_complete) == ({"trace": 2}, False)
+
+
+async def test_the_artifacts_are_counted(store: ArtifactStore, tmp_path: Path) -> None:
+    await put(store, 1, 2, size=100)
+
+    assert total(tmp_path) == (2, 200)
+    assert total(tmp_path / "none") == (0, 0)
 
 
 async def test_entries_of_all_tenants_and_traces_of_runs_under_way_refer_to_artifacts(client: Client) -> None:

@@ -74,6 +74,7 @@ REACHING: dict[str, list[str]] = {
     "admin forget": ["--site", "https://shop.example", "--yes"],
     "admin notices list": [],
     "admin sessions list": [],
+    "admin retention": [],
     "skills list": [],
     "skills show": [f"buy-{MARK}"],
     "skills diff": [f"buy-{MARK}"],

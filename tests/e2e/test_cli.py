@@ -469,19 +469,28 @@ def test_an_imported_recording_of_devtools_runs_with_other_values_and_no_model(u
 
 def test_all_that_was_learned_of_a_task_or_a_site_is_forgotten_at_once(learned: Site) -> None:
     """The last test: nothing is learned any more."""
+    sessions = learned.home / "sessions.yaml"
+    signed_in = f"{{url: '{learned.webmail}/inbox', expect: [{{text_contains: Ada}}]}}"
+    sessions.write_text(f"sessions:\n  ada:\n    sign_in: skill:send-mail\n    signed_in: {signed_in}\n")
+    kept = learned.cli("admin", "retention", "--json")
     both = ["--task", "a", "--site", "b"]
     refused = [learned.cli("admin", "forget", *arguments, "--yes") for arguments in ([], both)]
     strange = learned.cli("admin", "forget", "--site", "https://elsewhere.example", "--yes")
     of_task = learned.cli("admin", "forget", "--task", "send-mail", "--yes", "--json")
     left = [each["entry"] for each in entries(learned) if each["entry"]["status"] != "retired"]
     again = learned.run(subject="Learned once more")
-    of_site = learned.cli("admin", "forget", "--site", learned.webmail, "--yes")
+    of_site = learned.cli(
+        "admin", "forget", "--site", learned.webmail, "--yes", "--json", REPLAYWRIGHT_SESSIONS=str(sessions)
+    )
 
     assert {answer.returncode for answer in (*refused, strange)} == {2}
     assert "nothing is known of 'https://elsewhere.example'" in strange.stderr
     assert json.loads(of_task.stdout)["recordings"] > 0
     assert left == []  # with the elements that any task might have used
     assert again.returncode == 0
-    assert of_site.returncode == 0
+    assert of_site.returncode == 0, of_site.stderr
+    assert json.loads(of_site.stdout)["sessions"] == 1
+    counted = {each["kind"].partition(" ")[0]: each["count"] for each in json.loads(kept.stdout)["kept"]}
+    assert min(counted[kind] for kind in ("recordings", "traces", "ledgers", "histories")) > 0
     assert {each["entry"]["status"] for each in entries(learned)} == {"retired"}
     assert learned.run("--mode", "replay", subject="Not without what was learned").returncode == 1

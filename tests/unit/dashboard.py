@@ -12,6 +12,7 @@ from replaywright.dashboard.views import (
     AskedRun,
     BatchRow,
     CacheView,
+    KeptRow,
     LivePicture,
     PersonAnswer,
     ReportPage,
@@ -239,6 +240,7 @@ class FakeSource:
     lost: Sequence[Lost] = ()
     known_schedules: Sequence[ScheduleRow] = ()
     known_sessions: Sequence[SessionRow] = ()
+    known_kept: Sequence[KeptRow] = ()
     known_batches: Sequence[BatchRow] = ()
     by: list[str] = field(default_factory=list)
     """Names that deeds were done with."""
@@ -331,6 +333,10 @@ class FakeSource:
         self._fail()
         return self.known_sessions
 
+    async def kept(self) -> Sequence[KeptRow]:
+        self._fail()
+        return self.known_kept
+
     async def change_session(self, name: str, change: str, who: str) -> None:
         self._fail()
         self.by.append(who)
@@ -386,6 +392,11 @@ class FakeSource:
 SCHEDULES = (
     ScheduleRow("hourly", "skill send-mail", "every 1h", coming=NOW, last_run=RUNNING.run_id, last_status="running"),
     ScheduleRow("nightly", "skill send-mail", "0 3 * * * (UTC)", is_paused=True, note="the site is being moved"),
+)
+KEPT = (
+    KeptRow("recordings", 1240, 3_400_000, "until they are forgotten", "replaywright admin forget"),
+    KeptRow("ledgers (steps)", 250_000, 91_000_000, "90 days after its end", "fixed", is_complete=False),
+    KeptRow("artifacts", None, None, "as its store's lifecycle rules say", "s3://acme/artifacts"),
 )
 SESSIONS = (
     SessionRow(
@@ -452,6 +463,7 @@ def full() -> FakeSource:
     return FakeSource(
         known_schedules=SCHEDULES,
         known_sessions=SESSIONS,
+        known_kept=KEPT,
         known_batches=BATCHES,
         rows=rows,
         details=details,

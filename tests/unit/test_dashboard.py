@@ -484,11 +484,12 @@ def hostile() -> tuple[FakeSource, list[str]]:
         "schedules",
         "sessions",
         "batches",
+        "kept",
         "nothing",
     ]
 
 
-@pytest.mark.parametrize("place", range(12))
+@pytest.mark.parametrize("place", range(13))
 async def test_hostile_texts_are_shown_as_texts(place: int) -> None:
     source, pages = hostile()
 
@@ -517,7 +518,7 @@ async def test_hostile_texts_in_errors_are_shown_as_texts(reason: str) -> None:
 async def test_every_page_has_landmarks_one_heading_and_a_name_for_each_table() -> None:
     source = full()
     run = f"run?{httpx.QueryParams({'id': RUNNING.run_id})}"
-    pages = ["", run, "inbox", "skills", "skill?name=send-mail", "schedules", "sessions", "batches", "cache"]
+    pages = ["", run, "inbox", "skills", "skill?name=send-mail", "schedules", "sessions", "batches", "cache", "kept"]
 
     for page in (*pages, "changes?name=send-mail"):
         html = await shown(source, page)

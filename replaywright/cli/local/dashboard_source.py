@@ -37,6 +37,7 @@ from replaywright.cli.runs.searchable import Filter, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import Backend, temporal_errors
+from replaywright.cli.servers.keeping import kept_rows
 from replaywright.cli.servers.noticing import standing_of_notices
 from replaywright.cli.servers.running import RunningBackend
 from replaywright.cli.servers.store import open_store
@@ -46,6 +47,7 @@ from replaywright.dashboard.views import (
     AskedRun,
     BatchRow,
     CacheView,
+    KeptRow,
     LivePicture,
     PersonAnswer,
     ReportPage,
@@ -89,6 +91,8 @@ _SESSION_HOLDS_S: Final = 3.0
 """A run is asked where its browser is so seldom, however many pictures are asked for."""
 _COSTLY_HOLDS_S: Final = 5.0
 """What takes a request for each of its rows, or reads the whole cache, is read so seldom."""
+_KEPT_HOLDS_S: Final = 60.0
+"""What looks through all keys of Redis and all artifacts is read once a minute."""
 _TAKING_OVER_S: Final = 150.0
 """Limit for a step under way to end, and for a browser that was given back to be opened again."""
 _BY: Final = "on the dashboard"
@@ -107,6 +111,7 @@ class RunningSource:
         self._schedules: Shared[Sequence[ScheduleRow]] = Shared(_COSTLY_HOLDS_S)
         self._signed_in: Shared[Sequence[SessionRow]] = Shared(_COSTLY_HOLDS_S)
         self._batches: Shared[Sequence[BatchRow]] = Shared(_COSTLY_HOLDS_S)
+        self._kept: Shared[Sequence[KeptRow]] = Shared(_KEPT_HOLDS_S)
         self._lost: Shared[Sequence[Lost]] = Shared(_COSTLY_HOLDS_S)
 
     async def close(self) -> None:
@@ -275,6 +280,15 @@ class RunningSource:
             return await session_rows(await self._running.here())
 
         return await self._signed_in.get("", read)
+
+    async def kept(self) -> Sequence[KeptRow]:
+        """List what is kept; see the port."""
+
+        async def read() -> Sequence[KeptRow]:
+            async with open_store(self._settings) as store:
+                return await kept_rows(await self._running.here(), store)
+
+        return await self._kept.get("", read)
 
     async def change_session(self, name: str, change: str, who: str) -> None:
         """Change a session; see the port."""

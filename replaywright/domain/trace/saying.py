@@ -44,6 +44,13 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def size(number: int) -> str:
+    """Format a size, as `812 bytes`, `4.1 kB` or `2.0 MB`."""
+    if number < 1000:
+        return f"{number} bytes"
+    return f"{number / 1000:.1f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+
+
 def totals_line(totals: Totals) -> str:
     """Return the counts of a run as one line."""
     parts = [
