@@ -18,6 +18,14 @@ TEAMS = (
         (_NOTICES + "test_what_nobody_of_ours_has_raised_is_told_to_nobody",),
     ),
     Mutant(
+        "marks of pages in cards",
+        "what a page says is no link in a notice that is read as Markdown",
+        "as_markdown",
+        "if line in links else escape(line) for line in lines)",
+        "if line in links else line for line in lines)",
+        ("tests/unit/test_notices.py::test_slack_and_teams_get_messages_in_their_own_formats",),
+    ),
+    Mutant(
         "questions that are over",
         "nobody is told of a question that was answered",
         "NoticeActivities.deliver",
