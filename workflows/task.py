@@ -18,6 +18,7 @@ from workflows.run.skill_runs import note_run
 from workflows.run.starting import begun_with, check_policy, lineage_of, newest
 from workflows.run.telling import step_told
 from workflows.step.failures import TaskFailed
+from workflows.step.looking import look_ahead
 from workflows.step.rulings import MESSAGE_LIMIT
 
 with workflow.unsafe.imports_passed_through():
@@ -61,6 +62,7 @@ class BrowserTask(Handlers):
         try:
             await self._begin()
             await self._perform_plan()
+            await look_ahead(self._parts)
             result = await self._ending.finished()
         except (TaskFailed, ActivityError, ReplaywrightError, asyncio.CancelledError) as error:
             result = await self._ending.broken_off(error)

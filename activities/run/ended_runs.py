@@ -124,7 +124,8 @@ class _About:
         at = "" if result.failed_step is None else f" at step {result.failed_step + 1}"
         said = f"failed{at}: {result.message or result.reason}"
         if result.succeeded:
-            said = f"found {count(result.totals.heals, 'element')} changed; what it took for them waits for a person"
+            waits = "; what it took for them waits for a person" if result.held else ""
+            said = f"found {count(result.totals.heals, 'element')} changed{waits}"
         next_ones = (f"next it would be met by: {', '.join(schedules)}",) if schedules else ()
         cause = f"canary {self._task} {result.reason} {result.failed_step}"
         return self.notice(NoticeKind.CANARY, cause, f"canary of {self._task} {said}"[:_MESSAGE_LIMIT], next_ones)

@@ -7,10 +7,10 @@ from temporalio.client import Client
 
 from activities.heartbeats import heartbeats
 from replaywright.domain.batch.timetable import CANARY, SKILL, STARTS
-from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
-from replaywright.domain.skill.check_tasks import first_with_consequences, observed_effects, shortened
+from replaywright.domain.run.skill_runs import Newest, NewestRequest, NoteSkillRun
+from replaywright.domain.skill.check_tasks import first_with_consequences, looked_for, observed_effects, shortened
 from replaywright.domain.skill.recorded import recorded
-from replaywright.domain.skill.skills import Skill, SkillStatus, why_retired
+from replaywright.domain.skill.skills import SkillStatus, why_retired
 from replaywright.errors import InputInvalid
 from replaywright.ports.ledger import StepStore
 from replaywright.ports.stores import Skills
@@ -26,7 +26,7 @@ class SkillRunActivities:
         self._steps = steps
 
     @activity.defn(name="skill.newest")
-    async def newest_version(self, request: NewestRequest) -> Skill:
+    async def newest_version(self, request: NewestRequest) -> Newest:
         """The version that is run by this name now; for a canary, up to its first step with consequences.
 
         Raises:
@@ -40,14 +40,16 @@ class SkillRunActivities:
                 )
             if why := why_retired(record):
                 raise InputInvalid(why)
-            return await self._harmless(request.tenant, record.skill) if request.is_canary else record.skill
+            newest = Newest(**record.skill.model_dump())
+            return await self._harmless(request.tenant, newest) if request.is_canary else newest
 
-    async def _harmless(self, tenant: str, skill: Skill) -> Skill:
+    async def _harmless(self, tenant: str, skill: Newest) -> Newest:
         entries = [info.entry for info in await self._steps.entries(tenant=tenant)]
         observed = observed_effects(recorded(skill.task, entries, tenant, skill.name))
         end = first_with_consequences(skill.task, observed)
-        task = shortened(skill.task, len(skill.task.steps) if end is None else end)
-        return skill.model_copy(update={"task": task})
+        if end is None:
+            return skill.model_copy(update={"task": shortened(skill.task, len(skill.task.steps))})
+        return skill.model_copy(update={"task": shortened(skill.task, end), "looks": looked_for(skill.task, end)})
 
     @activity.defn(name="skill.note_run")
     async def note_skill_run(self, request: NoteSkillRun) -> None:

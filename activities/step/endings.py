@@ -150,6 +150,12 @@ class Endings:
             more["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=more)
 
+    async def looked(self, report: Report) -> StepOutcome:
+        """Record that the element of a step is there, which nobody has used."""
+        outcome = self.outcome(Status.DONE, "", "", report).model_copy(update={"already_done": True})
+        await self.write(outcome)
+        return outcome
+
     async def _keep(self, element: ActionCacheEntry | None) -> None:
         if element is not None:
             await self._at.tools.ledger.keep(self._at.context, element)
@@ -174,7 +180,7 @@ class Endings:
             update={
                 "entry": entry,
                 "witnessed": witnessed,
-                "used_version": 0 if at.entry is None or at.entry.is_of_site else at.entry.version,
+                "used_version": 0 if at.entry is None or at.entry.is_of_site or at.looks else at.entry.version,
                 "next_fingerprint": self._following[0],
                 "next_content_key": self._following[1],
             }

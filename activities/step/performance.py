@@ -262,10 +262,13 @@ class Performance:
             return await self._ungranted(report)
         if is_cut:
             return await self._thrown_away(report)
-        if names_element(self._at.step) and not report.lookup.hit:
+        at = self._at
+        if names_element(at.step) and not report.lookup.hit:
             if await self._seen_after_loss():
                 return await self._endings.done(report)
             return await self._missed(report)
+        if at.looks:
+            return await self._endings.looked(report)
         if (forbidden := _forbidden_file(report)) is not None:
             return await self._blocked(forbidden, report)
         if self._is_to_be_awaited(report):

@@ -99,6 +99,11 @@ class StepUnderway:
         return isinstance(self.command, Reapply)
 
     @property
+    def looks(self) -> bool:
+        """Return True if the element is only looked for."""
+        return isinstance(self.command, Perform) and self.command.looks
+
+    @property
     def is_proposed(self) -> bool:
         """Return True if a model chose the element."""
         return self.command.proposed is not None
@@ -173,7 +178,7 @@ class StepUnderway:
 
     def declared_effect(self, seen: Effect | None) -> Effect:
         """Return the effect by what the task declares, and by what was `seen`."""
-        return effect_of(action_of(self.step), self.context.step.effect, seen)
+        return Effect.READ if self.looks else effect_of(action_of(self.step), self.context.step.effect, seen)
 
     def learned_effect(self, report: Report) -> Effect:
         """Return the effect by all that is known now: what was declared, recorded and seen."""

@@ -17,11 +17,12 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from bench.team import forbidden, load, notices, sessions, starts, waiting
+from bench.team import canaries, forbidden, load, notices, sessions, starts, waiting
 from bench.team.part import Figures, Part, holds, shown
 
 PARTS: Mapping[str, Part] = {
     "sessions": Part(sessions.measured_by, sessions.WANTED),
+    "canaries": Part(canaries.measured_by, canaries.WANTED),
     "notices": Part(notices.measured_by, notices.WANTED),
     "starts": Part(starts.measured_by, starts.WANTED),
     "forbidden": Part(forbidden.measured_by, forbidden.WANTED),
@@ -40,7 +41,7 @@ def _options() -> argparse.ArgumentParser:
     usual = ",".join(name for name in PARTS if name not in ON_REQUEST)
     parts = f"which, with commas, of {', '.join(PARTS)} (default: %(default)s)"
     parser.add_argument("--parts", default=usual, help=parts)
-    for part in (sessions, starts, waiting, load):
+    for part in (sessions, canaries, starts, waiting, load):
         part.add_options(parser.add_argument_group(part.__name__.rpartition(".")[2]))
     return parser
 

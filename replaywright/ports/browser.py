@@ -50,6 +50,8 @@ class Work:
     """Causes that the action set off when it was recorded; None when that is not known: then it is observed."""
     heal: bool = True
     """A changed element may be found again without a model."""
+    looks: bool = False
+    """Find the element, and give it nothing."""
     learning: bool = False
     """Read the page before and after the step, to derive from it what may be expected the next time."""
     skip_if_holds: bool = False

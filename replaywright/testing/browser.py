@@ -189,7 +189,7 @@ class FakeBrowserSession:
         before, shown = self._evaluate(work.expect), len(self._shown)
         target = None if element_id is None else self._elements[element_id].target
         held_before = work.skip_if_holds and failing(before) is None
-        if held_before or self._is_there_already(work, element_id):
+        if work.looks or held_before or self._is_there_already(work, element_id):
             after = self._evaluate(work.expect)
             return self._report(decision.lookup, target=target, before=before, after=after)
         raise_next(self.site.fail_before)

@@ -183,3 +183,19 @@ async def test_a_page_is_restored_at_its_address(place: Place) -> None:
 
     assert place.session.url == f"{place.url}inbox"
     assert await place.session.outline() == outline
+
+
+async def test_an_element_that_is_only_looked_for_is_given_nothing(place: Place) -> None:
+    await place.do("fill", SUBJECT, text="kept")
+
+    reports = [
+        await place.do("click", button("Store"), looks=True),
+        await place.do("click", link("Inbox"), looks=True),
+        await place.do("fill", SUBJECT, text="other", looks=True),
+        await place.do("click", button("Send"), looks=True, timeout_ms=500),
+    ]
+
+    assert [(report.lookup.hit, report.acted) for report in reports] == [(True, False)] * 3 + [(False, False)]
+    assert place.session.url == place.url
+    await place.do("click", button("Store"))
+    assert await place.hold(text_contains="Stored kept") == [True]

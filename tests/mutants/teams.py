@@ -6,6 +6,7 @@ _NOTICES = "tests/workflows/test_notices.py::"
 _RUNS = "tests/unit/test_skill_runs.py::"
 _LEASES = "tests/unit/test_site_session_leases.py::"
 _SESSIONS = "tests/e2e/test_site_sessions.py::"
+_ACTIONS = "tests/unit/test_activities_actions.py::"
 _EARLY = "tests/adapters/test_early_presses.py::"
 
 TEAMS = (
@@ -37,9 +38,17 @@ TEAMS = (
         "canaries in earnest",
         "a canary does nothing with consequences",
         "SkillRunActivities.newest_version",
-        " if request.is_canary else record.skill",
-        " if False else record.skill",
+        " if request.is_canary else newest",
+        " if False else newest",
         (_RUNS + "test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_to_verify",),
+    ),
+    Mutant(
+        "looks that act",
+        "a canary only looks for the elements of steps with consequences",
+        "StepUnderway.looks",
+        "isinstance(self.command, Perform) and self.command.looks",
+        "False",
+        (_ACTIONS + "test_a_commit_step_that_is_only_looked_for_writes_no_intent_and_teaches_nothing",),
     ),
     Mutant(
         "a sign-in for each who waits",

@@ -1325,3 +1325,15 @@ async def test_neither_does_a_step_that_an_earlier_attempt_fenced() -> None:
         await stage.perform(asked)
 
     assert not fenced.value.untouched
+
+
+async def test_a_commit_step_that_is_only_looked_for_writes_no_intent_and_teaches_nothing() -> None:
+    stage = Stage()
+    learned = await stage.learn(request(CLICK_SEND, proposed=SEND))
+
+    looked = await stage.perform(but(request(CLICK_SEND), run_id="r2", lineage="l2", mode=Mode.REPLAY, looks=True))
+
+    assert (looked.status, looked.lookup.hit, looked.effect) == (Status.DONE, True, Effect.READ)
+    assert stage.inputs == []
+    assert [call for call in stage.store.calls if call == "intend"] == []
+    assert await stage.versions(looked) == [learned]

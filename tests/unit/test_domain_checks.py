@@ -7,6 +7,7 @@ import pytest
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.skill.check_tasks import (
     first_with_consequences,
+    looked_for,
     observed_effects,
     on_site,
     shortened,
@@ -223,3 +224,29 @@ def test_a_list_with_consequences_is_not_begun() -> None:
 def test_a_task_that_begins_with_consequences_is_checked_as_far_as_its_page() -> None:
     assert [step.action for step in shortened(TASK, 0).steps] == ["goto"]
     assert shortened(TASK, 2).verify == ()
+
+
+def test_what_a_canary_does_not_perform_is_looked_for_without_what_it_would_lead_to() -> None:
+    pay = {
+        "action": "click",
+        "instruction": "pay",
+        "effect": "commit",
+        "evidence": "page",
+        "expect": [{"text_contains": "paid"}],
+        "timeout_ms": 30_000,
+    }
+    rows = {"action": "for_each", "item": "row", "instruction": "the table", "steps": [pay]}
+    later = {"action": "fill", "instruction": "the note", "value": "{{note}}"}
+    opens, enter = {"action": "goto", "url": "https://shop.example/"}, {"action": "press", "keys": "Enter"}
+    task = shop(steps=[opens, pay, enter, rows, later, pay], parameters={"note": {}})
+
+    looks = looked_for(task, 1)
+
+    assert [(look.number, look.is_next, look.occurrence) for look in looks] == [
+        (2, True, 1),
+        (5, False, 1),
+        (6, False, 3),
+    ]
+    assert [look.step.timeout_ms for look in looks] == [30_000, 1_000, 1_000]
+    assert all((look.step.expect, look.step.evidence, look.step.effect) == ((), None, "read") for look in looks)
+    assert [meaning(look.step) for look in looks] == [meaning(task.steps[at]) for at in (1, 4, 5)]

@@ -179,3 +179,6 @@ async def test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_
     assert len(whole.task.steps) == 5
     assert [step.title for step in canary.task.steps] == [step.title for step in whole.task.steps[:3]]
     assert (canary.task.verify, canary.version, canary.name) == ((), whole.version, whole.name)
+    looks = [(look.number, look.step.instruction, look.step.effect, look.is_next) for look in canary.looks]
+    assert looks == [(4, "the Send button", "read", True), (5, "the note", "read", False)]
+    assert whole.looks == ()

@@ -12,9 +12,9 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
     from replaywright.domain.run.lineages import lineage_of_firing
     from replaywright.domain.run.runs import RunInput
-    from replaywright.domain.run.skill_runs import INPUT_INVALID, NewestRequest
+    from replaywright.domain.run.skill_runs import INPUT_INVALID, Newest, NewestRequest
     from replaywright.domain.secrets.starts import MARK, UNSIGNED
-    from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus
+    from replaywright.domain.skill.skills import SkillRef, SkillStatus
     from replaywright.domain.task.tasks import bind_parameters
     from replaywright.domain.trace.details import event_summary
     from replaywright.errors import InputInvalid, SecretMissing
@@ -88,7 +88,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
         skill = await ask(
             "skill.newest",
             NewestRequest(tenant=run.tenant, name=run.named, is_canary=run.is_canary),
-            Skill,
+            Newest,
             ASKING,
             activity_id="skill-newest",
             summary=event_summary(f"look up the newest version of the skill {run.named}"),
@@ -107,6 +107,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
     return run.model_copy(
         update={
             "task": skill.task,
+            "looks": skill.looks,
             "values": values,
             "skill": SkillRef(name=skill.name, version=skill.version),
             "relearns": True,

@@ -114,6 +114,8 @@ class Attempt:
     """Outcomes of the attempts before this one, oldest first."""
     spent: tuple[str, ...] = ()
     """Override rules that are not to be looked for."""
+    looks: bool = False
+    """See `Perform.looks`."""
     disproved: bool = False
     """True: nothing of an earlier attempt left the browser, whatever its page shows."""
     redo: str = ""
@@ -266,6 +268,7 @@ class Attempt:
             shown=self.shown,
             patience_ms=self.patience_ms,
             waited=self._waited,
+            looks=self.looks,
             disproved=self.disproved,
         )
 

@@ -135,7 +135,7 @@ class StepRun:
         spec = self._spec()
         environment = context.environment
         files: Sequence[Path] = ()
-        if isinstance(step, Upload):
+        if isinstance(step, Upload) and not context.work.looks:
             allowed = uploads.allowed(step.files, environment.upload_roots(), context.tabs.guard.uploads)
             files = await asyncio.to_thread(environment.copies.of, allowed)
         if isinstance(step, Extract | ForEach):
@@ -151,6 +151,9 @@ class StepRun:
         self._box = await self._boxed(result)
         if self._box is not None and environment.on_found is not None:
             environment.on_found(context.tab.main.loader, self._box)
+        if context.work.looks:
+            context.tab.notify(result.frame, script_for("cancel"))
+            return await self._already_there(result, acted=False)
         if isinstance(step, Extract | ForEach):
             self._extracted = extraction.read(step, result.ready.extracted)
             return await self._already_there(result, acted=True)

@@ -43,7 +43,7 @@ class StepContext:
         self.step = work.step
         self.before_dispatch = before_dispatch
         self.holds = before_dispatch is not None or environment.is_read or work.recorded is not None
-        self.holds |= environment.tabs.current.is_loading
+        self.holds |= environment.tabs.current.is_loading or work.looks
         """True if the page agent waits for permission before it acts."""
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False

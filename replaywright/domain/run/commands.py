@@ -124,6 +124,8 @@ class Perform(InputCommand):
     """Digest of the page on which a model found no element: a page that is another one by now is waited for."""
     patience_ms: int = 0
     """Time of that wait; longer while requests are under way."""
+    looks: bool = False
+    """Only look for the element: nothing is done to the page, and nothing recorded but the trace's line."""
     disproved: bool = False
     """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
 

@@ -5,8 +5,9 @@ import re
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.spending import BUDGET_SPENT
+from replaywright.domain.skill.check_tasks import Look
 from replaywright.domain.skill.fitting import PRECONDITION
-from replaywright.domain.skill.skills import Change, SkillRun
+from replaywright.domain.skill.skills import Change, Skill, SkillRun
 from replaywright.domain.step.outcomes import BLOCKED
 
 INPUT_INVALID = "InputInvalid"
@@ -66,6 +67,13 @@ class NewestRequest(Record):
     name: str
     is_canary: bool = False
     """True: its steps up to the first one with consequences are wanted."""
+
+
+class Newest(Skill):
+    """Answer of `skill.newest`."""
+
+    looks: tuple[Look, ...] = ()
+    """For a canary: the steps that come after those of its task."""
 
 
 class NoteSkillRun(Record):

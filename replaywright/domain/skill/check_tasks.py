@@ -3,17 +3,38 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import parameters_in
 from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.skill.recorded import RecordedElement, meaning
 from replaywright.domain.step.fingerprints import numbered
 from replaywright.domain.task.actions import Effect, effect_of, stronger
-from replaywright.domain.task.steps import Goto, Step, action_of
+from replaywright.domain.task.steps import ForEach, Goto, SolveCaptcha, Step, VerificationCode, action_of, names_element
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
 _ADDRESSES = frozenset({"url", "url_contains"})
 """Fields with addresses or parts of them."""
+_LATER_MS = 1_000
+"""Time in which an element of a later step is looked for: it may well belong to a page that comes after."""
+
+_ONLY_FOUND: dict[str, Any] = {
+    "effect": Effect.READ,
+    "expect": (),
+    **dict.fromkeys(("reconcile", "on_unknown", "late_ms", "evidence")),
+}
+
+
+class Look(Record):
+    """A step that a canary does not perform: its element is looked for on the page where the canary stops."""
+
+    step: Step
+    """Without consequences and expectations: it is given no input."""
+    occurrence: int
+    number: int
+    """Of the step in its task, from 1."""
+    is_next: bool = False
+    """True: a run in earnest would perform it on this very page, so its element has to be there."""
 
 
 def site_written(task: Task) -> str:
@@ -87,3 +108,20 @@ def shortened(task: Task, length: int) -> Task:
     """Return the task's first `length` steps, at least the opening of its page, without final verification."""
     steps = task.steps[:length] or (Goto(action="goto", url=task.url),)
     return task.model_copy(update={"steps": steps, "verify": ()})
+
+
+def looked_for(task: Task, begins: int) -> tuple[Look, ...]:
+    """Return the steps from the index `begins` on that have an element to look for; not those of lists."""
+    found, index = [], -1
+    for place, step, occurrence in numbered(task.steps, task.url):
+        index += "." not in place
+        is_own = "." not in place and not isinstance(step, ForEach | SolveCaptcha | VerificationCode)
+        if index < begins or not is_own or not names_element(step):
+            continue
+        is_next = index == begins
+        limit_ms = step.timeout_ms if is_next else min(step.timeout_ms, _LATER_MS)
+        changes = {**_ONLY_FOUND, "timeout_ms": limit_ms}
+        found.append(
+            Look(step=step.model_copy(update=changes), occurrence=occurrence, number=index + 1, is_next=is_next)
+        )
+    return tuple(found)
