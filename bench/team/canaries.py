@@ -42,7 +42,16 @@ WANTED: Mapping[str, Wanted] = {
     "canary_caught": AtLeast(0.95),
     **dict.fromkeys(("canary_false_alarms", "canary_commits", "canary_unsuspected"), 0),
 }
-_UNSTEADY = ("*.log", "*-wal", "*-shm", "*.pid", "*.pyc", ".cache/*", "*/.cache/*")
+_UNSTEADY = (
+    ".config.users.json",  # what Node-RED's editor keeps of everybody who opens it
+    "*.log",
+    "*-wal",
+    "*-shm",
+    "*.pid",
+    "*.pyc",
+    ".cache/*",
+    "*/.cache/*",
+)
 """Files that servers write by themselves."""
 
 

@@ -61,8 +61,11 @@ async def test_later_steps_that_are_there_are_told_and_the_others_are_named(clie
         ("close", True),
     ]
     assert result.succeeded
-    assert (result.totals.heals, result.commits) == (2, ())
-    assert [line.partition(": ")[2] for line in result.warnings] == ["fill the note = x; fill the note of {{row}} = x"]
+    assert (result.totals.heals, result.commits) == (1, ())
+    assert [line.partition(": ")[2] for line in result.warnings] == [
+        "fill the note = x; fill the note of {{row}} = x",
+        "click close",
+    ]
 
 
 async def test_a_canary_fails_where_the_step_that_comes_next_has_no_element(client: Client) -> None:

@@ -17,6 +17,8 @@ with workflow.unsafe.imports_passed_through():
 
 NOT_LOOKED_AT: Final = "not looked at, as the page where the canary stops does not show it"
 """Part of the warning that names the steps."""
+ALIKE: Final = "something like it is there, changed or of another step"
+"""Part of the warning of later steps: what they act on may well come only after the first consequence."""
 
 
 async def look_ahead(parts: Parts) -> None:
@@ -25,7 +27,7 @@ async def look_ahead(parts: Parts) -> None:
     Raises:
         TaskFailed: the step that a run in earnest would perform next on this page has no element there.
     """
-    context, unseen = parts.context, []
+    context, unseen, alike = parts.context, [], []
     for look in context.run.looks:
         if not instruction_parameters(look.step) <= context.run.values.keys():
             unseen.append(look.step.title)
@@ -34,14 +36,18 @@ async def look_ahead(parts: Parts) -> None:
         context.show(f"{attempt.title}: only looking for it")
         outcome = await _looked(parts, attempt)
         attempt.note(outcome)
+        if outcome.status is Status.DONE and outcome.lookup.healed and not look.is_next:
+            alike.append(attempt.title)
+            continue
         context.change(totals=counted(context.state.totals, outcome))
         if outcome.status is Status.DONE:
             continue
         if look.is_next and not look.step.when:
             raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
         unseen.append(attempt.title)
-    if unseen:
-        context.warn(f"{NOT_LOOKED_AT}: {'; '.join(unseen)}")
+    for why, titles in ((NOT_LOOKED_AT, unseen), (ALIKE, alike)):
+        if titles:
+            context.warn(f"{why}: {'; '.join(titles)}")
 
 
 async def _looked(parts: Parts, attempt: Attempt) -> StepOutcome:
