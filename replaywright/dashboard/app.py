@@ -62,6 +62,7 @@ class Dashboard:
                 Route("/live/{page}", self._live),
                 Route("/report", self._report),
                 Route("/picture", self._picture),
+                Route("/heal", self._heal),
                 Route("/screen", self._screen),
                 self._deed("takeover", Role.OPERATE, self._take_over),
                 self._deed("answer", Role.ANSWER, self._answer),
@@ -175,6 +176,15 @@ class Dashboard:
         except ReplaywrightError as error:
             return PlainTextResponse(f"{error}\n", problem_of(error).status)
         return Response(data, media_type="image/png", headers={"Content-Security-Policy": POLICY + "; sandbox"})
+
+    async def _heal(self, request: Request) -> Response:
+        """Answer with the page of a heal, as it was recorded or as it was found."""
+        given = request.query_params
+        try:
+            data = await self._source.heal_picture(given.get("key", ""), given.get("of", ""))
+        except ReplaywrightError as error:
+            return PlainTextResponse(f"{error}\n", problem_of(error).status)
+        return Response(data, media_type="image/jpeg", headers={"Content-Security-Policy": POLICY + "; sandbox"})
 
     async def _screen(self, request: Request) -> Response:
         """Answer with a picture of a run's page after number `seen`, with nothing, or with why there is none."""

@@ -345,6 +345,13 @@ class DashboardSource(Protocol):
     async def retry_batch(self, batch: str, who: str) -> RetriedRows:
         """Try the rows of a batch again that failed, and are not in doubt."""
 
+    async def heal_picture(self, key: str, of: str) -> bytes:
+        """Return a JPEG of the page of a heal that waits for a person: as `recorded`, or as `found` when it healed.
+
+        Raises:
+            ArtifactMissing: there is none, or it is not kept any more.
+        """
+
     async def batches(self) -> Sequence[BatchRow]:
         """List the last batches, the newest first."""
 

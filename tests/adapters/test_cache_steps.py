@@ -9,10 +9,11 @@ import pytest
 from cache.connection import Client
 from cache.keys import entry_key, index_key, ledger_key, trace_key
 from cache.steps import RedisStepStore
+from replaywright.cli.local.dashboard_acts import picture_of_heal
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.actions import Action
-from replaywright.errors import InputInvalid, ValueTooLarge
+from replaywright.errors import ArtifactMissing, InputInvalid, ValueTooLarge
 from replaywright.ports.ledger import Intent, Known, Recording
 
 SEND = "a1" + "0" * 62
@@ -155,6 +156,30 @@ async def test_a_healed_version_takes_over_only_when_it_is_promoted(store: Redis
     assert result == (1, 0)
     assert (await found(store, "run-3") or entry()).name == "Send now"
     assert await statuses(store) == [(1, "retired"), (2, "active")]
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown"),
+    [((6, 7), ("run-1 at 6", "run-2 at 6")), ((7,), ("run-1 at 7", "run-2 at 7"))],
+    ids=["before the step", "after it, where a run has none of before"],
+)
+async def test_a_heal_is_shown_with_the_pages_of_one_moment(
+    store: RedisStepStore, kept: tuple[int, ...], shown: tuple[str, str]
+) -> None:
+    for run, name in (("run-1", "Send"), ("run-2", "Send now")):
+        learned = entry(name=name, hold=run == "run-2").model_copy(update={"run_id": run, "step_index": 7})
+        await store.record(recording(learned, run=run).model_copy(update={"lineage": run}))
+        for sequence in (6, 7) if run == "run-1" else kept:
+            line = {"kind": "picture", "runId": run, "sequence": sequence, "digest": f"{run} at {sequence}"}
+            await store.append_trace(tenant="acme", lineage=run, line=line)
+        if run == "run-1":
+            await store.promote(tenant="acme", run_id=run, content_keys=[SEND])
+
+    recorded, found_ = [await picture_of_heal(store, "acme", SEND, of) for of in ("recorded", "found")]
+
+    assert (recorded, found_) == shown
+    with pytest.raises(ArtifactMissing):
+        await picture_of_heal(store, "other", SEND, "found")
 
 
 async def test_promoting_again_gives_the_same_answer(store: RedisStepStore) -> None:

@@ -1,5 +1,6 @@
 """The command line as a user has it: processes, the real stack, and the demo webmail with the model's stand-in."""
 
+import asyncio
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
+from replaywright.cli.local.dashboard_source import RunningSource
+from replaywright.settings import load_settings
 from replaywright.testing.grants import allow_loopback
 
 pytestmark = pytest.mark.slow
@@ -344,6 +347,20 @@ def test_the_cache_can_be_looked_at_and_an_entry_forgotten(learned: Site) -> Non
     assert json.loads(again.stdout)["totals"]["usage"]["calls"] == 1
 
 
+async def pictures_of(site: Site, keys: list[str]) -> list[tuple[bytes, bytes]]:
+    """Pictures that the dashboard shows of heals, as recorded and as found."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in site.environment.items():
+            patch.setenv(name, value)
+        source = RunningSource(load_settings())
+        try:
+            return [
+                (await source.heal_picture(key, "recorded"), await source.heal_picture(key, "found")) for key in keys
+            ]
+        finally:
+            await source.close()
+
+
 @pytest.mark.long
 def test_a_heal_can_fail_the_command_and_be_held_back_for_a_person(learned: Site) -> None:
     learned.redesign("modern")
@@ -351,6 +368,7 @@ def test_a_heal_can_fail_the_command_and_be_held_back_for_a_person(learned: Site
         off = learned.run("--mode", "replay", "--heal", "off", subject="No heal")
         proposed = learned.run("--mode", "replay", "--heal", "propose", "--fail-on-heal", "--json", subject="Proposed")
         held = json.loads(learned.cli("admin", "cache", "list", "--held", "--json").stdout)["entries"]
+        pictures = asyncio.run(pictures_of(learned, [info["contentKey"] for info in held]))
         promoted = [learned.cli("admin", "cache", "promote", info["contentKey"]) for info in held]
         left = json.loads(learned.cli("admin", "cache", "list", "--held", "--json").stdout)["entries"]
         after = learned.run("--mode", "replay", "--heal", "off", "--json", subject="Promoted")
@@ -360,6 +378,8 @@ def test_a_heal_can_fail_the_command_and_be_held_back_for_a_person(learned: Site
     assert off.returncode == 1, off.stdout
     assert proposed.returncode == 3, proposed.stdout + proposed.stderr
     assert json.loads(proposed.stdout)["held"] == len(held) > 0
+    assert len(pictures) == len(held)
+    assert all(before != after for before, after in pictures)  # the dashboard shows the page of both looks
     assert [result.returncode for result in promoted] == [0] * len(held), promoted
     assert left == []
     assert after.returncode == 0, after.stderr

@@ -253,6 +253,7 @@ class FakeSource:
     view: CacheView = field(default_factory=lambda: CacheView(cache_statistics((), ()), "k1"))
     reports: dict[str, ReportPage] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
+    heals: dict[tuple[str, str], bytes] = field(default_factory=dict)
     screens: dict[str, LivePicture] = field(default_factory=dict)
     fails: ReplaywrightError | RuntimeError | None = None
     wanted: list[RunFilter] = field(default_factory=list)
@@ -355,6 +356,12 @@ class FakeSource:
         self._fail()
         self.by.append(who)
         self.done.append((key, change, why))
+
+    async def heal_picture(self, key: str, of: str) -> bytes:
+        self._fail()
+        if (key, of) not in self.heals:
+            raise ArtifactMissing(f"run kept no picture of {of}")
+        return self.heals[key, of]
 
     async def retry_batch(self, batch: str, who: str) -> RetriedRows:
         self._fail()

@@ -303,6 +303,22 @@ async def test_a_heal_that_waits_is_taken_or_its_recording_forgotten() -> None:
     assert set(changes) == {"promote", "forget"}
 
 
+async def test_a_heal_that_waits_is_shown_before_and_after() -> None:
+    source = full()
+    key = "d" * 64
+    source.heals[key, "found"] = b"\xff\xd8\xff a picture"
+    visitor = await entered(source)
+    html = (await visitor.get("cache")).text
+
+    found, gone = await visitor.get(f"heal?key={key}&of=found"), await visitor.get(f"heal?key={key}&of=recorded")
+
+    images = [one["src"] for one in Outline(html).all("img")]
+    assert images == [f"heal?key={key}&of=recorded", f"heal?key={key}&of=found"]
+    assert (found.headers["Content-Type"], found.content) == ("image/jpeg", source.heals[key, "found"])
+    assert "sandbox" in found.headers["Content-Security-Policy"]
+    assert (gone.status_code, "kept no picture" in gone.text) == (404, True)
+
+
 async def test_a_batch_shows_its_rows_those_that_wait_and_those_that_failed() -> None:
     said = text_of(await shown(full(), "batches"))
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from temporalio.client import ScheduleHandle, WorkflowExecution
 
+from cache.steps import RedisStepStore
 from replaywright.cli.admin.cache import promoted, with_elements
 from replaywright.cli.batch.batch_follow import progress_of
 from replaywright.cli.batch.batch_place import batch_handle, batch_store, batches, is_under_way, rows_digest
@@ -25,12 +26,16 @@ from replaywright.cli.skills.skill_run import runnable_at
 from replaywright.dashboard.views import AskedRun, BatchRow, RetriedRows, ScheduleRow, SessionRow
 from replaywright.domain.batch.batches import ROWS_AGAIN, BatchProgress
 from replaywright.domain.common.canonical import canonical
+from replaywright.domain.run.lineages import beginning_of
 from replaywright.domain.run.scope import Heal
 from replaywright.domain.site_session.definitions import Definition
 from replaywright.domain.skill.check_tasks import effects_of, observed_effects
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.skill.skills import Skill, SkillRef
 from replaywright.domain.task.tasks import GivenTexts, Task, bind_parameters
-from replaywright.errors import InputInvalid, RunExists
+from replaywright.domain.trace.run_reading import run_view
+from replaywright.domain.trace.run_view import RunFacts
+from replaywright.errors import ArtifactMissing, InputInvalid, RunExists
 from replaywright.site_sessions.file import definition_of
 
 _DIGITS: Final = 32
@@ -103,6 +108,37 @@ async def entry_changed(store: OpenStore, key: str, change: str, why: str, who: 
                 await store.steps.invalidate(tenant=store.tenant, content_key=info.content_key, reason=reason)
         case _:
             raise InputInvalid(f"change={change[:40]!r}: expected promote, forget")
+
+
+async def picture_of_heal(steps: RedisStepStore, tenant: str, key: str, of: str) -> str:
+    """Return the digest of the picture of a heal's page: as `recorded` before, or as `found` when it healed.
+
+    Both are of the moment before the step if both runs kept one of it, else of the moment after.
+
+    Raises:
+        ArtifactMissing: there is none.
+    """
+    versions = await steps.versions(tenant=tenant, content_key=key) if key else []
+    recorded = [one for one in versions if one.status is not EntryStatus.CANDIDATE]
+    healed = [one for one in versions if one.status is EntryStatus.CANDIDATE]
+    if not (recorded and healed) or of not in ("recorded", "found"):
+        raise ArtifactMissing(f"of={of[:20]!r}: {key[:12]!r} is no heal that waits for a person")
+    pairs = [await _kept_around(steps, tenant, one[-1]) for one in (recorded, healed)]
+    moment = 0 if all(before for before, _ in pairs) else 1
+    digest = pairs[0 if of == "recorded" else 1][moment]
+    if not digest:
+        raise ArtifactMissing(f"no picture was kept of {key[:12]!r} as {of}")
+    return digest
+
+
+async def _kept_around(steps: RedisStepStore, tenant: str, entry: ActionCacheEntry) -> tuple[str, str]:
+    """Return the digests of the pictures before and after the step that an entry is of; empty for none."""
+    lines = await steps.trace(tenant=tenant, lineage=beginning_of(entry.run_id))
+    view = run_view(RunFacts(run_id=entry.run_id, task="", status="done", started=0.0), lines)
+    step = next((step for step in view.steps if step.sequence == entry.step_index and not step.override), None)
+    if step is None:
+        return "", ""
+    return (step.before.digest if step.before else "", step.after.digest if step.after else "")
 
 
 async def session_rows(here: Backend) -> Sequence[SessionRow]:

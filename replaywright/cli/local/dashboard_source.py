@@ -19,6 +19,7 @@ from replaywright.cli.local.dashboard_acts import (
     batch_rows,
     entry_changed,
     lasting_steps,
+    picture_of_heal,
     schedule_changed,
     schedule_rows,
     session_changed,
@@ -98,6 +99,7 @@ _TAKING_OVER_S: Final = 150.0
 _BY: Final = "on the dashboard"
 """Reason of what is asked of a run here, in its history."""
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
+_JPEG: Final = b"\xff\xd8\xff"
 
 
 class RunningSource:
@@ -312,6 +314,15 @@ class RunningSource:
         """Promote or forget a recording; see the port."""
         async with open_store(self._settings) as store:
             await entry_changed(store, key, change, why, who)
+
+    async def heal_picture(self, key: str, of: str) -> bytes:
+        """Return a picture of a heal; see the port."""
+        async with open_store(self._settings) as store:
+            digest = await picture_of_heal(store.steps, store.tenant, key, of)
+        data = await artifact_store_of(self._settings).get(digest)
+        if not data.startswith(_JPEG):
+            raise ArtifactMissing(f"what is kept for {key[:12]!r} is no picture")
+        return data
 
     async def retry_batch(self, batch: str, who: str) -> RetriedRows:
         """Try failed rows again; see the port."""
