@@ -44,6 +44,7 @@ WANTED: Mapping[str, Wanted] = {
 }
 _UNSTEADY = (
     ".config.users.json",  # what Node-RED's editor keeps of everybody who opens it
+    "*.lock",
     "*.log",
     "*-wal",
     "*-shm",
@@ -51,8 +52,11 @@ _UNSTEADY = (
     "*.pyc",
     ".cache/*",
     "*/.cache/*",
+    "*:django_session",
 )
-"""Files that servers write by themselves."""
+"""Files and tables that servers write when somebody merely opens a page or signs in, as canaries do."""
+_SIGNED_IN = frozenset({"last_login", "cookie", "cexpire", "ipaddr"})
+"""Columns that a sign-in writes (Django's, Fossil's)."""
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -220,14 +224,19 @@ def stored(folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(each for each in folder.rglob("*") if each.is_file() and not each.is_symlink()):
         name = str(path.relative_to(folder))
-        if any(fnmatch(name, pattern) for pattern in _UNSTEADY):
+        if _is_unsteady(name):
             continue
         data = path.read_bytes()
         if data.startswith(b"SQLite format 3"):
-            found |= {f"{name}:{table}": digest for table, digest in _tables(path).items()}
+            tables = {f"{name}:{table}": digest for table, digest in _tables(path).items()}
+            found |= {table: digest for table, digest in tables.items() if not _is_unsteady(table)}
         else:
             found[name] = hashlib.sha256(data).hexdigest()
     return found
+
+
+def _is_unsteady(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in _UNSTEADY)
 
 
 def _tables(path: Path) -> dict[str, str]:
@@ -238,5 +247,7 @@ def _tables(path: Path) -> dict[str, str]:
 
 def _digest(database: sqlite3.Connection, table: str) -> str:
     quoted = table.replace('"', '""')
-    rows = sorted(repr(row) for row in database.execute(f'SELECT * FROM "{quoted}"'))  # noqa: S608  its own name
+    found = database.execute(f'SELECT * FROM "{quoted}"')  # noqa: S608  its own name
+    kept = [at for at, column in enumerate(found.description) if column[0] not in _SIGNED_IN]
+    rows = sorted(repr([row[at] for at in kept]) for row in found)
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
