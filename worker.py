@@ -114,6 +114,7 @@ from replaywright.stack.starts import TemporalStarts
 from replaywright.stack.telemetry import measuring, open_telemetry
 from replaywright.stack.temporal_client import connect_client
 from replaywright.stack.update_guard import update_guards
+from replaywright.stack.upstream import upstream_routes
 from replaywright.stack.versions import deployment_of, pinned
 from replaywright.stack.workers import announce_ready, owner_in
 from replaywright.telemetry.logs import JsonFormatter
@@ -484,6 +485,7 @@ async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int
     options = KeeperOptions(
         executable=str(executable),
         network=NetworkPolicy(own=own_services(settings, redis_nodes), own_networks=settings.networks_of_own),
+        routes=await asyncio.to_thread(upstream_routes, operators_policy(settings.policy), context.secrets),
         headless=settings.headless,
         no_sandbox=not settings.chromium_sandbox,
         remote=_remote(settings),

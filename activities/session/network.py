@@ -50,7 +50,12 @@ class Network:
         """Say why the keeper got no answer for the page at `url`; empty if that is not why, or nobody knows."""
         place, seen = await self._asked(url, since_monotonic_s)
         found = next((each for each in seen.unreached if (each.host, each.port) == place), None)
-        return "" if found is None else f"{bracketed(found.host)}:{found.port} gave no answer: {found.reason}"
+        if found is None:
+            return ""
+        place_shown = f"{bracketed(found.host)}:{found.port}"
+        if found.is_by_proxy:
+            return f"{place_shown} was not asked: {found.reason} (`proxies` of the operator's policy)"
+        return f"{place_shown} gave no answer: {found.reason}"
 
     async def _asked(self, url: str, since_monotonic_s: float) -> tuple[tuple[str, int], NetworkSeen]:
         """Return host and port of `url`, and what the keeper saw; nothing if nobody knows."""

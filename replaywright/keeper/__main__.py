@@ -28,6 +28,20 @@ class _BoundedStderr(logging.StreamHandler):  # type: ignore[type-arg]  # generi
             os.write(2, kept)
 
 
+def _options_in(argument: str) -> KeeperOptions:
+    """Return the options; in a file, proxies and their passwords do not stay."""
+    if not argument.startswith("@"):
+        return KeeperOptions.model_validate_json(argument)
+    path = Path(argument[1:])
+    options = KeeperOptions.model_validate_json(path.read_text("utf-8"))
+    if options.routes:
+        draft = path.with_suffix(".draft")
+        draft.touch(mode=0o600)
+        draft.write_text(options.model_copy(update={"routes": ()}).model_dump_json(), "utf-8")
+        draft.replace(path)
+    return options
+
+
 def main() -> int:
     """Detach from the launcher and keep the session; return the exit code."""
     parser = argparse.ArgumentParser(prog="replaywright.keeper", description="Keep one browser session.")
@@ -40,8 +54,7 @@ def main() -> int:
         os._exit(0)  # without flushing and clean-up: that is the child's
     os.umask(0o077)
     write_no_core_files()
-    text = Path(arguments.options[1:]).read_text("utf-8") if arguments.options.startswith("@") else arguments.options
-    options = KeeperOptions.model_validate_json(text)
+    options = _options_in(arguments.options)
     arguments.dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=[_BoundedStderr()])
 

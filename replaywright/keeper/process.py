@@ -117,7 +117,7 @@ class Keeper:
         self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed)
         self._guard = NetworkGuard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
         self._entry: Path | None = None
-        self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
+        self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard, routes=options.routes)
         self._chromium: ChromiumProcess | RemoteChromium | None = None
         self._watcher: RequestWatcher | None = None
         self._relays = RelaySocket(self._directory / DEVTOOLS_NAME)

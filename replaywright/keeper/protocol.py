@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from replaywright.domain.page.targets import Box
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.commit_gate import GateSeen
-from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
+from replaywright.domain.session.network_policy import HostRule, NetworkPolicy, NetworkSeen
 from replaywright.keeper.host.identity import ProcessIdentity
 
 PROTOCOL_VERSION = 2
@@ -47,6 +47,18 @@ class RemoteBrowser(Message):
     """Name or address of this host on its host. Empty: the address that the connection to it leaves by."""
 
 
+class UpstreamRoute(Message):
+    """A proxy that connections to some hosts take, with its password."""
+
+    scheme: Literal["http", "socks5"]
+    host: str
+    port: int
+    user: str = ""
+    password: str = Field(default="", repr=False)
+    hosts: tuple[HostRule, ...] = ()
+    """Empty: all."""
+
+
 class KeeperOptions(Message):
     """Options of a keeper and its Chromium."""
 
@@ -55,6 +67,8 @@ class KeeperOptions(Message):
     """Path of Chromium, or of the script that starts it by `exec`."""
     network: NetworkPolicy = Field(default_factory=NetworkPolicy)
     """Policy for its connections; without any rules none is allowed."""
+    routes: tuple[UpstreamRoute, ...] = ()
+    """Proxies behind the policy; the first that has the host is taken."""
     epoch: int = Field(default=0, ge=0)
     lease_s: float = Field(default=30.0, gt=0)
     """A session whose worker has not renewed its lease for this long closes its gate. The first lease runs from the

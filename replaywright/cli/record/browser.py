@@ -25,6 +25,8 @@ from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.own_services import own_services
+from replaywright.stack.upstream import upstream_routes
+from replaywright.vault.environment import EnvironmentSecrets
 
 _EPOCH: Final = 1
 _RENEW_EVERY_S: Final = 10.0
@@ -46,11 +48,14 @@ async def browsing(settings: Settings, url: str, *, headless: bool) -> AsyncIter
     """
     task = parse_task({"task": "record", "url": url, "steps": [{"action": "goto", "url": url}]}, "record")
     refuse_what_is_blocked(settings, task, {})
-    policy = narrowed(network_policy(task, {}), operators_policy(settings.policy), granted_hosts(settings.home))
+    operator = operators_policy(settings.policy)
+    policy = narrowed(network_policy(task, {}), operator, granted_hosts(settings.home))
+    vault = EnvironmentSecrets(os.environ, settings.home)
     chromium = await asyncio.to_thread(find_chromium, settings.chromium)
     options = KeeperOptions(
         executable=str(chromium.path),
         network=NetworkPolicy(own=own_services(settings), own_networks=settings.networks_of_own),
+        routes=await asyncio.to_thread(upstream_routes, operator, vault),
         epoch=_EPOCH,
         headless=headless,
         no_sandbox=not settings.chromium_sandbox,

@@ -177,6 +177,8 @@ class UnreachedHost(Record):
     host: str
     port: int
     reason: str
+    is_by_proxy: bool = False
+    """The operator's upstream proxy failed, not the host."""
 
 
 class NetworkSeen(Record):
@@ -217,8 +219,8 @@ def decide(policy: NetworkPolicy, host: str, port: int, address: str | None = No
         address: one of the host's addresses; None before its name is resolved.
     """
     name = host.strip("[]").lower().rstrip(".")
-    literal = _parsed(name)
-    target = literal if address is None else _parsed(address)
+    literal = parsed_address(name)
+    target = literal if address is None else parsed_address(address)
     if target is None and address is not None:
         return ConnectionDecision(is_allowed=False, rule="addresses", reason=f"{address!r} is no address")
     if target is not None and literal not in (None, target):
@@ -265,7 +267,7 @@ def grants_nothing(rule: HostRule) -> bool:
 
 def is_address(host: str) -> bool:
     """Return True if the host is an address, not a name."""
-    return _parsed(host) is not None
+    return parsed_address(host) is not None
 
 
 def is_localhost(host: str) -> bool:
@@ -275,7 +277,7 @@ def is_localhost(host: str) -> bool:
 
 def describe(address: str) -> str:
     """Return the special range of an address, such as `loopback` or `metadata`; empty for a public one."""
-    parsed = _parsed(address)
+    parsed = parsed_address(address)
     return "reserved" if parsed is None else _special(parsed)
 
 
@@ -376,7 +378,7 @@ def _own(policy: NetworkPolicy, host: str, port: int, target: Address | None) ->
 
 def _is_at(where: str, host: str, port: int, target: Address | None) -> bool:
     """Return True if a connection to `host` reaches `where`; a loopback listener is reached on all of loopback."""
-    place = _parsed(where)
+    place = parsed_address(where)
     if place is None:
         return host == where or (is_localhost(where) and target is not None and _is_loopback(target))
     if target is None:
@@ -391,7 +393,7 @@ def _names(rule: HostRule, host: str, port: int) -> bool:
     if rule.is_site or rule.ports != "one" or rule.port != port:
         return False
     if rule.kind == "network":
-        return ip_network(rule.host).num_addresses == 1 and rule.covers_host(host, _parsed(host))
+        return ip_network(rule.host).num_addresses == 1 and rule.covers_host(host, parsed_address(host))
     return rule.kind == "name" and rule.host == host
 
 
@@ -424,7 +426,8 @@ def _within(address: Address, networks: Iterable[str]) -> bool:
     return any(inner in network or address in network for network in map(ip_network, networks))
 
 
-def _parsed(text: str) -> Address | None:
+def parsed_address(text: str) -> Address | None:
+    """Return the address that the text is; None for a name."""
     try:
         return ip_address(text.strip("[]").partition("%")[0])
     except ValueError:

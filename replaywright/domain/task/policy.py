@@ -7,7 +7,7 @@ own site and the hosts that its task names.
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from replaywright.domain.common.base import Authored
 from replaywright.domain.session.host_patterns import host_rule
@@ -137,11 +137,37 @@ class Learning(Authored):
         return _checked(patterns)
 
 
+class UpstreamProxy(Authored):
+    """A proxy of the operator's that connections take, behind everything that limits them."""
+
+    server: str = Field(pattern=r"^(http|socks5)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$")
+    """`http://proxy.corp:3128` (CONNECT) or `socks5://proxy.corp:1080`."""
+    user: str = Field("", max_length=255, pattern=r"^[^:]*$")
+    """Empty: without authentication."""
+    password: str = Field("", pattern=r"^\w*$")
+    """Name of the secret with the password."""
+    hosts: tuple[HostPattern, ...] = ()
+    """Hosts that are reached by it, on every port unless one is named. Empty: all."""
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return _checked(patterns, denies=True)
+
+    @model_validator(mode="after")
+    def _have_both(self) -> "UpstreamProxy":
+        if bool(self.user) != bool(self.password):
+            raise ValueError("user and password go together; password is the name of a secret")
+        return self
+
+
 class Policy(Wishes):
     """Policy of an operator."""
 
     learning: Learning = Learning()
     """Rules while a task is learned."""
+    proxies: tuple[UpstreamProxy, ...] = ()
+    """The first that has the host is taken; a host of none is connected to directly."""
 
     name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
     """Named in every refusal."""

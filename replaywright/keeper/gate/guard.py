@@ -20,6 +20,7 @@ from replaywright.domain.session.network_policy import (
     own_service,
 )
 from replaywright.keeper.gate.black_box import BlackBox
+from replaywright.keeper.gate.upstream import UpstreamFailed
 from replaywright.keeper.host.own_processes import OwnPorts, is_of_this_machine
 
 REFUSED_LIMIT = 200
@@ -65,8 +66,8 @@ class NetworkGuard:
         self._resolved_s: dict[tuple[str, int], float] = {}
         self._refused: dict[tuple[str, int, str], _Refused] = {}
         self._more = 0
-        self._unreached: dict[tuple[str, int], tuple[str, float]] = {}
-        """Reason, and instant of the monotonic clock."""
+        self._unreached: dict[tuple[str, int], tuple[str, bool, float]] = {}
+        """Reason, whether an upstream proxy is why, and instant of the monotonic clock."""
 
     def begin(self, policy: NetworkPolicy) -> None:
         """Rule by this policy from now on, and know of nothing that was refused before."""
@@ -137,7 +138,7 @@ class NetworkGuard:
         """Remember why a host that is allowed gave no answer."""
         key = (host[:_HOST_LIMIT], port)
         self._unreached.pop(key, None)
-        self._unreached[key] = (_why_unreached(error), time.monotonic())
+        self._unreached[key] = (_why_unreached(error), isinstance(error, UpstreamFailed), time.monotonic())
         if len(self._unreached) > UNREACHED_LIMIT:
             del self._unreached[next(iter(self._unreached))]
 
@@ -152,8 +153,8 @@ class NetworkGuard:
             ),
             more=self._more,
             unreached=tuple(
-                UnreachedHost(host=host, port=port, reason=reason)
-                for (host, port), (reason, last_s) in self._unreached.items()
+                UnreachedHost(host=host, port=port, reason=reason, is_by_proxy=is_by_proxy)
+                for (host, port), (reason, is_by_proxy, last_s) in self._unreached.items()
                 if last_s >= since_monotonic_s
             ),
             bytes_up=self._black_box.bytes_up,

@@ -11,7 +11,7 @@ import ipaddress
 import logging
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,8 +32,10 @@ from replaywright.keeper.gate.http1 import (
     parse_authority,
     parse_target,
 )
+from replaywright.keeper.gate.upstream import UpstreamFailed, connect_through, route_of
 from replaywright.keeper.gate.wire import BufferedConnection
 from replaywright.keeper.host.tcp_users import own_user, user_at
+from replaywright.keeper.protocol import UpstreamRoute
 
 CONNECT_TIMEOUT_S = 20.0
 ADDRESS_TIMEOUT_S = 4.0
@@ -195,12 +197,14 @@ class ForwardProxy:
         black_box: BlackBox,
         *,
         guard: NetworkGuard,
+        routes: Sequence[UpstreamRoute] = (),
         resolver: Resolver = resolve,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
         self._gate = gate
         self._black_box = black_box
         self._guard = guard
+        self._routes = routes
         self._resolver = resolver
         self._connect_timeout_s = connect_timeout_s
         self._server: asyncio.Server | None = None
@@ -551,26 +555,43 @@ class ForwardProxy:
             raise self._refused(connection, verdict)
 
     async def _connect(self, connection: UpstreamConnection, host: str, port: int) -> BufferedConnection:
-        """Resolve once, and connect to the first of these addresses that answers.
+        """Resolve once, and connect to the first of these addresses that answers, by the host's upstream proxy if any.
 
         Raises:
-            OSError: none answers, or the name has no address; TimeoutError when time ran out.
+            OSError: none answers, or the name has no address; TimeoutError when time ran out; UpstreamFailed if the
+                upstream proxy is why.
             _RefusedError: the policy denies an address.
         """
-        async with asyncio.timeout(self._connect_timeout_s):
-            addresses = await self._resolver(host, port)
-            await self._guard.learn_own(port, self._resolver)
-            for address in addresses:
-                self._check_policy(connection, address)
-            for address in addresses[:-1]:
-                try:
-                    async with asyncio.timeout(ADDRESS_TIMEOUT_S):
-                        return await _connected_to(address, port)
-                except OSError:
-                    continue
-            return await _connected_to(addresses[-1], port)
+        route = route_of(self._routes, host, port)
+        addresses: list[str] = []
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                addresses = await self._resolver(host, port)
+                await self._guard.learn_own(port, self._resolver)
+                for address in addresses:
+                    self._check_policy(connection, address)
+                return await _first_that_answers(addresses, port, route)
+        except TimeoutError:
+            if route is None or not addresses:
+                raise
+            raise UpstreamFailed(route, "gave no connection in time") from None
 
 
-async def _connected_to(address: str, port: int) -> BufferedConnection:
+async def _first_that_answers(addresses: Sequence[str], port: int, route: UpstreamRoute | None) -> BufferedConnection:
+    for address in addresses[:-1]:
+        try:
+            async with asyncio.timeout(ADDRESS_TIMEOUT_S):
+                return await _connected_to(address, port, route)
+        except UpstreamFailed as error:
+            if error.is_general:
+                raise
+        except OSError:
+            continue
+    return await _connected_to(addresses[-1], port, route)
+
+
+async def _connected_to(address: str, port: int, route: UpstreamRoute | None) -> BufferedConnection:
+    if route is not None:
+        return await connect_through(route, address, port)
     _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
     return wire
