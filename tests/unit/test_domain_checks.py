@@ -221,6 +221,19 @@ def test_a_list_with_consequences_is_not_begun() -> None:
     assert first_with_consequences(task, {}) == 1
 
 
+def test_nobody_is_asked_to_approve_of_what_is_not_done() -> None:
+    steps = [
+        {"action": "goto", "url": "https://bank.example/"},
+        {"action": "approve", "instruction": "5 EUR?"},
+        {"action": "click", "instruction": "pay", "effect": "commit"},
+        {"action": "click", "instruction": "close"},
+    ]
+    task = shop(steps=steps)
+
+    assert first_with_consequences(task, {}) == 1
+    assert [(look.number, look.is_next) for look in looked_for(task, 1)] == [(3, True), (4, False)]
+
+
 def test_a_task_that_begins_with_consequences_is_checked_as_far_as_its_page() -> None:
     assert [step.action for step in shortened(TASK, 0).steps] == ["goto"]
     assert shortened(TASK, 2).verify == ()

@@ -43,7 +43,10 @@ def test_steps_are_counted_by_the_indexes_of_the_skill(
     assert (counted.steps_done, counted.failed_step) == (steps_done, failed_step)
 
 
-@pytest.mark.parametrize("reason", ["SecretMissing", "ModelUnavailable", "abandoned", "http_503", "budget_spent"])
+@pytest.mark.parametrize(
+    "reason",
+    ["SecretMissing", "ModelUnavailable", "abandoned", "http_503", "budget_spent", "not_approved", "unanswered"],
+)
 def test_a_skill_is_not_to_blame_for_what_lies_outside(reason: str) -> None:
     assert is_outside(reason)
     assert skill_run("r1", 1, failed(0, reason), passed=0, added=0, revised_from=()).outside

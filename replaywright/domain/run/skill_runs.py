@@ -9,6 +9,7 @@ from replaywright.domain.skill.check_tasks import Look
 from replaywright.domain.skill.fitting import PRECONDITION
 from replaywright.domain.skill.skills import Change, Skill, SkillRun
 from replaywright.domain.step.outcomes import BLOCKED
+from replaywright.domain.task.questions import UNANSWERED
 
 INPUT_INVALID = "InputInvalid"
 """Reason of a run that was asked for what cannot be."""
@@ -32,12 +33,14 @@ _OUTSIDE = frozenset(
         BLOCKED,
         "ledger_damaged",
         "navigation_failed",
+        "not_approved",
         "server_error",
         "store_unavailable",
         BUDGET_SPENT,
+        UNANSWERED,
     }
 )
-"""Reasons of failed runs that lie with the caller, the installation, or a site that is down or has errors."""
+"""Reasons of failed runs that lie with the caller, people, the installation, or a site that is down or has errors."""
 
 
 _STRUCTURE = frozenset(

@@ -9,7 +9,16 @@ from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.skill.recorded import RecordedElement, meaning
 from replaywright.domain.step.fingerprints import numbered
 from replaywright.domain.task.actions import Effect, effect_of, stronger
-from replaywright.domain.task.steps import ForEach, Goto, SolveCaptcha, Step, VerificationCode, action_of, names_element
+from replaywright.domain.task.steps import (
+    Approve,
+    ForEach,
+    Goto,
+    SolveCaptcha,
+    Step,
+    VerificationCode,
+    action_of,
+    names_element,
+)
 from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
@@ -95,11 +104,11 @@ def effects_of(task: Task, observed: Mapping[str, Effect]) -> Iterator[tuple[str
 
 
 def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int | None:
-    """Return the index of the first step with lasting consequences; None without one."""
+    """Return the index of the first step with lasting consequences, or that asks to approve of them; None: none."""
     index = -1
-    for place, _, effect in effects_of(task, observed):
+    for place, step, effect in effects_of(task, observed):
         index += "." not in place
-        if not effect.repeatable:
+        if not effect.repeatable or isinstance(step, Approve):
             return index
     return None
 
@@ -118,7 +127,7 @@ def looked_for(task: Task, begins: int) -> tuple[Look, ...]:
         is_own = "." not in place and not isinstance(step, ForEach | SolveCaptcha | VerificationCode)
         if index < begins or not is_own or not names_element(step):
             continue
-        is_next = index == begins
+        is_next = all(isinstance(before, Approve) for before in task.steps[begins:index])
         limit_ms = step.timeout_ms if is_next else min(step.timeout_ms, _LATER_MS)
         changes = {**_ONLY_FOUND, "timeout_ms": limit_ms}
         found.append(
