@@ -8,7 +8,7 @@ from temporalio.client import Client
 from activities.heartbeats import heartbeats
 from replaywright.domain.batch.timetable import CANARY, SKILL, STARTS
 from replaywright.domain.run.skill_runs import Newest, NewestRequest, NoteSkillRun
-from replaywright.domain.skill.check_tasks import first_with_consequences, looked_for, observed_effects, shortened
+from replaywright.domain.skill.check_tasks import first_that_stores, looked_for, observed_effects, shortened
 from replaywright.domain.skill.recorded import recorded
 from replaywright.domain.skill.skills import SkillStatus, why_retired
 from replaywright.errors import InputInvalid
@@ -46,7 +46,7 @@ class SkillRunActivities:
     async def _harmless(self, tenant: str, skill: Newest) -> Newest:
         entries = [info.entry for info in await self._steps.entries(tenant=tenant)]
         observed = observed_effects(recorded(skill.task, entries, tenant, skill.name))
-        end = first_with_consequences(skill.task, observed)
+        end = first_that_stores(skill.task, observed)
         if end is None:
             return skill.model_copy(update={"task": shortened(skill.task, len(skill.task.steps))})
         return skill.model_copy(update={"task": shortened(skill.task, end), "looks": looked_for(skill.task, end)})

@@ -44,6 +44,7 @@ WANTED: Mapping[str, Wanted] = {
 }
 _UNSTEADY = (
     ".config.users.json",  # what Node-RED's editor keeps of everybody who opens it
+    "*/$__StoryList.tid",  # which notes are open in TiddlyWiki
     "*.lock",
     "*.log",
     "*-wal",
@@ -53,6 +54,8 @@ _UNSTEADY = (
     ".cache/*",
     "*/.cache/*",
     "*:django_session",
+    "*.fossil:accesslog",
+    "*.fossil:config",  # secrets of its sign-in; what a task changes there, its judge tells
 )
 """Files and tables that servers write when somebody merely opens a page or signs in, as canaries do."""
 _SIGNED_IN = frozenset({"last_login", "cookie", "cexpire", "ipaddr"})

@@ -167,21 +167,27 @@ async def test_a_skill_that_is_not_there_or_was_retired_is_no_run_s() -> None:
 async def test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_to_verify() -> None:
     steps = [
         {"action": "goto", "url": "https://mail.example/"},
-        {"action": "fill", "instruction": "the To field", "value": "ada@example.com"},
-        {"action": "click", "instruction": "the Draft button", "effect": "idempotent"},
+        {"action": "fill", "instruction": "the password", "value": "{{secret:PASSWORD}}"},
+        {"action": "click", "instruction": "the button that signs in", "effect": "idempotent"},
         {"action": "click", "instruction": "the Send button"},
         {"action": "fill", "instruction": "the note", "value": "sent"},
     ]
-    task = parse_task({"task": "send-mail", "steps": steps, "verify": [{"text_contains": "sent"}]}, "the test")
+    steps.insert(3, {"action": "click", "instruction": "the Draft button", "effect": "idempotent"})
+    given = {"secrets": ["PASSWORD"], "steps": steps}
+    task = parse_task({"task": "send-mail", **given, "verify": [{"text_contains": "sent"}]}, "the test")
     skills = FakeSkills(skill(status=SkillStatus.ACTIVE).model_copy(update={"task": task}), tenant="acme")
     newest = SkillRunActivities(skills, FakeStepStore()).newest_version
 
     whole = await ActivityEnvironment().run(newest, NewestRequest(tenant="acme", name="send-mail"))
     canary = await ActivityEnvironment().run(newest, NewestRequest(tenant="acme", name="send-mail", is_canary=True))
 
-    assert len(whole.task.steps) == 5
+    assert len(whole.task.steps) == 6
     assert [step.title for step in canary.task.steps] == [step.title for step in whole.task.steps[:3]]
     assert (canary.task.verify, canary.version, canary.name) == ((), whole.version, whole.name)
     looks = [(look.number, look.step.instruction, look.step.effect, look.is_next) for look in canary.looks]
-    assert looks == [(4, "the Send button", "read", True), (5, "the note", "read", False)]
+    assert looks == [
+        (4, "the Draft button", "read", True),
+        (5, "the Send button", "read", False),
+        (6, "the note", "read", False),
+    ]
     assert whole.looks == ()

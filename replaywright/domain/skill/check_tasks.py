@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from replaywright.domain.common.base import Record
-from replaywright.domain.common.templates import parameters_in
+from replaywright.domain.common.templates import parameters_in, secrets_in
 from replaywright.domain.common.urls import origin_of, without_usual_port
 from replaywright.domain.skill.recorded import RecordedElement, meaning
 from replaywright.domain.step.fingerprints import numbered
@@ -110,6 +110,26 @@ def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int |
         index += "." not in place
         if not effect.repeatable or isinstance(step, Approve):
             return index
+    return None
+
+
+def first_that_stores(task: Task, observed: Mapping[str, Effect]) -> int | None:
+    """Return the index of the first step that may change what the site stores, or asks to approve of it; None: none.
+
+    One that is declared as idempotent stores something, too, such as a draft, unless it signs in: a secret was entered
+    before it.
+    """
+    index, is_entered = -1, False
+    for place, step, effect in effects_of(task, observed):
+        index += "." not in place
+        is_entered |= bool(secrets_in(getattr(step, "value", None) or ""))
+        if isinstance(step, Approve):
+            return index
+        if effect.repeatable and step.effect is not Effect.IDEMPOTENT:
+            continue
+        if not (effect.repeatable and is_entered):
+            return index
+        is_entered = False
     return None
 
 
