@@ -11,6 +11,7 @@ import pytest
 from replaywright.errors import KeeperRefused, NoPlace
 from replaywright.keeper.host import places as module
 from replaywright.keeper.host.client import UNRECORDED_TTL_S, make_directory, reap
+from replaywright.keeper.host.elsewhere import other_sessions_dirs
 from replaywright.keeper.host.identity import boot_id, host_name, identify
 from replaywright.keeper.host.memory import Memory, Resident
 from replaywright.keeper.host.places import BROWSER_BYTES, Places, room
@@ -53,8 +54,11 @@ def serves(directory: Path) -> None:
     (directory / RECORD_NAME).write_text(record.model_dump_json())
 
 
-def has_memory(monkeypatch: pytest.MonkeyPatch, *, browsers: float, private: int = 0) -> None:
+def has_memory(
+    monkeypatch: pytest.MonkeyPatch, *, browsers: float, private: int = 0, others: tuple[Path, ...] = ()
+) -> None:
     """Make room for so many browsers that have nothing yet; each that is there has `private` bytes."""
+    monkeypatch.setattr(module, "other_sessions_dirs", lambda _own: list(others))
     free = int(browsers * BROWSER_BYTES)
     monkeypatch.setattr(module, "memory", lambda: Memory(total=0, available=free))
     monkeypatch.setattr(module, "resident", lambda groups: dict.fromkeys(groups, Resident(private=private)))
@@ -270,3 +274,40 @@ def test_the_turn_of_a_worker_that_is_killed_is_free_again(tmp_path: Path, monke
         worker.kill()
 
     assert (before, asyncio.run(has_a_turn())) == (False, True)
+
+
+async def test_browsers_of_other_homes_may_still_take_their_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    has_memory(monkeypatch, browsers=3.5, others=(other,))
+    await Places(own, None).take("s1")
+    serves(make_directory(other, "s2"))
+    make_directory(other, "s3")
+
+    with pytest.raises(NoPlace, match="300 MiB are free beside its 3"):
+        await Places(own, None).take("s4")
+    assert (await Places(own, 2).take("s4")).is_dir()
+
+
+async def test_the_first_browser_of_a_home_is_let_in_beside_those_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    has_memory(monkeypatch, browsers=0.5, others=(other,))
+    serves(make_directory(other, "s1"))
+
+    assert (await Places(own, None).take("s2")).is_dir()
+
+
+def test_other_homes_are_found_by_the_keepers_that_run(tmp_path: Path) -> None:
+    own, other = tmp_path / "own home" / "sessions", tmp_path / "other home" / "sessions"
+    waiting = [sys.executable, "-c", "input()", "-m", "replaywright.keeper", "--detach", "--dir"]
+    keepers = [subprocess.Popen([*waiting, str(each / "s1")], stdin=subprocess.PIPE) for each in (own, other)]
+
+    found = other_sessions_dirs(own)
+    for keeper in keepers:
+        keeper.communicate(b"\n")
+    later = other_sessions_dirs(own)
+
+    assert (other in found, own in found, other in later) == (True, False, False)

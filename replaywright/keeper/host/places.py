@@ -1,5 +1,7 @@
 """Places for browsers on this host: as many as a setting says, else as many as the free memory has room for.
 
+Memory that browsers of this user's other homes may still take counts, too; a number is one of each home.
+
 A place is taken by making the session's directory, under a lock that all workers of this home share: no two of them
 can take the last one. From then on it counts, whether its keeper has started yet or not.
 
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from replaywright.errors import NoPlace
 from replaywright.keeper.host.client import count_starting, list_live, make_directory
+from replaywright.keeper.host.elsewhere import other_sessions_dirs
 from replaywright.keeper.host.identity import host_name
 from replaywright.keeper.host.memory import Memory, Resident, memory, resident
 from replaywright.keeper.protocol import SessionRecord
@@ -78,7 +81,9 @@ class Places:
             if self._limit is not None:
                 why = _none_left(self._limit, len(staying) + starting)
             elif staying or starting:  # the first one is let in, however little memory there is
-                why = _no_room(staying, going, starting)
+                others = other_sessions_dirs(self._sessions_dir)
+                staying += [record for other in others for record in list_live(other)]
+                why = _no_room(staying, going, starting + sum(map(count_starting, others)))
             else:
                 why = ""
             if why:
