@@ -23,7 +23,6 @@ _NAMES_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrom
 _PLAYWRIGHT_BUILDS = (
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
-    "chromium_headless_shell-*/chrome-*/*headless*shell",
 )
 _APT_PACKAGES = ("chromium", "chromium-browser")
 """Debian's name, then Ubuntu's older one."""
