@@ -540,7 +540,7 @@ class BrowserActivities:
         self._batches = BatchActivities(artifacts, RedisRowEnds(redis), vault.starts)
         declared = SessionsFile(settings.sessions)
         self._site_browsers = SiteSessionBrowsers(
-            declared, attachments, self._taking, vault, context.signer, tenant=settings.tenant
+            declared, attachments, self._taking, vault, context.signer, artifacts=artifacts, tenant=settings.tenant
         )
         self._codes = CodeActivities(declared, ImapMailboxes(), codes, vault)
         self._site_sessions = SiteSessionActivities(

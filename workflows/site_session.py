@@ -67,6 +67,7 @@ class SiteSession:
     def give_back(self, returned: Returned) -> None:
         """Take the session back from a run, or what a sign-in has made."""
         now = workflow.now()
+        self._leases = self._leases.registering(returned.run_id, returned.passkeys)
         if not returned.signs_in:
             self._change(self._leases.returning(returned.run_id, returned.kept, now))
         elif returned.kept is not None:

@@ -161,7 +161,7 @@ class SiteSessionActivities:
             keeps: dict[str, Any] = {"task": f"keep-{request.name}"[:63], "session": request.name, "url": url}
             keeps |= {"steps": [{"action": "goto", "url": url}]}
             return RunInput(task=parse_task(keeps, f"session {request.name}"), tenant=self._tenant)
-        signs_in = SignsIn(name=request.name, number=request.number)
+        signs_in = SignsIn(name=request.name, number=request.number, passkeys=definition.passkeys)
         if definition.skill:
             stands_for = {"task": definition.skill, "url": url, "steps": [{"action": "goto", "url": url}]}
             return RunInput(

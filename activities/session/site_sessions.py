@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from pydantic import ValidationError
 from temporalio import activity
 from temporalio.client import WorkflowQueryFailedError
 
@@ -26,11 +27,12 @@ from replaywright.domain.site_session.commands import (
 )
 from replaywright.domain.site_session.definitions import SignedIn
 from replaywright.domain.site_session.leases import Kept, Lease
+from replaywright.domain.site_session.passkeys import Passkey, Passkeys
 from replaywright.domain.task.steps import Goto
 from replaywright.errors import ArtifactMissing, InputInvalid, PolicyBlocked, SecretMissing, SiteUnavailable
 from replaywright.observing import observer
 from replaywright.ports.browser import STILL_LOADING, BrowserSession, Work
-from replaywright.ports.stores import DeclaredSessions
+from replaywright.ports.stores import Artifacts, DeclaredSessions
 
 _log = logging.getLogger("replaywright.site_sessions")
 
@@ -46,11 +48,13 @@ class SiteSessionBrowsers:
         vault: Vault,
         signer: Signer,
         *,
+        artifacts: Artifacts,
         tenant: str,
     ) -> None:
         self._declared = declared
         self._attachments = attachments
         self._checkpoints = checkpoints
+        self._artifacts = artifacts
         self._vault = vault
         self._signer = signer
         self._tenant = tenant
@@ -72,7 +76,11 @@ class SiteSessionBrowsers:
             except (InputInvalid, PolicyBlocked) as exc:
                 return SessionEntered(why=str(exc), is_refused=True)
             grant = await self._granted(request)
+            if definition.passkeys:
+                await held.browser.put_passkeys(await self._passkeys(request.name, grant))
             kept = grant.kept
+            if request.signs_in:
+                return SessionEntered(held=True)
             if kept is None:
                 return SessionEntered(why=grant.why, is_refused=bool(grant.why))
             if fault := kept_fault(self._signer, self._tenant, request.name, kept):
@@ -101,6 +109,7 @@ class SiteSessionBrowsers:
         async with heartbeats("keeping the session"):
             held = await self._attachments.hold(request.session, request.epoch)
             kept, why, may_pass = None, "", False
+            passkeys = await self._registered(held, request)
             if request.signs_in:
                 try:
                     definition = await asyncio.to_thread(self._declared.definition, request.name)
@@ -112,6 +121,7 @@ class SiteSessionBrowsers:
                 kept = await self._kept(held, request)
                 why = "" if kept is not None or not request.signs_in else "its cookies and storage could not be kept"
             returned = Returned(run_id=own_run_id(), kept=kept, signs_in=request.signs_in, why=why, may_pass=may_pass)
+            returned = returned.model_copy(update={"passkeys": passkeys})
             await give_back(activity.client(), self._tenant, request.name, returned)
             if request.signs_in and not why:
                 observer().signed_in(request.name, ok=True)
@@ -124,6 +134,27 @@ class SiteSessionBrowsers:
         except WorkflowQueryFailedError as exc:
             raise SiteUnavailable(f"session {request.name}: its workflow does not answer: {exc}") from exc
         return grant
+
+    async def _passkeys(self, name: str, grant: Lease) -> tuple[Passkey, ...]:
+        """Load the session's passkeys; those that cannot be read, or that none of ours has kept, are left out."""
+        kept = grant.passkeys
+        if kept is None:
+            return ()
+        fault: object = kept_fault(self._signer, self._tenant, _passkeys_of(name), kept)
+        if not fault:
+            try:
+                return Passkeys.model_validate_json(await self._artifacts.get(kept.digest)).passkeys
+            except (ArtifactMissing, ValidationError) as exc:
+                fault = exc
+        _log.error("session %s: its passkeys are not used: %s", name, fault)
+        return ()
+
+    async def _registered(self, held: Attachment, request: LeaveSiteSession) -> Kept | None:
+        """Keep the passkeys as they are in the browser; None without any."""
+        if not (passkeys := held.browser.passkeys):
+            return None
+        digest = await self._artifacts.put(Passkeys(passkeys=passkeys).model_dump_json(by_alias=True).encode())
+        return sign_kept(self._signer, self._tenant, _passkeys_of(request.name), request.number, digest)
 
     async def _kept(self, held: Attachment, request: LeaveSiteSession) -> Kept | None:
         digest = await self._checkpoints.keep_state(held, earlier=request.earlier)
@@ -144,3 +175,8 @@ class SiteSessionBrowsers:
         if unmet is None or seen.incomplete not in ("", STILL_LOADING):
             raise SiteUnavailable(f"nobody can tell whether it is signed in: {where}: {seen.void or seen.incomplete}")
         return f"{where}: {unmet_message(unmet)}"
+
+
+def _passkeys_of(name: str) -> str:
+    """Return the name that the passkeys of a session are signed under; no session has it."""
+    return f"{name}/passkeys"

@@ -7,10 +7,10 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -47,7 +47,13 @@ def written(folder: Path, crm: Crm, shared: int = 2) -> Path:
     return file
 
 
-def order(crm: Crm, note: str, session: str = "crm-ada") -> Order:
+class Addressed(Protocol):
+    """A site of the measurements."""
+
+    url: str
+
+
+def order(crm: Addressed, note: str, session: str = "crm-ada") -> Order:
     """A run that leaves a note."""
     data: dict[str, Any] = {
         "task": "leave-a-note",
@@ -135,12 +141,13 @@ async def measured(lab: Lab, crm: Crm, load: Load, tell: Callable[[str], None]) 
         "failed_runs": sum(ending.status != "done" for ending in (*endings.values(), last)),
         "notes_twice": sum(count > 1 for count in left.values()),
         "notes_missing": sum(ending.status == "done" and note not in left for note, ending in endings.items()),
-        "cookies_found": len(cookies_kept(lab.stage.home, crm)),
+        "cookies_found": len(kept_in_clear(lab.stage.home, crm.cookies)),
     }
 
 
-def cookies_kept(home: Path, crm: Crm) -> list[str]:
-    """Return the files, but for the profiles of live browsers, in which a cookie of the site stands."""
+def kept_in_clear(home: Path, secrets: Iterable[str]) -> list[str]:
+    """Return the files, but for the profiles of live browsers, in which one of the secrets stands."""
+    sought = [secret.encode() for secret in secrets]
     found = []
     for folder, folders, files in os.walk(home):
         if Path(folder) == home and "sessions" in folders:
@@ -148,5 +155,5 @@ def cookies_kept(home: Path, crm: Crm) -> list[str]:
         for file in files:
             with contextlib.suppress(FileNotFoundError):
                 data = (Path(folder) / file).read_bytes()
-                found += [file for cookie in crm.cookies if cookie.encode() in data]
+                found += [file for secret in sought if secret in data]
     return found

@@ -15,6 +15,7 @@ from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.dialogs import DialogHandler
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, DownloadTracker
 from replaywright.browser.devtools.journal import Journal
+from replaywright.browser.devtools.passkeys import Authenticator
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input.debounce import Debounces
 from replaywright.browser.input.uploads import Copies
@@ -31,6 +32,7 @@ from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.proof import is_input
 from replaywright.domain.session.guard import StepGuard
+from replaywright.domain.site_session.passkeys import Passkey
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
@@ -91,6 +93,7 @@ class ChromiumSession:
         self._last: StepRun | None = None
         """The latest step, for evidence that comes late."""
         self._late_requests = LateRequests()
+        self._authenticator: Authenticator | None = None
         self._journal = Journal()
         tabs.listeners += [self._on_event, self.environment.downloads.on_event]
 
@@ -306,6 +309,27 @@ class ChromiumSession:
             self.tabs.require_alive()
             message = "cookies and storage could not be put back"
             raise ActionFailed("timeout", message, dispatched=False) from None
+
+    async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:
+        """See `BrowserSession.put_passkeys`."""
+        self.tabs.require_alive()
+        if self._authenticator is not None:  # an earlier try of the same
+            return
+        authenticator = Authenticator(passkeys)
+        try:
+            for tab in self.tabs.open_tabs:
+                await authenticator.add_to(tab)
+        except CdpFailed as exc:
+            self.tabs.require_alive()
+            raise ActionFailed("unsupported", f"the browser takes no passkeys: {exc}", dispatched=False) from None
+        self._authenticator = authenticator
+        self.tabs.listeners.append(authenticator.on_event)
+        self.tabs.on_attached = authenticator.add_to
+
+    @property
+    def passkeys(self) -> tuple[Passkey, ...] | None:
+        """See `BrowserSession.passkeys`."""
+        return None if self._authenticator is None else self._authenticator.passkeys
 
     async def restore(self, state: PageState) -> None:
         """See `BrowserSession.restore`."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from playwright.async_api import Browser, BrowserContext, Page, Request
@@ -54,6 +54,8 @@ class Tabs:
         """The policy of the latest step; it applies between steps, too."""
         self.on_person: Callable[[Frame, Mapping[str, Any]], None] | None = None
         """Receives what a script beside the agent tells of a person."""
+        self.on_attached: Callable[[Tab], Awaitable[None]] | None = None
+        """Called with each tab that was attached."""
         self._scripts = scripts
         self._popups_opened = 0
         """Number of tabs that have opened since the latest step began."""
@@ -87,6 +89,8 @@ class Tabs:
         try:
             async with asyncio.timeout(TAB_TIMEOUT_S):
                 await tab.open()
+                if self.on_attached is not None:
+                    await self.on_attached(tab)
         except (CdpFailed, PlaywrightError, TimeoutError):
             return  # the tab closed or hangs: it cannot be used
         if self._tab_of(page) is None:

@@ -13,6 +13,7 @@ from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.deriving import Seen
 from replaywright.domain.secrets.secret_sites import BoundSecret
 from replaywright.domain.session.guard import StepGuard
+from replaywright.domain.site_session.passkeys import Passkey
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import DownloadedFile, Evidence, Lookup, Proof, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
@@ -326,6 +327,17 @@ class BrowserSession(Protocol):
         Raises:
             ActionFailed: the browser does not take them.
         """
+
+    async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:
+        """Give all tabs, also those that open later, an authenticator with these passkeys.
+
+        Raises:
+            ActionFailed: the browser has none to give.
+        """
+
+    @property
+    def passkeys(self) -> tuple[Passkey, ...] | None:
+        """The passkeys as they are now, with those that sites have registered; None without an authenticator."""
 
     async def restore(self, state: PageState) -> None:
         """Put cookies and storage back, open the page, and scroll to where it was.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from temporalio.client import Client as TemporalClient
+from temporalio.client import WorkflowQueryFailedError
 from temporalio.service import RPCError
 
 from activities.batch.batches import read_index
@@ -15,6 +16,7 @@ from cache.references import referenced
 from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.domain.batch.batches import ROWS, ROWS_AGAIN
+from replaywright.domain.site_session.leases import Leases
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
 from replaywright.settings import Settings
 from replaywright.stack.keyring import artifact_keys_of
@@ -27,6 +29,7 @@ _COUNT = 200_000
 """Number of artifacts that are kept; above it, the longest unused are deleted."""
 _STAMP = ".looked-through"
 _BATCHES = 'WorkflowType = "BrowserBatch" AND ExecutionStatus = "Running"'
+_SESSIONS = 'WorkflowType = "SiteSession" AND ExecutionStatus = "Running"'
 _RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
 
 
@@ -42,7 +45,7 @@ def limits_of(settings: Settings) -> RetentionLimits:
 async def enforce(settings: Settings, client: TemporalClient, redis: Client, *, dry_run: bool = False) -> Pruned:
     """Delete what is over a limit, and neither named by a cache entry nor in the trace of a run that is under way.
 
-    The rows of batches that are under way stay, too.
+    The rows of batches that are under way stay, too, and what is kept of site sessions.
 
     Raises:
         InputInvalid: the store is not on local files.
@@ -58,9 +61,10 @@ async def enforce(settings: Settings, client: TemporalClient, redis: Client, *, 
     try:
         lineages = await _under_way(client, settings.tenant)
         indexes = await _rows_under_way(client)
-    except RPCError as exc:
-        raise StackFailed(f"Temporal does not say which runs are under way: {exc.message}") from exc
-    keep = await referenced(redis, lineages) | await _rows_kept(settings, indexes)
+        sessions = await _of_sessions(client)
+    except (RPCError, WorkflowQueryFailedError) as exc:
+        raise StackFailed(f"Temporal does not say what runs and sessions need: {exc}") from exc
+    keep = await referenced(redis, lineages) | await _rows_kept(settings, indexes) | sessions
     return await _pruned(folder, settings, keep, dry_run=dry_run)
 
 
@@ -87,6 +91,16 @@ async def _rows_under_way(client: TemporalClient) -> list[str]:
     async for batch in client.list_workflows(_BATCHES):
         found += [str(await batch.memo_value(name, default="")) for name in (ROWS, ROWS_AGAIN)]
     return [digest for digest in found if digest]
+
+
+async def _of_sessions(client: TemporalClient) -> frozenset[str]:
+    """Return the digests of what is kept of site sessions: cookies and storage, and passkeys."""
+    found: set[str] = set()
+    async for session in client.list_workflows(_SESSIONS):
+        handle = client.get_workflow_handle(session.id)
+        leases: Leases = await handle.query("standing", result_type=Leases)
+        found |= {kept.digest for kept in (leases.kept, leases.passkeys) if kept is not None}
+    return frozenset(found)
 
 
 async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[str]:

@@ -29,6 +29,7 @@ from replaywright.domain.predicate.evaluation import evaluate, failing
 from replaywright.domain.predicate.predicates import Predicate, probes_of
 from replaywright.domain.proof.proof import needs_proof, proof_of
 from replaywright.domain.secrets.secret_sites import RULE, refusal
+from replaywright.domain.site_session.passkeys import Passkey
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.domain.step.outcomes import Evidence, Lookup, UnsafeRequest
 from replaywright.domain.step.overrides import OverrideRule
@@ -153,6 +154,7 @@ class FakeBrowserSession:
         self.works: list[Work] = []
         """Performed work, oldest first."""
         self.stored: list[dict[str, Any]] = []
+        self.passkeys: tuple[Passkey, ...] | None = None
         """Storage of its origins."""
         self.unanswered: tuple[UnsafeRequest, ...] = ()
         """Requests of a press while the gate holds it."""
@@ -344,6 +346,11 @@ class FakeBrowserSession:
         self._must_live()
         raise_next(self.site.fail_restore)
         self.stored = list(state.storage.get("origins", []))
+
+    async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:
+        """Take them; no page uses one."""
+        self._must_live()
+        self.passkeys = tuple(passkeys)
 
     async def restore(self, state: PageState) -> None:
         """Open its page."""

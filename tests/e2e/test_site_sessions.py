@@ -7,7 +7,7 @@ import pytest
 
 from activities.run.site_sessions import begin_site_session
 from bench.team.crm import Crm, crm_served
-from bench.team.sessions import cookies_kept, order, written
+from bench.team.sessions import kept_in_clear, order, written
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import start
 from replaywright.domain.site_session.commands import SIGN_IN_FAILED, SiteSessionState, workflow_id
@@ -168,7 +168,7 @@ async def test_no_cookie_of_a_session_is_in_anything_that_is_kept_or_told(lab: L
     history = await lab.handle(asked).fetch_history()
     text = history.to_json()
 
-    assert cookies_kept(lab.stage.home, crm) == []
+    assert kept_in_clear(lab.stage.home, crm.cookies) == []
     assert [cookie for cookie in crm.cookies if cookie in text] == []
 
 

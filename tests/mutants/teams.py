@@ -27,6 +27,14 @@ TEAMS = (
         ("tests/unit/test_notices.py::test_slack_and_teams_get_messages_in_their_own_formats",),
     ),
     Mutant(
+        "passkeys of strangers",
+        "passkeys are taken from a run that has the session, and from no other",
+        "Leases.registering",
+        "if has_it and passkeys is not None else self",
+        "if passkeys is not None else self",
+        (_LEASES + "test_passkeys_outlive_the_state_and_go_to_who_signs_in_and_who_has_the_session",),
+    ),
+    Mutant(
         "questions that are over",
         "nobody is told of a question that was answered",
         "NoticeActivities.deliver",

@@ -163,3 +163,18 @@ def test_a_session_is_kept_alive_only_while_nobody_uses_it() -> None:
     held = held.changed(terms=LeaseTerms(keep_alive_s=60))
     assert held.idle_until() is None
     assert held.returning("a", held.kept, after(5)).idle_until() == after(65)
+
+
+def test_passkeys_outlive_the_state_and_go_to_who_signs_in_and_who_has_the_session() -> None:
+    passkeys, other = Kept(number=1, digest="p1"), Kept(number=1, digest="p2")
+    leases, _ = granted(signed_in(asked(Leases(), "a")))
+    leases = leases.registering("a", passkeys).registering("stranger", other).registering("a", None)
+    assert leases.passkeys == passkeys
+    expired = leases.returning("a", None, NOW).asking("b", 1, LeaseTerms(), NOW).signing("s2")
+    assert expired.grant("s2") == Lease(passkeys=passkeys)
+    assert expired.grant("b") == Lease()
+    anew = expired.registering("s2", other).signed_in("s2", Kept(number=2, digest="d2"), NOW)
+    again, _ = granted(anew)
+    assert again.grant("b") == Lease(kept=Kept(number=2, digest="d2"), passkeys=other)
+    assert again.imported(Kept(number=0, digest="d3"), NOW).passkeys == other
+    assert again.forgotten().passkeys is None

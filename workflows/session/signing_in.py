@@ -106,10 +106,11 @@ class SigningIn:
             ActivityError: the browser was lost.
         """
         if not self.is_used:
+            await self._enter_to_sign_in()
             return
         why = ""
         for _ in range(_TRIES):
-            entered = await self._entered()
+            entered = await self._entered(self.name)
             if entered.held:
                 since = self._context.position if self._context.state.site_session is not None else -1
                 use = SiteSessionUse(number=entered.number, digest=entered.digest, since=since)
@@ -129,6 +130,15 @@ class SigningIn:
             ),
             at_step=False,
         )
+
+    async def _enter_to_sign_in(self) -> None:
+        """Give the browser of a run that signs in the session's passkeys, if it has any."""
+        signs_in = self._context.run.signs_in
+        if signs_in is None or not signs_in.passkeys:
+            return
+        entered = await self._entered(signs_in.name, signs_in=True)
+        if entered.is_refused:
+            raise TaskFailed(SIGN_IN_FAILED, not_signed_in(signs_in.name, entered.why), at_step=False)
 
     def state_for(self, checkpoint_at: int) -> str:
         """Return the digest of the state that a checkpoint at this step is restored with; empty for its own."""
@@ -201,31 +211,32 @@ class SigningIn:
             return f"has ended, and its state could not be kept: {policies.said(error)}"
         return ""
 
-    async def _entered(self) -> SessionEntered:
+    async def _entered(self, name: str, *, signs_in: bool = False) -> SessionEntered:
         self._enters += 1
         request = EnterSiteSession(
             session=self._browser.ref,
             epoch=self._browser.epoch,
             tenant=self._context.run.tenant,
-            name=self.name,
+            name=name,
+            signs_in=signs_in,
             waited_s=self._waited_s,
         )
         self._waited_s = None
-        self._context.show(f"signing in with the session {self.name}")
+        self._context.show(f"signing in with the session {name}")
         try:
             return await self._browser.call(
                 "site_session.enter",
                 request,
                 SessionEntered,
                 activity_id=f"session-enter-{self._enters}-e{self._browser.epoch}",
-                summary=f"sign in with the session {self.name}",
+                summary=f"sign in with the session {name}",
                 limit=policies.OPEN_LIMIT,
                 retry_policy=policies.RESTORING,
             )
         except ActivityError as error:
             if policies.is_loss(error) or isinstance(error.cause, CancelledError):
                 raise
-            raise TaskFailed(SIGN_IN_FAILED, f"session {self.name}: {policies.said(error)}", at_step=False) from error
+            raise TaskFailed(SIGN_IN_FAILED, not_signed_in(name, policies.said(error)), at_step=False) from error
 
     async def _told(self, request: Record, activity_id: str, summary: str) -> None:
         queue = policies.batch_queue(workflow.info().task_queue)

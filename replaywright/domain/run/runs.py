@@ -112,6 +112,8 @@ class SignsIn(Record):
     name: str
     number: int
     """Number of the state that it makes."""
+    passkeys: bool = False
+    """True: its browser has the session's passkeys."""
 
 
 class SiteSessionUse(Record):

@@ -72,6 +72,8 @@ class Returned(Record):
     run_id: str
     kept: Kept | None = None
     """The state as the run left it; None: nothing is known of it."""
+    passkeys: Kept | None = None
+    """The passkeys as the run left them; None: nothing has changed."""
     signs_in: bool = False
     why: str = ""
     """Why a sign-in failed."""
@@ -95,6 +97,8 @@ class EnterSiteSession(OnSession):
 
     tenant: str
     name: str
+    signs_in: bool = False
+    """The run signs in: it gets the passkeys alone."""
     waited_s: float | None = None
     """Seconds that the run has waited for the session; None if it had it already."""
 

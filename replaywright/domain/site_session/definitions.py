@@ -55,6 +55,8 @@ class Definition(Authored):
     """Time without use after which a run opens the page of `signed_in`, so that the site does not end the session."""
     max_age: Span | None = None
     """Age at which the session counts as expired, whatever the site says."""
+    passkeys: bool = False
+    """True: its browsers have an authenticator; passkeys that sites register in it are kept, and sign in later."""
     tasks: tuple[str, ...] = ()
     """Patterns of the names of the tasks that may use it, such as `crm-*`; none: every task."""
 

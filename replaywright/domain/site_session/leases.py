@@ -55,6 +55,8 @@ class Lease(Record):
     """Answer to a run that asked for the session."""
 
     kept: Kept | None = None
+    passkeys: Kept | None = None
+    """Its passkeys; also for the run that signs in."""
     why: str = ""
     """Reason why it gets none."""
 
@@ -64,6 +66,8 @@ class Leases(Record):
 
     terms: LeaseTerms = LeaseTerms()
     kept: Kept | None = None
+    passkeys: Kept | None = None
+    """Passkeys that sites have registered: they outlive the state."""
     is_expired: bool = True
     """The state was found expired, or there is none."""
     signed_in_at: datetime | None = None
@@ -181,7 +185,7 @@ class Leases(Record):
 
     def forgotten(self) -> Self:
         """Return the state without what is kept."""
-        return self.changed(kept=None, is_expired=True, paused_until=None, failures=0)
+        return self.changed(kept=None, passkeys=None, is_expired=True, paused_until=None, failures=0)
 
     def wanted(self) -> Self:
         """Return the state of a session that is to be signed in anew, whatever failed before."""
@@ -191,8 +195,16 @@ class Leases(Record):
         """Return the answer to a run."""
         if why := self.refused.get(run_id):
             return Lease(why=why)
+        if self.signing_in is not None and self.signing_in.run_id == run_id:
+            return Lease(passkeys=self.passkeys)
         holds = any(user.run_id == run_id for user in self.holders)
-        return Lease(kept=self.kept if holds and not self.is_expired else None)
+        return Lease(kept=self.kept, passkeys=self.passkeys) if holds and not self.is_expired else Lease()
+
+    def registering(self, run_id: str, passkeys: Kept | None) -> Self:
+        """Return the state with the passkeys as a run that has the session, or signs in, leaves them."""
+        has_it = any(user.run_id == run_id for user in self.holders)
+        has_it |= self.signing_in is not None and self.signing_in.run_id == run_id
+        return self.changed(passkeys=passkeys) if has_it and passkeys is not None else self
 
     def idle_until(self) -> datetime | None:
         """Return when the session is to be kept alive; None if that is not asked for, or it is in use or expired."""
