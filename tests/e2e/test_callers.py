@@ -39,7 +39,7 @@ async def test_a_run_survives_the_worker_of_its_caller_which_gets_the_result(lab
     memo = start_memo(here, "PlaceOrder", queue, given)
 
     with serving(address, queue) as worker:
-        async with lab.freezing(lab.stage.worker, "acted:3"):
+        async with lab.freezing(lab.stage.worker, "acted:2"):
             caller = await here.client.start_workflow("PlaceOrder", given, id=queue, task_queue=queue, memo=memo)
         worker.kill()
         worker.wait()
