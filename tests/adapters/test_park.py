@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 DATASETTE = [app for app in APPS if app.name == "datasette"]
 
 
+@pytest.mark.long
 async def test_every_element_of_an_application_that_nobody_here_wrote_is_found_again_after_a_reload() -> None:
     console = Console(file=io.StringIO())
 

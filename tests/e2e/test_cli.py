@@ -466,6 +466,7 @@ def imported(site: Site, recording: str, folder: Path, to: str) -> "subprocess.C
     return site.cli("run", str(task), *pairs, "--json", REPLAYWRIGHT_TENANT=f"imports-{folder.name}")
 
 
+@pytest.mark.long
 def test_an_imported_script_of_codegen_runs_with_other_values_and_no_model(up: Site, tmp_path: Path) -> None:
     result = imported(up, "codegen_webmail.py.txt", tmp_path, "bob@example.com")
 

@@ -28,6 +28,7 @@ def task_at(url: str) -> Task:
     return parse_task({"task": "form", "steps": steps, "verify": [kept]}, "test")
 
 
+@pytest.mark.long
 async def test_runs_go_from_end_to_end_over_a_cluster(cluster_url: str, cluster_nodes: tuple[int, ...]) -> None:
     async with Fleet(played=False, redis_url=cluster_url, unsigned=True, tell=lambda _text: None) as fleet:
         task = task_at(fleet.url)

@@ -19,6 +19,7 @@ async def lab() -> AsyncIterator[Bench]:
         yield lab
 
 
+@pytest.mark.long
 async def test_what_was_recorded_with_one_seed_is_done_right_with_another_and_no_model(lab: Bench) -> None:
     specs = [SPECS[name] for name in TASKS]
 

@@ -93,6 +93,7 @@ def afresh(crm: Crm) -> None:
     crm.notes.clear()
 
 
+@pytest.mark.long
 async def test_a_code_that_comes_by_mail_is_entered_with_nobody_asked(lab: Lab, crm: Crm, mailbox: Mailbox) -> None:
     crm.tells_code = lambda code: mailbox.receives(f"Your code is {code}.")
     asked = order(crm, "by mail", "crm-mail")

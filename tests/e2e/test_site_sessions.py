@@ -79,6 +79,7 @@ async def test_runs_share_one_sign_in_and_each_leaves_its_note_once(lab: Lab, cr
     assert (after.sign_ins, after.expiries, after.failures) == (1, 0, 0)
 
 
+@pytest.mark.long
 async def test_a_session_that_expired_is_signed_in_once_for_all_who_wait(lab: Lab, crm: Crm) -> None:
     assert said([await lab.run(order(crm, "before"))]) == ["done"]
     before = crm.sign_ins
@@ -118,6 +119,7 @@ async def test_a_press_that_meets_the_end_of_its_session_is_done_once_and_nobody
     assert crm.sign_ins == before + 1
 
 
+@pytest.mark.long
 async def test_a_run_that_ends_unheard_gives_its_lease_back(lab: Lab, crm: Crm) -> None:
     assert said([await lab.run(order(crm, "first", "crm-alone"))]) == ["done"]
     await free(lab, "crm-alone")
