@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -12,15 +13,19 @@ from pathlib import Path
 
 import pytest
 
+from replaywright.browser.devtools.attach import ChromiumBrowsers
 from replaywright.domain.session.host_patterns import host_rule
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.policy import Policy, UpstreamProxy
-from replaywright.errors import InputInvalid
+from replaywright.domain.task.steps import Goto
+from replaywright.errors import ActionFailed, InputInvalid
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.gate import Gate
 from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.proxy import ForwardProxy
+from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.protocol import OPTIONS_NAME, KeeperOptions, UpstreamRoute
+from replaywright.ports.browser import Work
 from replaywright.stack.upstream import upstream_routes
 from replaywright.vault.environment import EnvironmentSecrets
 from tests.adapters.networks import LOOPBACK, network
@@ -303,3 +308,31 @@ def test_the_file_of_a_keepers_options_does_not_keep_the_password(tmp_path: Path
     assert KeeperOptions.model_validate_json(path.read_bytes()) == options.model_copy(update={"routes": ()})
     assert PASSWORD.encode() not in ended.stderr + ended.stdout
     assert not any(PASSWORD.encode() in each.read_bytes() for each in directory.rglob("*") if each.is_file())
+
+
+async def test_a_browser_comes_to_its_page_by_the_proxy_and_the_password_stays_out_of_its_session(
+    chromium_path: Path, browsers: ChromiumBrowsers, sessions: Path
+) -> None:
+    async with rig() as it:
+        route = UpstreamRoute(scheme="http", host="127.0.0.1", port=it.upstream.port, user=USER, password=PASSWORD)
+        options = KeeperOptions(executable=str(chromium_path), no_sandbox=os.geteuid() == 0, routes=(route,))
+        keepers = LocalKeepers(sessions, options, limit=1)
+        launched = await keepers.launch("s1", network("127.0.0.1:*"))
+        browser = await browsers.attach(await keepers.attach(launched, 1))
+        page = Work(step=Goto(action="goto", url=f"http://127.0.0.1:{it.site_port}/"), timeout_ms=15_000)
+        await browser.perform(page)
+        it.upstream.password = "changed"
+        with pytest.raises(ActionFailed) as failed:
+            await browser.perform(page)
+        (found,) = (await keepers.network(launched.model_copy(update={"epoch": 1}))).unreached
+        kept = [path.read_bytes() for path in Path(launched.directory).rglob("*") if path.is_file()]
+        await browser.detach()
+
+    place = f"127.0.0.1:{it.site_port}"
+    assert set(it.upstream.asked) == {place}
+    assert any(each.startswith(b"GET / ") for each in it.site_got)
+    assert failed.value.reason == "http_502"
+    assert found.is_by_proxy
+    assert found.reason.endswith("refuses its user or password (407)")
+    assert len(kept) > 1
+    assert not any(PASSWORD.encode() in each for each in kept)
