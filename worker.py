@@ -90,6 +90,7 @@ from replaywright.keeper.host.identity import host_name
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.host.own_processes import entered
 from replaywright.keeper.host.places import most_places
+from replaywright.keeper.host.routes import upstream_routes
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.chooser import ModelSkillChooser
 from replaywright.llm.executor import ModelExecutor
@@ -114,7 +115,6 @@ from replaywright.stack.starts import TemporalStarts
 from replaywright.stack.telemetry import measuring, open_telemetry
 from replaywright.stack.temporal_client import connect_client
 from replaywright.stack.update_guard import update_guards
-from replaywright.stack.upstream import upstream_routes
 from replaywright.stack.versions import deployment_of, pinned
 from replaywright.stack.workers import announce_ready, owner_in
 from replaywright.telemetry.logs import JsonFormatter

@@ -185,10 +185,15 @@ async def drawn(scenes: Sequence[Scene]) -> list[bytes]:
     pictures: list[bytes] = []
     async with launched() as browser:
         page = await browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
         for one in scenes:
+            await page.goto("about:blank")  # the scripts of one page are not those of the next
             await page.set_content(one.html)
             await page.evaluate("new Promise(then => requestAnimationFrame(() => requestAnimationFrame(then)))")
             pictures.append(await page.screenshot())
+            if faults:
+                raise RuntimeError(f"{one.kind}: the page was not drawn: {faults[0]}")
     return pictures
 
 

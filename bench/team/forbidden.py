@@ -28,7 +28,7 @@ from bench.wob.serving import serving as serving_app
 from replaywright.cli.local.dashboard_source import RunningSource
 from replaywright.cli.runs.follow import handle_of
 from replaywright.dashboard.app import Dashboard
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, serving
 
@@ -249,7 +249,7 @@ async def _by_role(owner: Owner) -> list[Knock]:
     source = RunningSource(settings)
     try:
         for role, own in ((Role.LOOK, ""), (Role.ANSWER, "answer?")):
-            shown = Dashboard(source, tenant=settings.tenant, owner=Person("eve", role)).app()
+            shown = Dashboard(source, tenant=settings.tenant, owner=Viewer("eve", role)).app()
             async with serving_app(shown) as url, _prober("dashboard", f"who may {role}", owner) as prober:
                 await prober.must_read(f"{url}/inbox", owner.run_id)
                 for form, data in owner.acts():

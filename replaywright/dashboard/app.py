@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from replaywright.dashboard.guard import POLICY, leading_to
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.pages import PAGES, Page, whole
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from replaywright.dashboard.problems import NOTHING_HERE, Problem, left_out, not_allowed, problem_of, refusal_of
 from replaywright.dashboard.rendering import HERE, rendered
 from replaywright.dashboard.views import VALUE, AskedRun, DashboardSource, PersonAnswer, WaitingRun
@@ -36,7 +36,7 @@ class Dashboard:
     """Pages over a source. Who may see them is the guard's business."""
 
     def __init__(
-        self, source: DashboardSource, *, tenant: str, owner: Person | None = None, every_s: float = 1.0
+        self, source: DashboardSource, *, tenant: str, owner: Viewer | None = None, every_s: float = 1.0
     ) -> None:
         """Show what the source reads.
 
@@ -89,9 +89,9 @@ class Dashboard:
 
         return Route(f"/{name}", done, methods=["POST"])
 
-    def _person(self, request: Request) -> Person:
+    def _person(self, request: Request) -> Viewer:
         """Return who asks."""
-        return self._owner or cast("Person", request.scope["person"])
+        return self._owner or cast("Viewer", request.scope["person"])
 
     async def _page(self, request: Request) -> Response:
         name = request.url.path.rpartition("/")[2] or "runs"
@@ -107,7 +107,7 @@ class Dashboard:
         self,
         page: Page,
         name: str,
-        person: Person,
+        person: Viewer,
         around: Mapping[str, Markup],
         parameters: Sequence[tuple[str, str]] = (),
     ) -> str:
@@ -144,7 +144,7 @@ class Dashboard:
         return EventSourceResponse(self._changes(name, parameters, self._person(request)), ping=15)
 
     async def _changes(
-        self, name: str, parameters: Mapping[str, str], person: Person
+        self, name: str, parameters: Mapping[str, str], person: Viewer
     ) -> AsyncIterator[ServerSentEvent]:
         async def look() -> tuple[Mapping[str, Markup], bool]:
             try:
@@ -283,7 +283,7 @@ class Dashboard:
     async def _nothing_here(self, request: Request, _error: Exception) -> Response:
         return self._said(NOTHING_HERE, self._person(request))
 
-    def _said(self, problem: Problem, person: Person) -> Response:
+    def _said(self, problem: Problem, person: Viewer) -> Response:
         page = Page(problem.title, "", "problem.html", {}, {"problem": problem}, is_final=not problem.passes)
         return HTMLResponse(self._shown(page, "problem", person, self._framed(None)), problem.status)
 

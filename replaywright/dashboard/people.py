@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class Person:
+class Viewer:
     """Somebody who may use the dashboard."""
 
     name: str

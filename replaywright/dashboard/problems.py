@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from replaywright.dashboard.views import RetriedRows
 from replaywright.domain.trace.saying import count
 from replaywright.errors import (
@@ -83,7 +83,7 @@ _BUG = Problem(
 )
 
 
-def not_allowed(person: Person, needed: Role) -> Problem:
+def not_allowed(person: Viewer, needed: Role) -> Problem:
     """Return the problem of somebody whose role does not allow what was asked."""
     return Problem(
         403,

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope
 
 from replaywright.dashboard.access_file import Access
 from replaywright.dashboard.guard import COOKIE, cookie_in, leading_to
-from replaywright.dashboard.people import Person
+from replaywright.dashboard.people import Viewer
 
 CALLBACK: Final = "signed-in"
 """Page that the provider leads back to."""
@@ -71,7 +71,7 @@ class SignIn:
     def __init__(self, access: Access, client_secret: str = "") -> None:
         """Take the declared provider, and the client's secret; none for a public client."""
         self._access = access
-        self._people: _Kept[Person] = _Kept(access.lasts_s, _PEOPLE)
+        self._people: _Kept[Viewer] = _Kept(access.lasts_s, _PEOPLE)
         self._flows: _Kept[dict[str, Any]] = _Kept(_FLOW_S, _FLOWS)
         self._provider = OAuth().register(
             "provider",
@@ -150,7 +150,7 @@ class SignIn:
             return PlainTextResponse(text, 403)
         answer = leading_to(flow["to"])
         answer.delete_cookie(_FLOW_COOKIE, path=self._access.path)
-        self._set(answer, COOKIE, self._people.keep(Person(name, role, may_leave=True)), self._access.lasts_s)
+        self._set(answer, COOKIE, self._people.keep(Viewer(name, role, may_leave=True)), self._access.lasts_s)
         return answer
 
     async def _require_issuer(self) -> None:

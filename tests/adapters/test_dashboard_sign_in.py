@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from replaywright.dashboard.access_file import Access, Roles
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from replaywright.dashboard.sign_in import SignIn
 from tests.unit.dashboard import WAITING, full
 
@@ -179,7 +179,7 @@ async def test_a_code_of_another_sign_in_and_an_answer_of_another_provider_sign_
 
 
 async def test_a_page_that_is_open_learns_that_its_reader_signed_out(issuer: str) -> None:
-    team, seen = Team(access(issuer)), list[Person]()
+    team, seen = Team(access(issuer)), list[Viewer]()
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append(scope["person"])

@@ -7,10 +7,10 @@ import pytest
 
 from cache.connection import Client
 from cache.references import referenced
-from cache.sizes import stored_sizes
 from cache.steps import RedisStepStore
 from replaywright.artifacts.retention import DAY_S, Pruned, RetentionLimits, prune, total
 from replaywright.artifacts.store import ArtifactStore
+from replaywright.cli.servers.stored_sizes import stored_sizes
 from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.domain.task.actions import Action

@@ -24,9 +24,9 @@ from replaywright.keeper.gate.gate import Gate
 from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.proxy import ForwardProxy
 from replaywright.keeper.host.local import LocalKeepers
+from replaywright.keeper.host.routes import upstream_routes
 from replaywright.keeper.protocol import OPTIONS_NAME, KeeperOptions, UpstreamRoute
 from replaywright.ports.browser import Work
-from replaywright.stack.upstream import upstream_routes
 from replaywright.vault.environment import EnvironmentSecrets
 from tests.adapters.networks import LOOPBACK, network
 

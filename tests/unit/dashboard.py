@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from replaywright.dashboard.views import (
     AskedRun,
     BatchRow,
@@ -225,7 +225,7 @@ ENTRIES = (
 PICTURE = b"\x89PNG\r\n\x1a\n a picture"
 
 
-OWNER = Person("ada", Role.OPERATE)
+OWNER = Viewer("ada", Role.OPERATE)
 """Who uses the pages where nobody signs in."""
 
 

@@ -18,7 +18,7 @@ from sse_starlette import ServerSentEvent
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, AccessGuard
 from replaywright.dashboard.live import Shared, changed_regions
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from replaywright.dashboard.views import (
     CacheView,
     ReportPage,
@@ -818,7 +818,7 @@ async def test_only_what_changed_is_told() -> None:
 
 async def test_nothing_more_is_told_to_somebody_who_signed_out() -> None:
     source, here = full(), [True]
-    reader = Person("ada", Role.LOOK, is_here=lambda: here[-1])
+    reader = Viewer("ada", Role.LOOK, is_here=lambda: here[-1])
     events = Dashboard(source, tenant="acme", every_s=0)._changes("runs", {}, reader)
     shown = [(await anext(events)).data, (await anext(events)).data]
 

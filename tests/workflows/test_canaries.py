@@ -8,7 +8,7 @@ from temporalio.exceptions import ApplicationError
 from replaywright.domain.run.commands import CommandOnStep, Perform
 from replaywright.domain.run.runs import RunInput, RunResult
 from replaywright.domain.run.scope import Mode
-from replaywright.domain.skill.check_tasks import Look
+from replaywright.domain.skill.check_tasks import LaterStep
 from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, done, missed, scripted, start
@@ -16,7 +16,7 @@ from tests.workflows.scripted import Script, done, missed, scripted, start
 STEP: TypeAdapter[Step] = TypeAdapter(Step)
 
 
-def looks() -> tuple[Look, ...]:
+def looks() -> tuple[LaterStep, ...]:
     steps = [
         {"action": "click", "instruction": "send", "effect": "read"},
         {"action": "fill", "instruction": "the note", "value": "x"},
@@ -24,7 +24,7 @@ def looks() -> tuple[Look, ...]:
         {"action": "click", "instruction": "close"},
     ]
     return tuple(
-        Look(step=STEP.validate_python(step), occurrence=1, number=at + 3, is_next=at == 0)
+        LaterStep(step=STEP.validate_python(step), occurrence=1, number=at + 3, is_next=at == 0)
         for at, step in enumerate(steps)
     )
 

@@ -11,7 +11,7 @@ from workflows.step.failures import TaskFailed
 from workflows.step.rulings import counted, explained
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.skill.check_tasks import Look
+    from replaywright.domain.skill.check_tasks import LaterStep
     from replaywright.domain.step.fingerprints import fingerprint, instruction_parameters
     from replaywright.domain.step.outcomes import Status, StepOutcome
 
@@ -59,7 +59,7 @@ async def _looked(parts: Parts, attempt: Attempt) -> StepOutcome:
     return outcome
 
 
-def _attempt(parts: Parts, look: Look) -> Attempt:
+def _attempt(parts: Parts, look: LaterStep) -> Attempt:
     """Return the attempt, as a step after the last of the plan."""
     context = parts.context
     previous, values = f"{context.state.previous}/look/{look.number}", context.run.values

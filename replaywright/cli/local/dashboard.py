@@ -22,7 +22,7 @@ from replaywright.cli.people.updates import user_name
 from replaywright.dashboard.access_file import Access, read_access
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
-from replaywright.dashboard.people import Person, Role
+from replaywright.dashboard.people import Role, Viewer
 from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import Settings, load_settings
 from replaywright.vault.environment import EnvironmentSecrets
@@ -60,7 +60,7 @@ def _guarded(settings: Settings, source: RunningSource, port: int, declared: Acc
     """Return the guarded pages, and the address to open."""
     if declared is None:
         names = [f"{name}:{port}" for name in (HOST, "localhost")]
-        owner = Person(user_name(), Role.OPERATE)
+        owner = Viewer(user_name(), Role.OPERATE)
         pages = Dashboard(source, tenant=settings.tenant, owner=owner).app()
         guard = AccessGuard(pages, hosts=names, origins=[f"http://{name}" for name in names])
         return guard, f"http://{HOST}:{port}{guard.entrance}"

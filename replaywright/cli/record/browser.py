@@ -20,12 +20,12 @@ from replaywright.errors import ReplaywrightError
 from replaywright.grants import granted_hosts
 from replaywright.keeper.host.identity import identify
 from replaywright.keeper.host.local import LocalKeepers
+from replaywright.keeper.host.routes import upstream_routes
 from replaywright.keeper.protocol import KeeperOptions
 from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.own_services import own_services
-from replaywright.stack.upstream import upstream_routes
 from replaywright.vault.environment import EnvironmentSecrets
 
 _EPOCH: Final = 1

@@ -6,12 +6,12 @@ from typing import Final
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 
-from cache.sizes import StoredSizes, stored_sizes
 from replaywright.artifacts.retention import total
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.servers.connect import Backend, temporal_errors
 from replaywright.cli.servers.site_sessions import declared
 from replaywright.cli.servers.store import OpenStore
+from replaywright.cli.servers.stored_sizes import StoredSizes, stored_sizes
 from replaywright.dashboard.views import KeptRow
 from replaywright.errors import ArtifactsUnavailable
 from replaywright.settings import Settings

@@ -19,7 +19,7 @@ from replaywright.domain.run.standing import OwnStatus
 from replaywright.domain.run.steering import Steering
 from replaywright.domain.session.network_policy import RefusedHost
 from replaywright.domain.session.sessions import OfRun, SessionRef
-from replaywright.domain.skill.check_tasks import Look
+from replaywright.domain.skill.check_tasks import LaterStep
 from replaywright.domain.skill.fitting import PassedOver
 from replaywright.domain.skill.skills import SkillRef
 from replaywright.domain.step.checkpoints import Checkpoint
@@ -276,7 +276,7 @@ class RunInput(Record):
     and `values` are those given; what they lack and the version has a default for is filled in."""
     is_canary: bool = False
     """True: the skill in `named` is run up to its first step with consequences, and without its final verification."""
-    looks: tuple[Look, ...] = ()
+    looks: tuple[LaterStep, ...] = ()
     """Of a canary: steps from the first one with consequences on, whose elements are looked for at its end."""
     holds: bool = False
     """True, for a canary: if it fails for a reason that lies with the page, the schedules of its skill are paused."""

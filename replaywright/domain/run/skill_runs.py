@@ -5,7 +5,7 @@ import re
 from replaywright.domain.common.base import Record
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.spending import BUDGET_SPENT
-from replaywright.domain.skill.check_tasks import Look
+from replaywright.domain.skill.check_tasks import LaterStep
 from replaywright.domain.skill.fitting import PRECONDITION
 from replaywright.domain.skill.skills import Change, Skill, SkillRun
 from replaywright.domain.step.outcomes import BLOCKED
@@ -75,7 +75,7 @@ class NewestRequest(Record):
 class Newest(Skill):
     """Answer of `skill.newest`."""
 
-    looks: tuple[Look, ...] = ()
+    looks: tuple[LaterStep, ...] = ()
     """For a canary: the steps that come after those of its task."""
 
 

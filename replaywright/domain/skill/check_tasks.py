@@ -34,7 +34,7 @@ _ONLY_FOUND: dict[str, Any] = {
 }
 
 
-class Look(Record):
+class LaterStep(Record):
     """A step that a canary does not perform: its element is looked for on the page where the canary stops."""
 
     step: Step
@@ -139,7 +139,7 @@ def shortened(task: Task, length: int) -> Task:
     return task.model_copy(update={"steps": steps, "verify": ()})
 
 
-def looked_for(task: Task, begins: int) -> tuple[Look, ...]:
+def looked_for(task: Task, begins: int) -> tuple[LaterStep, ...]:
     """Return the steps from the index `begins` on that have an element to look for; not those of lists."""
     found, index = [], -1
     for place, step, occurrence in numbered(task.steps, task.url):
@@ -151,6 +151,6 @@ def looked_for(task: Task, begins: int) -> tuple[Look, ...]:
         limit_ms = step.timeout_ms if is_next else min(step.timeout_ms, _LATER_MS)
         changes = {**_ONLY_FOUND, "timeout_ms": limit_ms}
         found.append(
-            Look(step=step.model_copy(update=changes), occurrence=occurrence, number=index + 1, is_next=is_next)
+            LaterStep(step=step.model_copy(update=changes), occurrence=occurrence, number=index + 1, is_next=is_next)
         )
     return tuple(found)

@@ -7,6 +7,7 @@ check.
 import asyncio
 import base64
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import h11
 from python_socks import ProxyConnectionError, ProxyError, ProxyType
@@ -72,11 +73,10 @@ async def _by_connect(route: UpstreamRoute, address: str, port: int) -> Buffered
         _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, route.host, route.port)
     except OSError as error:
         raise UpstreamFailed(route, "cannot be reached", is_general=True) from error
-    try:
+    with ExitStack() as closing:
+        closing.callback(wire.abort)
         await _ask_to_connect(route, wire, f"{bracketed(address)}:{port}")
-    except BaseException:
-        wire.abort()
-        raise
+        closing.pop_all()
     return wire
 
 
