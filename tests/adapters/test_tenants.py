@@ -165,7 +165,7 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     scheduled = [f"daily-{MARK}", f"skill:buy-{MARK}", "--every", "1d", "--paused"]
     for command, arguments in (
         ("skills import", [str(skills)]),
-        ("overrides add", [str(rules)]),
+        ("admin overrides add", [str(rules)]),
         ("schedule create", scheduled),
     ):
         given = await invoked(command, arguments, "alpha", environment)
@@ -220,7 +220,7 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     named = {name for name, arguments in REACHING.items() if any(MARK in one for one in arguments)}
     told = {name: result.output for name, result in found.items() if name not in named and MARK in result.output}
     assert told == {}
-    reached = {name: found[name].output for name in named - {"recall"} if found[name].exit_code != 2}
+    reached = {name: found[name].output for name in named - {"skills recall"} if found[name].exit_code != 2}
     assert reached == {}
     assert await kept() == before
     assert len(before) >= 4
