@@ -30,6 +30,7 @@ def serving(address: str, queue: str) -> Iterator["subprocess.Popen[bytes]"]:
         worker.wait()
 
 
+@pytest.mark.long
 async def test_a_run_survives_the_worker_of_its_caller_which_gets_the_result(lab: Lab) -> None:
     await lab.served()
     here, order = lab.place, lab.order(mode=Mode.REPLAY)

@@ -137,6 +137,7 @@ async def test_a_run_that_ends_unheard_gives_its_lease_back(lab: Lab, crm: Crm) 
     assert crm.notes == ["first", "second"]
 
 
+@pytest.mark.long
 async def test_a_sign_in_that_fails_is_told_to_who_waits_and_not_tried_at_once_again(lab: Lab, crm: Crm) -> None:
     crm.takes = False
     name = "crm-alone"
