@@ -126,7 +126,7 @@ class SiteSessionBrowsers:
             if request.signs_in and not why:
                 observer().signed_in(request.name, ok=True)
 
-    async def _granted(self, request: EnterSiteSession) -> Lease:
+    async def _granted(self, request: EnterSiteSession | LeaveSiteSession) -> Lease:
         """Ask the workflow of the session itself: what runs are told by signals might come from anybody."""
         handle = activity.client().get_workflow_handle(workflow_id(self._tenant, request.name))
         try:
@@ -150,9 +150,12 @@ class SiteSessionBrowsers:
         return ()
 
     async def _registered(self, held: Attachment, request: LeaveSiteSession) -> Kept | None:
-        """Keep the passkeys as they are in the browser; None without any."""
+        """Keep the passkeys of the browser, and those that other runs have brought since; None without any."""
         if not (passkeys := held.browser.passkeys):
             return None
+        own = {each.credential_id for each in passkeys}
+        known = await self._passkeys(request.name, await self._granted(request))
+        passkeys += tuple(each for each in known if each.credential_id not in own)
         digest = await self._artifacts.put(Passkeys(passkeys=passkeys).model_dump_json(by_alias=True).encode())
         return sign_kept(self._signer, self._tenant, _passkeys_of(request.name), request.number, digest)
 

@@ -157,6 +157,7 @@ class SignIn:
         """Require that the provider names itself as it is declared, and keep only signatures by its own keys."""
         metadata = await self._provider.load_server_metadata()
         if metadata.get("issuer") != self._access.issuer:
+            metadata.pop("_loaded_at", None)  # read again the next time: it may be set right meanwhile
             raise ValueError(f"it calls itself {metadata.get('issuer')!r}")
         offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
         metadata["id_token_signing_alg_values_supported"] = sorted(_SIGNATURES.intersection(offered))

@@ -37,7 +37,8 @@ class _Known:
         recordings = output.count(len(self.entries), "recording")
         names = ", ".join(skill.name for skill in self.skills)
         skills = f" and {output.count(len(self.skills), 'skill')} ({names})" if names else ""
-        sessions = f", and what is kept of the session {', '.join(self.sessions)}" if self.sessions else ""
+        signed_in = ", ".join(self.sessions)
+        sessions = f", and cookies, storage and passkeys of the session {signed_in}" if signed_in else ""
         return recordings + skills + sessions
 
 
@@ -100,7 +101,7 @@ async def _forgotten(known: _Known, why: str) -> None:
     if known.sessions:
         async with open_backend(settings) as here:
             for name in known.sessions:
-                await signalled(here, name, "forget", [])
+                await signalled(here, name, "forget", [user_name()])
     async with open_or_start_store(settings) as store:
         await _forget(store, known, why)
 

@@ -23,6 +23,7 @@ from replaywright.dashboard.access_file import Access, read_access
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import AccessGuard
 from replaywright.dashboard.people import Role, Viewer
+from replaywright.errors import InputInvalid
 from replaywright.keeper.host.own_processes import entered
 from replaywright.settings import Settings, load_settings
 from replaywright.vault.environment import EnvironmentSecrets
@@ -52,6 +53,8 @@ def dashboard(
     """
     settings = load_settings()
     declared = None if access is None else read_access(access)
+    if declared is not None and not port:
+        raise InputInvalid("--access: give --port as well, so that the proxy at the address of the file finds it")
     with listening(port) as listener, entered(settings.home):
         asyncio.run(_serve(settings, listener, declared, opened=opened))
 

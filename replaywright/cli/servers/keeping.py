@@ -81,8 +81,8 @@ async def _artifacts(settings: Settings) -> KeptRow:
 
 
 def _sessions(settings: Settings) -> KeptRow:
-    how_long = "as long as it is used, like an artifact, or until it is forgotten"
-    return KeptRow("declared sessions", len(declared(settings)), None, how_long, "replaywright admin sessions forget")
+    count, where = len(declared(settings)), "replaywright admin sessions forget"
+    return KeptRow("declared sessions", count, None, "until they are forgotten", where)
 
 
 async def _histories(here: Backend) -> KeptRow:
