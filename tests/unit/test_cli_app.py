@@ -332,3 +332,14 @@ def test_the_schema_of_skills_accepts_a_skill_and_refuses_one_without_steps() ->
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, result)
     assert result["$defs"]["WrittenSkill"]["properties"]["site"]["description"].startswith("Site, such as")
+
+
+def test_a_dashboard_that_people_sign_in_to_has_a_port_that_is_known(tmp_path: Path) -> None:
+    file = tmp_path / "people.yaml"
+    told = {"address": "https://robots.example", "issuer": "https://login.example", "client_id": "robots"}
+    file.write_text(yaml.safe_dump({**told, "roles": {"look": ["*"]}}), encoding="utf-8")
+
+    result = invoked("dashboard", "--access", str(file))
+
+    assert result.exit_code == 2
+    assert "give --port as well" in " ".join(result.output.split())
