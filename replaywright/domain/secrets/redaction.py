@@ -5,8 +5,8 @@ hexadecimal, and in Base64 at each of the three alignments. It becomes `{{secret
 
 Values with at least eight letters and digits (`BARE`) are also found by these alone, in either case and backwards,
 whatever separates them: pages spread values over elements, insert invisible characters, and drop punctuation in file
-names and addresses. `apart` finds values that span consecutive texts. Parts of a value are not searched: half a
-password cannot be told from a word.
+names and addresses. Long ones (`LONG`), such as keys, are found in this way only. `apart` finds values that span
+consecutive texts. Parts of a value are not searched: half a password cannot be told from a word.
 
 A value below four characters is replaced only as a whole word, and not in Base64 or hexadecimal: "7" occurs in every
 number, and a secret that short can be guessed anyway. Longer ones are replaced everywhere, even where they occur by
@@ -26,6 +26,9 @@ SHORT = 4
 
 BARE = 8
 """Values with at least so many letters and digits are also found by these alone."""
+LONG = 512
+"""Values with more letters and digits are found by these alone, also of their Base64 and hexadecimal forms: a pattern
+of each character's encodings takes a millisecond for each, which for a key with its certificates is seconds."""
 HIDDEN = "***"
 """Replacement of a text that shows a part of a value."""
 _LETTERS = re.compile(
@@ -55,11 +58,14 @@ class Redactor:
         """Take pairs of name and value; a name may have several values, empty values are ignored."""
         known = sorted({(name, value) for name, value in secrets if value}, key=lambda pair: (-len(pair[1]), pair))
         # A lookahead also finds overlapping matches.
-        self._patterns = [(name, re.compile(f"(?=({_pattern(value)}))")) for name, value in known]
+        self._patterns = [
+            (name, re.compile(f"(?=({_pattern(value)}))")) for name, value in known if not _is_long(value)
+        ]
         self._exact = {value: name for name, value in reversed(known)}
         self._bare = {
             (view, order): name
-            for name, value in reversed(known)
+            for name, whole in reversed(known)
+            for value in (whole, *(_encoded(whole) if _is_long(whole) else ()))
             for view in (_LITERAL, _LETTERS, _ASCII)
             if len(bare := _bare(value, ascii_only=view is _ASCII)) >= BARE
             and (view is not _ASCII or not value.isascii())
@@ -143,6 +149,19 @@ def _merged(found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]
             merged.append((start, end, name))
             longest = end - start
     return merged
+
+
+def _is_long(value: str) -> bool:
+    return len(value) > LONG and len(_bare(value, ascii_only=False)) > LONG
+
+
+def _encoded(value: str) -> Iterator[str]:
+    """Yield Base64 of a value, without the characters that depend on its neighbours, and hexadecimal."""
+    data = value.encode("utf-8", "surrogatepass")
+    for shift in range(3):
+        text = base64.b64encode(bytes(shift) + data).decode()
+        yield text[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6]
+    yield data.hex()
 
 
 def _pattern(value: str) -> str:
