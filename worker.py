@@ -90,7 +90,7 @@ from replaywright.keeper.host.identity import host_name
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.host.own_processes import entered
 from replaywright.keeper.host.places import most_places
-from replaywright.keeper.host.routes import upstream_routes
+from replaywright.keeper.host.routes import site_certificates, upstream_routes
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.chooser import ModelSkillChooser
 from replaywright.llm.executor import ModelExecutor
@@ -482,13 +482,16 @@ async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int
     _, executable, _ = await asyncio.gather(
         asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(_executable, settings), browsers.start()
     )
+    policy, remote = operators_policy(settings.policy), _remote(settings)
+    certificates = partial(site_certificates, policy, context.secrets, is_remote=remote is not None)
     options = KeeperOptions(
         executable=str(executable),
         network=NetworkPolicy(own=own_services(settings, redis_nodes), own_networks=settings.networks_of_own),
-        routes=await asyncio.to_thread(upstream_routes, operators_policy(settings.policy), context.secrets),
+        routes=await asyncio.to_thread(upstream_routes, policy, context.secrets),
+        certificates=await asyncio.to_thread(certificates),
         headless=settings.headless,
         no_sandbox=not settings.chromium_sandbox,
-        remote=_remote(settings),
+        remote=remote,
         owner=owner_in(os.environ),
     )
     keepers = LocalKeepers(sessions_dir, options, limit=settings.max_browsers, spares=settings.spare_browsers or 0)

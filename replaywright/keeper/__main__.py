@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import stat
@@ -28,18 +29,10 @@ class _BoundedStderr(logging.StreamHandler):  # type: ignore[type-arg]  # generi
             os.write(2, kept)
 
 
-def _options_in(argument: str) -> KeeperOptions:
-    """Return the options; in a file, proxies and their passwords do not stay."""
-    if not argument.startswith("@"):
-        return KeeperOptions.model_validate_json(argument)
-    path = Path(argument[1:])
-    options = KeeperOptions.model_validate_json(path.read_text("utf-8"))
-    if options.routes:
-        draft = path.with_suffix(".draft")
-        draft.touch(mode=0o600)
-        draft.write_text(options.model_copy(update={"routes": ()}).model_dump_json(), "utf-8")
-        draft.replace(path)
-    return options
+def _options_in(argument: str, secret: bytes) -> KeeperOptions:
+    """Return the options of the argument or its file, with the secret ones."""
+    text = Path(argument[1:]).read_text("utf-8") if argument.startswith("@") else argument
+    return KeeperOptions.model_validate(json.loads(text) | json.loads(secret))
 
 
 def main() -> int:
@@ -47,6 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="replaywright.keeper", description="Keep one browser session.")
     parser.add_argument("--dir", type=Path, required=True, help="the session's directory; made if need be")
     parser.add_argument("--options", required=True, help="options as JSON, or @FILE")
+    parser.add_argument("--secret-options", action="store_true", help="read the options that no file has from stdin")
     parser.add_argument("--ready-fd", type=int, help="file descriptor that gets a line when workers can attach")
     parser.add_argument("--detach", action="store_true", help="go on in a child process of nobody")
     arguments = parser.parse_args()
@@ -54,7 +48,7 @@ def main() -> int:
         os._exit(0)  # without flushing and clean-up: that is the child's
     os.umask(0o077)
     write_no_core_files()
-    options = _options_in(arguments.options)
+    options = _options_in(arguments.options, sys.stdin.buffer.read() if arguments.secret_options else b"{}")
     arguments.dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=[_BoundedStderr()])
 

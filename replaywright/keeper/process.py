@@ -216,7 +216,9 @@ class Keeper:
         """Start a browser of this session's own."""
         proxy_port = await self._proxy.start()
         _log.info("proxy listens after %.0f ms", (time.monotonic() - self._started_s) * 1000)
-        arguments = command_line(self._options, profile=self._profile, proxy_port=proxy_port)
+        shown = self._options.certificates
+        trusted = self._proxy.show(shown) if shown else ""
+        arguments = command_line(self._options, profile=self._profile, proxy_port=proxy_port, trusted=trusted)
         self._profile.mkdir(mode=0o700, exist_ok=True)
         prepare_profile(self._profile, self._directory / DOWNLOADS_NAME)
         return await ChromiumProcess.start(arguments, environment=os.environ)

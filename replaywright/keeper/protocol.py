@@ -59,6 +59,21 @@ class UpstreamRoute(Message):
     """Empty: all."""
 
 
+class SiteCertificate(Message):
+    """A client certificate for some hosts, with its private key."""
+
+    name: str
+    """Name of its secret."""
+    chain: str
+    """The certificate and those that vouch for it, as PEM."""
+    key: str = Field(repr=False)
+    hosts: tuple[HostRule, ...]
+
+
+SECRET_OPTIONS = {"routes", "certificates"}
+"""Fields of a keeper's options that are in no file: they come by its standard input."""
+
+
 class KeeperOptions(Message):
     """Options of a keeper and its Chromium."""
 
@@ -69,6 +84,8 @@ class KeeperOptions(Message):
     """Policy for its connections; without any rules none is allowed."""
     routes: tuple[UpstreamRoute, ...] = ()
     """Proxies behind the policy; the first that has the host is taken."""
+    certificates: tuple[SiteCertificate, ...] = ()
+    """The first that has the host is shown to the site."""
     epoch: int = Field(default=0, ge=0)
     lease_s: float = Field(default=30.0, gt=0)
     """A session whose worker has not renewed its lease for this long closes its gate. The first lease runs from the

@@ -27,7 +27,8 @@ from replaywright.keeper.gate.http1 import (
     parse_authority,
     parse_target,
 )
-from replaywright.keeper.gate.proxy import ForwardProxy, resolve
+from replaywright.keeper.gate.proxy import ForwardProxy
+from replaywright.keeper.gate.upstream import resolve
 from replaywright.keeper.host.own_processes import OwnPorts
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK, network

@@ -59,7 +59,7 @@ def _certificate(
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
     now = datetime.now(UTC)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
+    names = [x509.DNSName("localhost"), x509.DNSName("shop.example"), x509.IPAddress(ip_address("127.0.0.1"))]
     made = (
         x509.CertificateBuilder()
         .subject_name(named(subject))

@@ -5,8 +5,6 @@ import base64
 import contextlib
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +16,12 @@ from replaywright.domain.session.host_patterns import host_rule
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.task.policy import Policy, UpstreamProxy
 from replaywright.domain.task.steps import Goto
-from replaywright.errors import ActionFailed, InputInvalid
+from replaywright.errors import ActionFailed, InputInvalid, KeeperUnavailable
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.gate import Gate
 from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.proxy import ForwardProxy
+from replaywright.keeper.host.client import make_directory, start_keeper
 from replaywright.keeper.host.local import LocalKeepers
 from replaywright.keeper.host.routes import upstream_routes
 from replaywright.keeper.protocol import OPTIONS_NAME, KeeperOptions, UpstreamRoute
@@ -292,22 +291,27 @@ def test_the_representation_of_the_options_has_no_password() -> None:
     assert PASSWORD not in repr(KeeperOptions(executable="chromium", routes=(route,)))
 
 
-def test_the_file_of_a_keepers_options_does_not_keep_the_password(tmp_path: Path) -> None:
-    """Also of one that does not start."""
+async def test_no_file_of_a_keeper_ever_has_the_password(tmp_path: Path) -> None:
+    """It is written while the keeper does not read yet, and the log is of one that does not start."""
     route = UpstreamRoute(scheme="http", host="p", port=1, user=USER, password=PASSWORD)
     options = KeeperOptions(session_id="s1", executable=str(tmp_path / "none"), routes=(route,))
-    directory = tmp_path / "s1"
-    directory.mkdir(mode=0o700)
+    directory = make_directory(tmp_path / "sessions", "s1")
     path = directory / OPTIONS_NAME
-    path.write_text(options.model_dump_json(), "utf-8")
+    os.mkfifo(path)  # both sides wait for each other
 
-    command = [sys.executable, "-m", "replaywright.keeper", "--dir", str(directory), "--options", f"@{path}"]
-    ended = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    def read() -> bytes:
+        with path.open("rb") as written:
+            path.unlink()
+            path.write_text(options.model_copy(update={"routes": ()}).model_dump_json(), "utf-8")
+            return written.read()
 
-    assert ended.returncode != 0
-    assert KeeperOptions.model_validate_json(path.read_bytes()) == options.model_copy(update={"routes": ()})
-    assert PASSWORD.encode() not in ended.stderr + ended.stdout
-    assert not any(PASSWORD.encode() in each.read_bytes() for each in directory.rglob("*") if each.is_file())
+    starting = asyncio.create_task(start_keeper(directory, options))
+    written = await asyncio.to_thread(read)
+    with pytest.raises(KeeperUnavailable, match="cannot start") as failed:
+        await starting
+
+    assert KeeperOptions.model_validate_json(written) == options.model_copy(update={"routes": ()})
+    assert PASSWORD not in str(failed.value)
 
 
 async def test_a_browser_comes_to_its_page_by_the_proxy_and_the_password_stays_out_of_its_session(

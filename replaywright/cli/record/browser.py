@@ -20,7 +20,7 @@ from replaywright.errors import ReplaywrightError
 from replaywright.grants import granted_hosts
 from replaywright.keeper.host.identity import identify
 from replaywright.keeper.host.local import LocalKeepers
-from replaywright.keeper.host.routes import upstream_routes
+from replaywright.keeper.host.routes import site_certificates, upstream_routes
 from replaywright.keeper.protocol import KeeperOptions
 from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
@@ -56,6 +56,7 @@ async def browsing(settings: Settings, url: str, *, headless: bool) -> AsyncIter
         executable=str(chromium.path),
         network=NetworkPolicy(own=own_services(settings), own_networks=settings.networks_of_own),
         routes=await asyncio.to_thread(upstream_routes, operator, vault),
+        certificates=await asyncio.to_thread(site_certificates, operator, vault),
         epoch=_EPOCH,
         headless=headless,
         no_sandbox=not settings.chromium_sandbox,

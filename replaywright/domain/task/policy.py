@@ -161,6 +161,22 @@ class UpstreamProxy(Authored):
         return self
 
 
+class ClientCertificate(Authored):
+    """A client certificate that sites ask for."""
+
+    hosts: tuple[HostPattern, ...] = Field(min_length=1)
+    """Hosts that it is shown to, at port 443 unless one is named. TLS with these ends in the gate."""
+    certificate: str = Field(pattern=r"^\w+$")
+    """Name of the secret with certificate chain and unencrypted private key, as PEM."""
+
+    @field_validator("hosts")
+    @classmethod
+    def _are_named(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        if any(pattern.strip().partition(":")[0] == "*" for pattern in patterns):
+            raise ValueError("'*' would end the TLS of every site in the gate; name the sites that ask for it")
+        return _checked(patterns, denies=True)
+
+
 class Policy(Wishes):
     """Policy of an operator."""
 
@@ -168,6 +184,8 @@ class Policy(Wishes):
     """Rules while a task is learned."""
     proxies: tuple[UpstreamProxy, ...] = ()
     """The first that has the host is taken; a host of none is connected to directly."""
+    certificates: tuple[ClientCertificate, ...] = ()
+    """The first that has the host is shown to it."""
 
     name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
     """Named in every refusal."""

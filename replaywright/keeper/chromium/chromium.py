@@ -92,10 +92,11 @@ ONLY_THROUGH_THE_PROXY = (
 without a name server: names are resolved by the proxy, once."""
 
 
-def command_line(options: KeeperOptions, *, profile: Path, proxy_port: int) -> list[str]:
+def command_line(options: KeeperOptions, *, profile: Path, proxy_port: int, trusted: str = "") -> list[str]:
     """Return the arguments that start Chromium with one empty page and no way out but the proxy.
 
-    It speaks DevTools over inherited descriptors only (`replaywright.keeper.chromium.pipe`): every local user can use a
+    `trusted` is the fingerprint of the gate's own key, where it shows certificates for the browser. It speaks DevTools
+    over inherited descriptors only (`replaywright.keeper.chromium.pipe`): every local user can use a
     port.
     """
     return [
@@ -112,6 +113,7 @@ def command_line(options: KeeperOptions, *, profile: Path, proxy_port: int) -> l
         f"--window-size={options.window_width},{options.window_height}",
         *(("--headless=new", "--hide-scrollbars") if options.headless else ()),
         *(("--no-sandbox",) if options.no_sandbox else ()),
+        *((f"--ignore-certificate-errors-spki-list={trusted}",) if trusted else ()),
         *options.extra_arguments,
         "about:blank",
     ]

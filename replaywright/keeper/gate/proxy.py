@@ -9,9 +9,8 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
-import socket
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,14 +31,13 @@ from replaywright.keeper.gate.http1 import (
     parse_authority,
     parse_target,
 )
-from replaywright.keeper.gate.upstream import UpstreamFailed, connect_through, route_of
+from replaywright.keeper.gate.tls_end import SiteTlsFailed, TlsContexts, TlsEnd
+from replaywright.keeper.gate.upstream import UpstreamFailed, first_that_answers, resolve, route_of
 from replaywright.keeper.gate.wire import BufferedConnection
 from replaywright.keeper.host.tcp_users import own_user, user_at
-from replaywright.keeper.protocol import UpstreamRoute
+from replaywright.keeper.protocol import SiteCertificate, UpstreamRoute
 
 CONNECT_TIMEOUT_S = 20.0
-ADDRESS_TIMEOUT_S = 4.0
-"""Time limit for each address of a name but the last."""
 HALF_CLOSED_TIMEOUT_S = 30.0
 """Limit of a tunnel without traffic after one side has closed."""
 REFUSED_BODY_BYTES = 1024 * 1024
@@ -51,22 +49,6 @@ _HANDSHAKE, _SWITCHES = b"GET ", b"HTTP/1.1 101"
 """First bytes of both sides of a tunnel for WebSocket messages without TLS."""
 
 _log = logging.getLogger(__name__)
-
-
-async def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, in the system's order of preference.
-
-    Raises:
-        OSError: the name has none.
-    """
-    try:
-        return [str(ipaddress.ip_address(host))]
-    except ValueError:
-        pass
-    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: never asked of a name server
-        return ["127.0.0.1", "::1"]
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class _RefusedError(Exception):
@@ -218,6 +200,8 @@ class ForwardProxy:
         """The only client that is served; None until a browser of another host has come."""
         self._is_for_another_host = False
         self._has_warned = False
+        self._tls_for: Callable[[str, int], TlsContexts | None] = lambda _host, _port: None
+        """Returns the TLS of a tunnel that ends here; None for those that the browser encrypts itself."""
 
     async def start(self) -> int:
         """Listen on a free loopback port for processes of this user, and return the port."""
@@ -234,6 +218,18 @@ class ForwardProxy:
         self._knocking = (name, knocked)
         self._is_for_another_host = True
         return await self._listen(address), knocked
+
+    def show(self, certificates: Sequence[SiteCertificate]) -> str:
+        """Show client certificates to their hosts; return the fingerprint of the key that the browser is to trust.
+
+        Raises:
+            StackFailed: one of them is of no use.
+        """
+        from replaywright.keeper.gate.client_certificates import ClientCertificates  # noqa: PLC0415  30 ms to load
+
+        shown = ClientCertificates(certificates)
+        self._tls_for = shown.tls_for
+        return shown.fingerprint
 
     async def _listen(self, address: str) -> int:
         loop = asyncio.get_running_loop()
@@ -432,25 +428,61 @@ class ForwardProxy:
         host, port = parse_authority(head.target)
         connection = self._black_box.open("tunnel", method="CONNECT", host=host, port=port, path="", gated=True)
         upstream: BufferedConnection | None = None
+        client.on_gone = lambda: self._gate.forget(connection)
         try:
             self._check_policy(connection, None)
             self._check_tunnels(connection)
             upstream = await self._connect(connection, host, port)
+            self._wires.add(upstream)
             self._check_tunnels(connection)
+            ends = await self._tls_ends(client, upstream, connection, parser)
         except (_RefusedError, OSError) as error:
             connection.refused = connection.refused or f"{error!s:.200}"
             client.write(error_page(self._note_end(connection, error), str(error)))
+        else:
+            client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            if ends is None:
+                up = self._pump("up", client, upstream, connection, parser.take_rest())
+                down = self._pump("down", upstream, client, connection, b"")
+            else:
+                browser, site = ends
+                await browser.shake_hands()
+                up, down = self._carry(browser, site, connection), self._carry(site, browser, connection)
+            await self._relay(client, connection, up, down)
+        finally:
+            client.on_gone = None
             if upstream is not None:
                 upstream.abort()
+                self._wires.discard(upstream)
             self._black_box.close(connection)
-            return
-        self._wires.add(upstream)
-        client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        try:
-            await self._relay(client, upstream, connection, parser.take_rest(), b"")
-        finally:
-            self._wires.discard(upstream)
-            self._black_box.close(connection)
+
+    async def _tls_ends(
+        self,
+        client: BufferedConnection,
+        upstream: BufferedConnection,
+        connection: UpstreamConnection,
+        parser: RequestParser,
+    ) -> tuple[TlsEnd, TlsEnd] | None:
+        """Return the ends of a tunnel that shows a client certificate, having agreed with the site; None for others.
+
+        What is sent to the site for that is admitted like everything else that a tunnel carries.
+
+        Raises:
+            SiteTlsFailed: there is no agreement; TimeoutError if no answer came.
+            _RefusedError: the gate or a limit does not let it go.
+        """
+        tls = self._tls_for(connection.host, connection.port)
+        if tls is None:
+            return None
+        site = TlsEnd(
+            upstream,
+            tls.towards_site,
+            site=connection.host,
+            admit=lambda size: self._admit(connection, size, client),
+            take=lambda size: self._take(connection, size),
+        )
+        await site.shake_hands(self._connect_timeout_s)
+        return TlsEnd(client, tls.towards_browser, first=parser.take_rest()), site
 
     def _check_tunnels(self, connection: UpstreamConnection) -> None:
         if self._gate.refuses_tunnels():
@@ -460,26 +492,20 @@ class ForwardProxy:
     async def _relay(
         self,
         client: BufferedConnection,
-        upstream: BufferedConnection,
         connection: UpstreamConnection,
-        from_client: bytes,
-        from_upstream: bytes,
+        *directions: Coroutine[None, None, bool],
     ) -> None:
         """Carry bytes both ways until both sides are done, or the gate refuses."""
-        client.on_gone = lambda: self._gate.forget(connection)
-        up = asyncio.create_task(self._pump("up", client, upstream, connection, from_client))
-        down = asyncio.create_task(self._pump("down", upstream, client, connection, from_upstream))
+        tasks = {asyncio.create_task(each) for each in directions}
         try:
-            done, pending = await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
+            done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if pending and all(task.result() for task in done):
                 await self._wait_while_busy(connection, pending)
         finally:
-            client.on_gone = None
-            for task in (up, down):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(up, down, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             client.abort() if connection.refused is not None else client.close()
-            upstream.abort()
 
     async def _wait_while_busy(self, connection: UpstreamConnection, pending: set[asyncio.Task[bool]]) -> None:
         while pending:
@@ -516,6 +542,22 @@ class ForwardProxy:
                     return True
         except (_RefusedError, ConnectionError):
             return False
+
+    async def _carry(self, source: TlsEnd, sink: TlsEnd, connection: UpstreamConnection) -> bool:
+        """Carry what is clear between two ends of TLS; return whether it ended in peace."""
+        try:
+            while data := await source.read():
+                await sink.write(data)
+            await sink.end()
+            return True
+        except SiteTlsFailed as error:
+            connection.refused = f"{error!s:.200}"
+            self._guard.note_unreached(connection.host, connection.port, error)
+        except _RefusedError:
+            pass
+        except ConnectionError:
+            return sink.is_site  # which may have said why before it closed
+        return False
 
     # ---- both ---------------------------------------------------------------------------------------------------
 
@@ -570,28 +612,8 @@ class ForwardProxy:
                 await self._guard.learn_own(port, self._resolver)
                 for address in addresses:
                     self._check_policy(connection, address)
-                return await _first_that_answers(addresses, port, route)
+                return await first_that_answers(addresses, port, route)
         except TimeoutError:
             if route is None or not addresses:
                 raise
             raise UpstreamFailed(route, "gave no connection in time") from None
-
-
-async def _first_that_answers(addresses: Sequence[str], port: int, route: UpstreamRoute | None) -> BufferedConnection:
-    for address in addresses[:-1]:
-        try:
-            async with asyncio.timeout(ADDRESS_TIMEOUT_S):
-                return await _connected_to(address, port, route)
-        except UpstreamFailed as error:
-            if error.is_general:
-                raise
-        except OSError:
-            continue
-    return await _connected_to(addresses[-1], port, route)
-
-
-async def _connected_to(address: str, port: int, route: UpstreamRoute | None) -> BufferedConnection:
-    if route is not None:
-        return await connect_through(route, address, port)
-    _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
-    return wire

@@ -1,11 +1,13 @@
-"""Proxies of the operator's behind the gate.
+"""Connections to sites, directly or by proxies of the operator's behind the gate.
 
-They are given addresses that the policy has allowed, never names: what a proxy would make of a name, nobody here could
-check.
+Proxies are given addresses that the policy has allowed, never names: what a proxy would make of a name, nobody here
+could check.
 """
 
 import asyncio
 import base64
+import ipaddress
+import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -14,10 +16,12 @@ from python_socks import ProxyConnectionError, ProxyError, ProxyType
 from python_socks.async_.asyncio import Proxy
 
 from replaywright.domain.common.urls import bracketed
-from replaywright.domain.session.network_policy import parsed_address
+from replaywright.domain.session.network_policy import HostRule, parsed_address
 from replaywright.keeper.gate.wire import BufferedConnection
 from replaywright.keeper.protocol import UpstreamRoute
 
+ADDRESS_TIMEOUT_S = 4.0
+"""Time limit for each address of a name but the last."""
 _SOCKS_OF_TARGET = frozenset((3, 4, 5, 6))
 """Replies of SOCKS that tell of the address: network or host unreachable, refused, too late (RFC 1928)."""
 _HTTP_OF_TARGET = frozenset((502, 503, 504))
@@ -32,26 +36,58 @@ class UpstreamFailed(OSError):
         """It is of the proxy itself, so no other address of the site would do better."""
 
 
-def route_of(routes: Sequence[UpstreamRoute], host: str, port: int) -> UpstreamRoute | None:
-    """Return the first route that has this host; None for a direct connection."""
-    name = host.strip("[]").lower().rstrip(".")
-    literal = parsed_address(name)
-    for route in routes:
-        rules = route.hosts
-        if not rules or any(rule.covers_host(name, literal) and rule.covers_port(port) for rule in rules):
-            return route
-    return None
-
-
-async def connect_through(route: UpstreamRoute, address: str, port: int) -> BufferedConnection:
-    """Have the proxy connect to an address.
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a name, in the system's order of preference.
 
     Raises:
-        UpstreamFailed: it does not, or cannot be reached.
+        OSError: the name has none.
     """
-    if route.scheme == "socks5":
-        return await _by_socks(route, address, port)
-    return await _by_connect(route, address, port)
+    try:
+        return [str(ipaddress.ip_address(host))]
+    except ValueError:
+        pass
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: never asked of a name server
+        return ["127.0.0.1", "::1"]
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def route_of(routes: Sequence[UpstreamRoute], host: str, port: int) -> UpstreamRoute | None:
+    """Return the first route that has this host; None for a direct connection."""
+    return next((route for route in routes if not route.hosts or covers(route.hosts, host, port)), None)
+
+
+def covers(rules: Sequence[HostRule], host: str, port: int) -> bool:
+    """Return whether one of these rules has the host, by its name as the browser has it."""
+    name = host.strip("[]").lower().rstrip(".")
+    literal = parsed_address(name)
+    return any(rule.covers_host(name, literal) and rule.covers_port(port) for rule in rules)
+
+
+async def first_that_answers(addresses: Sequence[str], port: int, route: UpstreamRoute | None) -> BufferedConnection:
+    """Connect to the first of these addresses that answers, by the proxy if there is one.
+
+    Raises:
+        OSError: none answers; UpstreamFailed if the proxy is why.
+    """
+    for address in addresses[:-1]:
+        try:
+            async with asyncio.timeout(ADDRESS_TIMEOUT_S):
+                return await _connected_to(address, port, route)
+        except UpstreamFailed as error:
+            if error.is_general:
+                raise
+        except OSError:
+            continue
+    return await _connected_to(addresses[-1], port, route)
+
+
+async def _connected_to(address: str, port: int, route: UpstreamRoute | None) -> BufferedConnection:
+    if route is None:
+        _, wire = await asyncio.get_running_loop().create_connection(BufferedConnection, address, port)
+        return wire
+    by_proxy = _by_socks if route.scheme == "socks5" else _by_connect
+    return await by_proxy(route, address, port)
 
 
 async def _by_socks(route: UpstreamRoute, address: str, port: int) -> BufferedConnection:

@@ -36,6 +36,7 @@ from replaywright.keeper.protocol import (
     PROFILE_NAME,
     PROTOCOL_VERSION,
     RECORD_NAME,
+    SECRET_OPTIONS,
     SOCKET_NAME,
     ArmRequest,
     AttachReport,
@@ -363,10 +364,10 @@ async def start_keeper(
 
 
 def _written(directory: Path, options: KeeperOptions) -> Path:
-    """Write the options to a file: a policy may be longer than an argument of a process can be, and is private."""
+    """Write all options but the secret ones to a file: a policy may be longer than an argument of a process can be."""
     path = directory / OPTIONS_NAME
     path.touch(mode=0o600)
-    path.write_text(options.model_dump_json(), "utf-8")
+    path.write_text(options.model_dump_json(exclude=SECRET_OPTIONS), "utf-8")
     return path
 
 
@@ -382,11 +383,11 @@ def _spawn(
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH", "")]))
     command = [sys.executable, "-m", "replaywright.keeper", "--detach", "--dir", str(directory)]
     try:
-        command += ["--options", f"@{_written(directory, options)}", "--ready-fd", str(ready_fd)]
+        command += ["--options", f"@{_written(directory, options)}", "--secret-options", "--ready-fd", str(ready_fd)]
         with (directory / LOG_NAME).open("ab") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 env=kept,
@@ -396,6 +397,10 @@ def _spawn(
             )
     finally:
         os.close(ready_fd)
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as given:  # its log says why it does not read
+        given.write(options.model_dump_json(include=SECRET_OPTIONS).encode())
+    return process
 
 
 async def _wait_ready(fd: int, timeout_s: float) -> bool:
