@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from replaywright.agents.nexus import serving_nexus
 from replaywright.agents.permissions import AgentGrant
 from replaywright.agents.server import serving
 from replaywright.agents.triggers import CODES, HOOKS, Triggers
@@ -80,11 +81,12 @@ async def serve_http(
     announce: Callable[[str], None],
     *,
     hook_secret: Callable[[], str] | None = None,
+    nexus: str = "",
 ) -> None:
     """Serve clients on a socket of loopback until this process is told to end.
 
     No request depends on one before: a client goes on with a server that was started again. Webhooks are verified by
-    `hook_secret`; without it none is taken.
+    `hook_secret`; without it none is taken. On the task queue `nexus`, if there is one, Nexus operations are served.
     """
     async with serving(settings, grants) as agents:
         app = agents.protocol().streamable_http_app(streamable_http_path=PATH, stateless_http=True, host=HOST)
@@ -97,4 +99,5 @@ async def serve_http(
             timeout_graceful_shutdown=_LEAVING_S,
         )
         announce(f"http://{HOST}:{listener.getsockname()[1]}{PATH}")
-        await uvicorn.Server(config).serve([listener])
+        async with serving_nexus(agents.handling.running, nexus):
+            await uvicorn.Server(config).serve([listener])

@@ -26,7 +26,11 @@ def digest_of(tool: str, call: StartingCall) -> str:
 
 
 async def begun(
-    here: Backend, tool: str, call: StartingCall, order: Callable[[str], Awaitable[Order]]
+    here: Backend,
+    tool: str,
+    call: StartingCall,
+    order: Callable[[str], Awaitable[Order]],
+    begin: Callable[[Backend, Order], Awaitable[object]] = start,
 ) -> tuple[str, bool]:
     """Start the run of a request unless there is one; return its id, and True if it is new.
 
@@ -37,6 +41,7 @@ async def begun(
         tool: The tool that was called.
         call: Its arguments.
         order: Determines the run, given its id; not called for a repeated request.
+        begin: Starts the run of an order.
 
     Raises:
         InputInvalid: the id was used for another request; nothing was started.
@@ -49,7 +54,7 @@ async def begun(
     wanted = replace(await order(run_id), request=digest)
     refuse_what_is_blocked(here.settings, wanted.task, wanted.values)
     try:
-        await start(here, wanted)
+        await begin(here, wanted)
     except RunExists:  # the same request, at the same time
         if not await _is_there(here, run_id, digest):
             raise

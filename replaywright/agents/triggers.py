@@ -267,13 +267,14 @@ def _told(handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
         except HTTPException as exc:
             return _problem(exc.status_code, exc.detail)
         except ReplaywrightError as exc:
-            return _problem(_status_of(exc), one_line(exc))
+            return _problem(status_of(exc), one_line(exc))
         return answer
 
     return answered
 
 
-def _status_of(error: ReplaywrightError) -> int:
+def status_of(error: ReplaywrightError) -> int:
+    """Return the status of HTTP that tells a caller of this error."""
     match error:
         case PolicyBlocked():
             return 403

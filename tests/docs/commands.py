@@ -29,7 +29,9 @@ _OURS: Final = re.compile(r"(\.venv/bin/)?replaywright ")
 _JOINTS: Final = frozenset({"|", "||", "&&", "&", ";"})
 _REDIRECTIONS: Final = frozenset({">", ">>", "<", "2>"})
 _COMPOSE: Final = frozenset({"build", "config", "down", "exec", "logs", "ps", "pull", "restart", "run", "stop", "up"})
-_TEMPORAL: Final = frozenset({"operator search-attribute", "workflow list", "workflow show", "workflow describe"})
+_TEMPORAL: Final = frozenset(
+    {"operator nexus", "operator search-attribute", "workflow list", "workflow show", "workflow describe"}
+)
 
 
 def problem_with(command: str) -> str:

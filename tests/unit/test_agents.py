@@ -270,7 +270,7 @@ async def test_only_the_token_opens_the_server(header: str, status: int) -> None
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize("options", [["--port", "8040"], ["--token-file", "x"]])
+@pytest.mark.parametrize("options", [["--port", "8040"], ["--token-file", "x"], ["--nexus", "runs"]])
 def test_options_of_http_are_refused_without_it(options: list[str]) -> None:
     result = CliRunner().invoke(app, ["mcp", *options])
 

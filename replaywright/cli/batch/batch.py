@@ -17,7 +17,6 @@ from replaywright.cli.batch.batch_place import (
     batch_store,
     batches,
     find_batch,
-    input_of,
     is_under_way,
     rows_digest,
     start_batch,
@@ -30,7 +29,7 @@ from replaywright.cli.files import require_writable, write_whole
 from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Limit, NewId, ValueOptions, Why
 from replaywright.cli.people.updates import once_ready, user_name
-from replaywright.cli.runs.finding import memo_of
+from replaywright.cli.runs.finding import input_of, memo_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
 from replaywright.cli.runs.starting import Order, Prepared, order_of, prepared, refuse_what_is_blocked
@@ -244,7 +243,7 @@ async def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, w
                     f"`replaywright batch cancel {found.id}` stops it"
                 )
             return found.id
-        before = await input_of(here, found)
+        before = await input_of(here, found, BatchInput)
         index = await store.index(before.of_file)
         given = before.model_copy(
             update={

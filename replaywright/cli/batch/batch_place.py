@@ -193,18 +193,6 @@ async def batches(here: Backend, limit: int) -> list[WorkflowExecution]:
     return list(found.values())
 
 
-async def input_of(here: Backend, execution: WorkflowExecutionDescription) -> BatchInput:
-    """Read the input of the batch's last execution."""
-    with temporal_errors(here.settings, execution.id):
-        handle = here.client.get_workflow_handle(execution.id, run_id=execution.run_id)
-        async for event in handle.fetch_history_events(page_size=1):
-            payloads = event.workflow_execution_started_event_attributes.input.payloads
-            [given] = await here.client.data_converter.decode(payloads, [BatchInput])
-            found: BatchInput = given
-            return found
-    raise InputInvalid(f"{execution.id}: Temporal has no history of it any more; begin a new batch of what is left")
-
-
 def is_under_way(execution: WorkflowExecution) -> bool:
     """Tell whether the batch is under way."""
     return execution.status is WorkflowExecutionStatus.RUNNING

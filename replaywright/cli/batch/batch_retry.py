@@ -7,8 +7,8 @@ from typing import Any
 
 from temporalio.client import WorkflowExecutionStatus
 
-from replaywright.cli.batch.batch_place import BatchStore, find_batch, input_of, is_under_way, start_batch
-from replaywright.cli.runs.finding import find_run, scope_of
+from replaywright.cli.batch.batch_place import BatchStore, find_batch, is_under_way, start_batch
+from replaywright.cli.runs.finding import find_run, input_of, scope_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
 from replaywright.cli.servers.connect import Backend
@@ -66,7 +66,7 @@ async def planned_again(
             f"{found.id} is under way: wait for its end (`replaywright batch resume {found.id}`), or stop it with "
             f"`replaywright batch cancel {found.id}`"
         )
-    before = await input_of(here, found)
+    before = await input_of(here, found, BatchInput)
     picked = await _chosen(here, store, found.id, before, wish, tell=tell)
     given = before.model_copy(
         update={

@@ -43,13 +43,21 @@ def mcp(
             help="For --http: take webhooks at `/hook/SKILL`, verified by this secret. (none: no hooks)",
         ),
     ] = "",
+    nexus: Annotated[
+        str,
+        typer.Option(
+            metavar="TASK_QUEUE",
+            help="For --http: serve Nexus operations that start skills, on this task queue of Temporal. (none: not)",
+        ),
+    ] = "",
     skill: Annotated[bool, typer.Option("--skill", help="Print the guide for agents, as SKILL.md, and exit.")] = False,
 ) -> None:
     """Serve an agent: each active skill is a tool, and there are tools to run tasks, learn, follow and answer runs.
 
     A Model Context Protocol server on standard input and output; the agent's program starts it. Runs are Temporal's:
     they outlive server and agent, and are taken up again by their ids. Policy, secrets and tenant are those of every
-    command. What only a person may decide, such as an approval, stays a person's unless --grant names it.
+    command. What only a person may decide, such as an approval, stays a person's unless --grant names it. Whoever has
+    the token of --http, or reaches a Nexus endpoint that leads to the queue of --nexus, starts active skills.
 
     Example: `replaywright mcp`, or for several agents `replaywright mcp --http --port 8040`
     """
@@ -58,8 +66,8 @@ def mcp(
 
         output.print_file(guide())
         return
-    if not http and (port or token_file is not None or hooks):
-        raise InputInvalid("--port, --token-file and --hooks belong to --http")
+    if not http and (port or token_file is not None or hooks or nexus):
+        raise InputInvalid("--port, --token-file, --hooks and --nexus belong to --http")
     settings, grants = load_settings(), frozenset(grant or ())
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if not http:
@@ -67,10 +75,12 @@ def mcp(
 
         asyncio.run(serve_stdio(settings, grants))
         return
-    _serve_http(settings, grants, port, token_file or settings.home / _TOKEN_FILE, hooks)
+    _serve_http(settings, grants, port, token_file or settings.home / _TOKEN_FILE, hooks=hooks, nexus=nexus)
 
 
-def _serve_http(settings: Settings, grants: frozenset[AgentGrant], port: int, path: Path, hooks: str) -> None:
+def _serve_http(
+    settings: Settings, grants: frozenset[AgentGrant], port: int, path: Path, *, hooks: str, nexus: str
+) -> None:
     from replaywright.agents.listening import serve_http, token_in  # noqa: PLC0415 - as above
 
     token = token_in(path)
@@ -82,8 +92,10 @@ def _serve_http(settings: Settings, grants: frozenset[AgentGrant], port: int, pa
     def announce(address: str) -> None:
         output.print_line_as_is(f"MCP: {address}")
         output.print_line_as_is(f"HTTP: {address.removesuffix('/mcp')}/run/SKILL, described by /openapi.json")
+        if nexus:
+            output.print_line_as_is(f"Nexus: service replaywright, operation run, on the task queue {nexus}")
         output.print_line(f"its token is in {path}: whoever has it can start runs; Ctrl-C ends it", style="dim")
 
     with listening(port) as listener, entered(settings.home):
         secret = partial(secrets.resolve, hooks) if hooks else None
-        asyncio.run(serve_http(settings, grants, listener, token, announce, hook_secret=secret))
+        asyncio.run(serve_http(settings, grants, listener, token, announce, hook_secret=secret, nexus=nexus))

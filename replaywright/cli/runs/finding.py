@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from replaywright.cli.runs.follow import WORKFLOW, Ending, ServerGone, ended, handle_of, progress_of
@@ -19,6 +20,7 @@ ENDED: Mapping[WorkflowExecutionStatus | None, RunStatus] = {
     WorkflowExecutionStatus[STATUSES[status].execution]: status for status in reversed(ENDS)
 }
 """Status by Temporal's own; where that is the one of two, the first of them."""
+_Given = TypeVar("_Given", bound=BaseModel)
 _LATEST = "latest"
 _ALL = Filter()
 QUICK = timedelta(seconds=2)
@@ -149,6 +151,23 @@ async def exact_run(here: Backend, run_id: str) -> WorkflowExecutionDescription:
     if execution.workflow_type != WORKFLOW or not await is_ours(here, execution):
         raise InputInvalid(f"there is no run {run_id!r}; `replaywright runs` lists them")
     return execution
+
+
+async def input_of(here: Backend, execution: WorkflowExecutionDescription, model: type[_Given]) -> _Given:
+    """Read the input of this execution of a workflow.
+
+    Raises:
+        InputInvalid: Temporal has no history of it any more.
+        StackFailed: Temporal refuses.
+    """
+    with temporal_errors(here.settings, execution.id):
+        handle = here.client.get_workflow_handle(execution.id, run_id=execution.run_id)
+        async for event in handle.fetch_history_events(page_size=1):
+            payloads = event.workflow_execution_started_event_attributes.input.payloads
+            [given] = await here.client.data_converter.decode(payloads, [model])
+            found: _Given = given
+            return found
+    raise InputInvalid(f"{execution.id}: Temporal has no history of it any more; start a new one")
 
 
 def unique_id(text: str, ids: Iterable[str], kind: str = "runs") -> str:

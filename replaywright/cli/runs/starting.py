@@ -1,10 +1,10 @@
 """Start of a run: the caller's order, and the workflow's input."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from temporalio.client import WorkflowHandle
 from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
@@ -34,6 +34,8 @@ from replaywright.settings import Settings
 TASK_TIMEOUT = timedelta(seconds=5)
 """A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
 the hundred steps that a history holds at most takes 0.3 s of it."""
+
+_Started = TypeVar("_Started")
 
 REQUEST = "request"
 """Name of `Order.request` in the memo."""
@@ -127,10 +129,21 @@ async def start(here: Backend, order: Order) -> WorkflowHandle[Any, RunResult]:
         RunExists: there is a run with this id.
         StackFailed: Temporal refuses it.
     """
+    handle: WorkflowHandle[Any, RunResult] = await start_by(here.client.start_workflow, here, order)
+    return handle
+
+
+async def start_by(starter: Callable[..., Awaitable[_Started]], here: Backend, order: Order) -> _Started:
+    """Start a run of `order` by a function that takes the arguments of `Client.start_workflow`; return its result.
+
+    Raises:
+        RunExists: there is a run with this id.
+        StackFailed: Temporal refuses it.
+    """
     try:
         with temporal_errors(here.settings):
             ready = await prepared(here, order)
-            handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
+            return await starter(
                 WORKFLOW,
                 ready.input,
                 id=order.run_id,
@@ -150,7 +163,6 @@ async def start(here: Backend, order: Order) -> WorkflowHandle[Any, RunResult]:
         if order.resume is not None:  # the id of the next run of a lineage is no choice of the caller's
             raise RunExists(f"{order.resume.of} was resumed just now: {begun}") from exc
         raise RunExists(f"--id {order.run_id!r}: there is a run with this id; {begun}") from exc
-    return handle
 
 
 async def prepared(here: Backend, order: Order) -> Prepared:
