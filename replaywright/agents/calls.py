@@ -35,15 +35,6 @@ Secrets: TypeAlias = Annotated[
 Values: TypeAlias = Annotated[
     dict[str, str | tuple[str, ...]], Field(description="Values of the task's parameters, by name.")
 ]
-RequestId: TypeAlias = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=200,
-        description="An id of your own for this request, such as an order number or a new UUID. A call that is "
-        "repeated with it never starts a second run: it takes up the first one.",
-    ),
-]
 Why: TypeAlias = Annotated[str, Field(max_length=1_000, description="The reason; it is kept.")]
 
 
@@ -54,7 +45,12 @@ class ToolCall(Authored):
 class StartingCall(ToolCall):
     """Arguments of a tool that starts a run."""
 
-    request_id: RequestId
+    request_id: str = Field(
+        min_length=1,
+        max_length=200,
+        description="An id of your own for this request, such as an order number or a new UUID. A call that is "
+        "repeated with it never starts a second run: it takes up the first one.",
+    )
     wait_s: WaitS = WAIT_S
 
 
@@ -68,7 +64,8 @@ class AskedSkill(ToolCall):
     """Input of the Nexus operation `run`: a skill by its name."""
 
     skill: str = Field(min_length=1, max_length=200)
-    request_id: RequestId
+    request_id: str = Field(min_length=1, max_length=190)
+    """Shorter than a call's, which says in addition where it came from."""
     values: Values = Field(default_factory=dict)
 
 

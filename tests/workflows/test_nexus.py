@@ -201,6 +201,7 @@ async def test_a_wrong_request_is_refused_once_with_field_value_and_remedy(
             "color": {**asked("1"), "values": {"name": "Ada", "color": "red"}},
             "name": {**asked("1"), "values": {}},
             "request_id": {"skill": "greet"},
+            "at most 190": asked("1" * 191),
             "wait_s": asked("1", wait_s=5),
             "expected an object": ["greet"],
         }
