@@ -107,6 +107,7 @@ class Acting:
             looks=at.looks,
             expect=() if at.looks else (*at.step.expect, *at.derived),
             learning=at.is_new,
+            relearning=at.is_relearned,
             causes=None if at.is_new or entry is None else entry.causes,
             heal=context.run.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),

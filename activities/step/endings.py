@@ -124,7 +124,7 @@ class Endings:
         if not at.context.override:
             at.held.good_before = "" if at.entry is None else at.entry.good_snapshot
         begun = time.perf_counter()
-        lesson = Lesson(at.context, at.named_by, at.is_new, at.entry, at.key, at.site, secrets)
+        lesson = Lesson(at.context, at.named_by, at.is_new, at.is_relearned, at.entry, at.key, at.site, secrets)
         good_snapshot = "" if report.seen is None else await at.tools.failures.keep_snapshot(report.seen.after)
         granted = self._gate.granted
         entry = lesson.entry(report, at.judge().on_derived(report), good_snapshot, granted)

@@ -37,6 +37,8 @@ class Lesson:
     """`model` or `candidate` if a model chose the element, in this run or an earlier one; else empty."""
     is_new: bool
     """Nothing is recorded of what the step leads to; see `StepUnderway.is_new`."""
+    is_relearned: bool
+    """What it leads to is learned once more; see `StepUnderway.is_relearned`."""
     old: ActionCacheEntry | None
     key: str
     """Content key."""
@@ -59,7 +61,7 @@ class Lesson:
         seen = effect_seen(step, report.evidence) if report.acted else None
         sends = sendings(report.evidence, report.given_at, report.left_at, self._masked) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
-        if old is not None and not (self.is_new or report.lookup.healed):
+        if old is not None and not (self.is_new or self.is_relearned or report.lookup.healed):
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
             known = {sending.kind for sending in old.sends}
             is_later = any(sending.is_late and sending.kind not in known for sending in sends)
@@ -90,11 +92,18 @@ class Lesson:
             keeps_entries=report.keeps_entries if self.is_new or old is None else old.keeps_entries,
             granted=self._grants(report, granted),
             run_id=context.run.run_id,
-            origin=self.named_by or ("heal" if healed else "declared"),
+            origin=self._origin(healed=healed),
             is_proven=self._is_proven(report),
             bound={name: digest(context.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and context.run.heal is Heal.PROPOSE,
         )
+
+    def _origin(self, *, healed: bool) -> str:
+        if self.named_by or healed:
+            return self.named_by or "heal"
+        if self.old is None or self.is_new:
+            return "declared"
+        return "review" if self.is_relearned else self.old.origin
 
     def _masked(self, url: str) -> str:
         return self.secrets.redact(site_scope(url, self.context.values))
@@ -124,7 +133,7 @@ class Lesson:
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
         """Return the derived expectations from now on: new ones if learned or healed now, else those that held."""
         context, old = self.context, self.old
-        if old is not None and not (self.is_new or (report.lookup.healed and report.seen)):
+        if old is not None and not (self.is_new or (self.is_relearned and report.seen)):
             return loosened(old.derived, soft, context.values)
         if report.seen is None or any(predicate.is_required for predicate in context.step.expect):
             return ()

@@ -121,6 +121,11 @@ class StepUnderway:
         return self.entry is None or self.entry.is_of_site or self.is_proposed
 
     @property
+    def is_relearned(self) -> bool:
+        """Return True if the last version is of a heal: what is recorded of its consequences is older than its page."""
+        return not self.is_new and self.entry is not None and self.entry.origin == "heal"
+
+    @property
     def declared(self) -> ElementQuery | None:
         """The element as the task declares it."""
         target: ElementQuery | None = getattr(self.step, "target", None)

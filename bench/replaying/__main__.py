@@ -37,6 +37,7 @@ from replaywright.settings import load_settings
 
 _OURS: dict[str, Manner] = {
     "replaywright": "default",
+    "replaywright-redesigned": "healed",
     "replaywright-learn": "learn",
 }
 _RAW = "playwright-raw"

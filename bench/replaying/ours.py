@@ -1,7 +1,7 @@
 """Replaywright's own replay in each of its modes, and where a replayed step's time goes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from temporalio.api.enums.v1 import EventType
@@ -22,12 +22,14 @@ from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Costs, StepOutcome
 
-Manner = Literal["default", "learn"]
-"""As it comes, or with a model for every element."""
+Manner = Literal["default", "healed", "learn"]
+"""As it comes, on a site that has changed since the run before, or with a model for every element."""
 
 PARTS = ("redis", "recording", "locating", "acting", "verifying")
 """What a step's own costs tell; the rest of its time is Temporal's."""
+HEALED = "Replaywright, redesigned site"
 _LEARNING_ROUNDS = 2
+_SKINS = ("classic", "modern")
 
 
 @dataclass
@@ -83,6 +85,7 @@ class Ran:
 
     window: Window
     usage: Usage
+    heals: int
     spans: Mapping[str, list[Span]]
 
     @property
@@ -109,7 +112,7 @@ async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO) -> Ran:
         raise Failed(f"{result.reason}: {result.message}")
     spans = await _activity_spans(flow.stage, await handle.fetch_history())
     window = Window(spans["session.open"][-1].ended, min(span.ended for span in _all(spans) if span.verified))
-    return Ran(window, result.totals.usage, spans)
+    return Ran(window, result.totals.usage, result.totals.heals, spans)
 
 
 class Replaywright:
@@ -124,6 +127,7 @@ class Replaywright:
         """`first`: the run that has filled the cache, for all of them."""
         self.name = {
             "default": "Replaywright",
+            "healed": HEALED,
             "learn": "Replaywright, learning (stand-in)",
         }[manner]
         self.most_rounds: int | None = _LEARNING_ROUNDS if manner == "learn" else None
@@ -131,9 +135,12 @@ class Replaywright:
         self.shares = Shares()
         self.steps = flow.task.steps
         self._flow = flow
+        if manner == "healed":  # with recordings of its own: the others hit
+            self._flow = replace(flow, task=flow.task.model_copy(update={"task": f"{flow.task.task}-redesigned"}))
         self._first = first
         self._manner = manner
         self._calls = 0
+        self._skin = _SKINS[1]
         self._is_warm = False
 
     async def learn(self) -> Learned | None:
@@ -146,10 +153,16 @@ class Replaywright:
 
     async def run(self) -> Window:
         """Do the flow by the real stack."""
-        ran = await run_once(
-            self._flow,
-            mode=Mode.LEARN if self._manner == "learn" else Mode.AUTO,
-        )
+        stage, mode = self._flow.stage, Mode.LEARN if self._manner == "learn" else Mode.AUTO
+        if self._manner == "healed":
+            self._skin = next(skin for skin in _SKINS if skin != self._skin)
+            await stage.redesign(self._skin)
+        try:
+            ran = await run_once(self._flow, mode=mode)
+        finally:
+            await stage.redesign(_SKINS[0])
+        if self._manner == "healed" and self._is_warm and ran.heals < len(self._flow.task.steps) // 2:
+            raise Failed(f"only {ran.heals} elements had changed")
         self._calls += ran.usage.calls
         if self.replays and self._is_warm:
             self.shares.add(ran.spans)

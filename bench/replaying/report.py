@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.replaying.contest import Result, p95, ratios
-from bench.replaying.ours import Replaywright
+from bench.replaying.contest import Result, p95, ratio, ratios
+from bench.replaying.ours import HEALED, Replaywright
 from bench.replaying.peers import Peer
 
 _COLUMNS = ("contestant", "version", "rounds", "median ms", "p95 ms", "ratio", "model calls", "tokens of the first run")
@@ -52,6 +52,7 @@ def figures(results: Sequence[Result], *, rounds: int) -> dict[str, object]:
     ours = by_name.get("Replaywright")
     given: dict[str, object] = {
         "ratio": _rounded(told.get("Replaywright")),
+        "ratio_healed_to_hit": _rounded(_healed_to_hit(by_name)),
         "peers": {name: _rounded(value) for name, value in told.items() if isinstance(by_name[name].contestant, Peer)},
         "skipped": {result.contestant.name: result.skipped for result in results if result.skipped},
         "failed_runs": sum(len(result.failures) for result in results),
@@ -71,6 +72,12 @@ def figures(results: Sequence[Result], *, rounds: int) -> dict[str, object]:
         given["redis_round_trips_per_step"] = round(statistics.mean(shares.round_trips), 3)
         given |= {f"{name}_ms_per_step": round(statistics.mean(values), 2) for name, values in shares.parts.items()}
     return given
+
+
+def _healed_to_hit(by_name: Mapping[str, Result]) -> float | None:
+    """Return how much longer a run takes that heals every element, round by round."""
+    healed, hit = by_name.get(HEALED), by_name.get("Replaywright")
+    return None if healed is None or hit is None else ratio(healed, hit)
 
 
 def _rows(results: Sequence[Result]) -> list[tuple[str, ...]]:

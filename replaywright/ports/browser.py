@@ -55,6 +55,8 @@ class Work:
     """Find the element, and give it nothing."""
     learning: bool = False
     """Read the page before and after the step, to derive from it what may be expected the next time."""
+    relearning: bool = False
+    """Do so unless the element has changed once more: what the step leads to was learned before a heal."""
     skip_if_holds: bool = False
     """Leave the element alone when all that is expected holds before anything is done."""
     signs_in: bool = False

@@ -752,6 +752,35 @@ async def test_a_changed_element_is_healed_only_as_far_as_the_run_may(
     assert len(stage.inputs) == (0 if held is None else 1)
 
 
+async def test_what_a_healed_step_leads_to_is_learned_once_more_by_the_next_run(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.learn(asked)
+    renamed = SEND.model_copy(update={"name": "Send message", "element_hash": "h2"})
+    stage.site.pages[COMPOSE].elements["send"].target = renamed
+    healed = await stage.learn(of_run("r2", asked))
+
+    again = await stage.perform(of_run("r3", asked))
+
+    assert healed.origin == "heal"
+    assert stage.browser.works[-1].relearning
+    assert [(entry.name, entry.origin) for entry in (await stage.versions(again))[-1:]] == [("Send message", "review")]
+
+
+async def test_what_was_learned_once_more_after_a_heal_is_not_learned_again(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.learn(asked)
+    stage.site.pages[COMPOSE].elements["send"].target = SEND.model_copy(
+        update={"element_hash": "h2", "name": "Send now"}
+    )
+    for run_id in ("r2", "r3"):
+        await stage.learn(of_run(run_id, asked))
+
+    outcome = await stage.perform(of_run("r4", asked))
+
+    assert not stage.browser.works[-1].relearning
+    assert (await stage.versions(outcome))[-1].run_id == "r3"
+
+
 @pytest.mark.parametrize(
     ("declared", "heal", "name", "status"),
     [

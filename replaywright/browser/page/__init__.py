@@ -8,6 +8,7 @@ PARTS = (
     "reading",
     "drawn",
     "timing",
+    "rest",
     "text",
     "roles",
     "names",

@@ -35,14 +35,19 @@ class Attempt {
     this.offered = [];
     /** Element that was chosen → whether it had the focus then: the attempt may have given it the focus since. */
     this.hadFocus = new Map();
-    this.offeredKey = "";
+    this.offeredKey = null;
     this.index = -1;
     this.total = 0;
     this.others = { namesakes: 0, alike: [] };
     this.blockedBy = new Set();
     this.lastChange = this.started;
+    const restingSince = documentRest.take();
+    /** Since when nothing has changed in the document nor was entered; what is told by its position waits anew. */
+    this.restingSince = spec.query ? this.started : restingSince;
     this.lastSettled = 0;
     this.hasRested = false;
+    /** The element is looked for as it was recorded, although another was asked for that looks like it. */
+    this.isRecorded = false;
     this.landed = false;
     this.changed = false;
     this.weighs = false;
@@ -55,7 +60,7 @@ class Attempt {
     this.lastObserved = "";
     this.lastObservedAt = 0;
     this.timers = new Map();
-    this.watchedRoots = new WeakSet();
+    this.watched = new Set();
     this.observer = new MutationObserver((records) => this.guarded(() => this.onMutations(records)));
     this.onEvent = (event) => this.guarded(() => this.onPageEvent(event));
   }
@@ -90,13 +95,17 @@ class Attempt {
   /** Handles DOMContentLoaded: before it, neither "the only one" nor "none" is certain. */
   documentIsLoaded() {
     this.lastChange = performance.now();
+    this.restingSince = this.lastChange;
     this.started = this.lastChange;
     // The page's own listeners for this event come after ours: what they do belongs to the document that is looked at.
     inNewTask(() => this.guarded(() => this.phase === "locating" && this.look()));
   }
 
   stop() {
+    if (this.phase === "over") return;
     this.phase = "over";
+    if (this.observer.takeRecords().length) this.restingSince = performance.now();
+    documentRest.watch(this.watched, this.restingSince);
     this.guard.end();
     this.choosing?.stop();
     this.observer.disconnect();
@@ -126,8 +135,8 @@ class Attempt {
   }
 
   watchRoot(root) {
-    if (this.watchedRoots.has(root)) return;
-    this.watchedRoots.add(root);
+    if (this.watched.has(root)) return;
+    this.watched.add(root);
     this.observer.observe(root, { subtree: true, childList: true, attributeOldValue: true, characterDataOldValue: true });
   }
 
@@ -142,6 +151,7 @@ class Attempt {
   onMutations(records) {
     if (!records.length) return;
     this.lastChange = performance.now();
+    this.restingSince = this.lastChange;
     this.weigh(records);
     this.drag?.onMutations(records);
     this.search?.onMutations(records);
@@ -211,11 +221,12 @@ class Attempt {
 
   /** Returns whether the attempt knows its element, or needs none. */
   find(reading) {
-    const { target, query } = this.spec;
-    if (!target && !query) {
+    if (!this.spec.target && !this.spec.query) {
       this.phase = "preparing";
       return true;
     }
+    this.turnToRecorded(reading);
+    const { target, query } = this.spec;
     let certain = null;
     if (query) {
       let found = findAll(query, reading);
@@ -235,6 +246,17 @@ class Attempt {
     this.offer(reading);
     this.armSettle();
     return false;
+  }
+
+  /** The element as it was recorded has come after all: it is made ready, and not what looked like it. */
+  turnToRecorded(reading) {
+    if (!this.isRecordedHere(reading)) return;
+    this.spec = { ...this.spec, target: this.spec.recorded, recorded: null };
+    this.isRecorded = true;
+  }
+
+  isRecordedHere(reading) {
+    return Boolean(this.spec.recorded) && lookUp(this.spec.recorded, reading).certain !== null;
   }
 
   choose({ element, tier }, reading) {
@@ -299,7 +321,7 @@ class Attempt {
   }
 
   isSettled() {
-    return performance.now() - this.lastChange >= this.settleMs;
+    return performance.now() - this.restingSince >= this.settleMs;
   }
 
   get settleMs() {
@@ -309,7 +331,7 @@ class Attempt {
   armSettle() {
     if (this.phase !== "locating" || readyStateOf(document) === "loading") return;
     if (this.lastSettled && this.lastSettled >= this.lastChange) return;
-    const quiet = this.settleMs - (performance.now() - this.lastChange);
+    const quiet = this.settleMs - (performance.now() - this.restingSince);
     const limit = this.lastSettled ? Infinity : this.started + SETTLE_LIMIT_MS - performance.now();
     this.later("settle", Math.max(0, Math.min(quiet, limit)), () => this.settle());
   }
@@ -333,7 +355,7 @@ class Attempt {
       const reading = this.newReading();
       const row = rowKey(chosen.element, reading);
       if (!isConnected(chosen.element) || elementHash(chosen.element, reading) + row !== chosen.signature) {
-        this.offeredKey = "";
+        this.offeredKey = null;
         this.look();
         return;
       }
@@ -361,10 +383,10 @@ class Attempt {
   }
 
   prepare(reading) {
-    if (this.element && !this.isUnchanged(reading)) {
-      // The node has other content now: it is not the chosen element.
+    if (this.element && (!this.isUnchanged(reading) || this.isRecordedHere(reading))) {
+      // The node has other content now, or the element as recorded has come: it is not the chosen element.
       this.forget();
-      this.offeredKey = "";
+      this.offeredKey = null;
       return void this.find(reading);
     }
     this.preparation.prepare(reading);
@@ -378,6 +400,7 @@ class Attempt {
       ...found,
       total: this.total,
       index: this.index,
+      isRecorded: this.isRecorded,
       point,
       place: element && this.place,
       state: state && { ...state, already },
@@ -470,6 +493,7 @@ class Attempt {
     // The last listener of the page has run when this one does; the next task may wait for a frame to be drawn.
     if (last) addEventListener(last, seen, { once: true });
     this.landed = true;
+    this.restingSince = performance.now();
     if (!this.weighs) this.forgetChanges();
     this.send("landed");
     this.guard.endIn(GUARD_AFTER_LANDING_MS);

@@ -87,7 +87,8 @@ standGuard();
 
 function sendLoaded() {
   post({ attempt: 0, type: "loaded" });
-  attempt?.documentIsLoaded();
+  if (attempt) attempt.documentIsLoaded();
+  else documentRest.watch([document], performance.now());
 }
 
 post({ attempt: 0, type: "document", top: window === window.top });

@@ -31,6 +31,8 @@ class Ready:
     point: tuple[float, float] | None
     state: Mapping[str, Any]
     extracted: Mapping[str, Any] | None = None
+    is_recorded: bool = False
+    """It is the element as it was recorded, which has come after another was chosen that looks like it."""
     place: tuple[Box, float, float] | None = None
     """Visible box in the frame's viewport when it was found, and the scroll position; None if nothing was visible."""
 
@@ -150,6 +152,7 @@ class PageAttempt:
             point=(point["x"], point["y"]) if point else None,
             state=message.get("state") or {},
             extracted=message.get("extracted"),
+            is_recorded=bool(message.get("isRecorded")),
             place=_place(message.get("place")),
         )
         if message["before"] is not None:

@@ -35,8 +35,6 @@ _FIRST_AGAIN_S = 0.25
 
 _NETWORK_S = 5.0
 """Wait of a settled page for pending requests that may bring the element."""
-_HEAL_S = 0.15
-"""Wait of a settled page before a changed element is looked for by similarity."""
 _MISS_S = 1.5
 """Wait of a settled page before the look-up is a miss."""
 _QUERY_S = 4.0
@@ -106,6 +104,9 @@ class Finder:
         self._tab: Tab = context.tabs.current
         self._frame: Frame = self._tab.main
         self._target = work.target
+        self._recorded: Target | None = None
+        """The recording, once another element was chosen: it still goes first."""
+        self._looked_at_once = False
         self._healed: Lookup | None = None
         self._chosen: Lookup | None = None
         """Reason for the candidate that is being made ready; None when the page was certain itself."""
@@ -193,9 +194,9 @@ class Finder:
         if not frame.context:
             return
         self._ask_other_frames()
-        target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame", "heard"})
         query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
-        spec = {**self._spec, "attempt": self._attempt.token, "target": None if query else target, "query": query}
+        spec = {**self._spec, "attempt": self._attempt.token, "query": query, "recorded": _looked_for(self._recorded)}
+        spec["target"] = None if query else _looked_for(self._target)
         spec["probes"] = self._expectation.probe_specs
         self._attempt.expect_answer(frame)
         self._tab.notify(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
@@ -224,9 +225,7 @@ class Finder:
     def _patience_left(self) -> float:
         if self._work.query is not None:
             return min(_QUERY_S, self._work.timeout_ms / 2000)
-        if not self._compared and self._healed is None:
-            return _HEAL_S
-        return _MISS_S
+        return _MISS_S if self._compared or self._healed is not None else 0.0
 
     async def _evaluate(self) -> FoundElement | MissedElement | None:
         """Return the outcome of the messages so far; None to wait for more."""
@@ -234,16 +233,7 @@ class Finder:
         if attempt.failed:
             raise ActionFailed("agent_failed", f"the page could not be searched: {attempt.failed}", dispatched=False)
         if attempt.ready is not None:
-            await self._others_answered()
-            decision = self._decide(attempt.ready.candidates)
-            if decision.chosen is not None and decision.chosen.index == attempt.ready.index:
-                lookup = decision.lookup if self._chosen is None else self._chosen
-                return await self._found(lookup, attempt.ready)
-            attempt.ready = None  # certain for the page, not for the decision here
-            self._lookup = decision.lookup
-            self._compared = True
-            self._tab.notify(self._frame, script_for("cancel"))
-            return await self._compare_or_miss()
+            return await self._judge_ready(attempt.ready)
         if attempt.candidates:
             decision = self._decide(attempt.candidates)
             self._lookup = decision.lookup
@@ -253,7 +243,7 @@ class Finder:
                     self._tab.notify(self._frame, script_for("choose", attempt.token, decision.chosen.index))
                 return None
         if attempt.blocked is not None or not attempt.settled:
-            return None
+            return await self._healed_at_once()
         if self._work.query is not None and not attempt.candidates:
             if await self._move_to_other_frame():
                 return None
@@ -264,6 +254,20 @@ class Finder:
             await self._tabs.until(lambda: not self._tab.traffic.busy(), _NETWORK_S)
             attempt.settled_at = time.monotonic()
             return None
+        return await self._compare_or_miss()
+
+    async def _judge_ready(self, ready: Ready) -> FoundElement | MissedElement | None:
+        """Decide on the element that the page has made ready."""
+        if ready.is_recorded and self._recorded is not None:
+            self._target, self._recorded, self._healed = self._recorded, None, None
+        await self._others_answered()
+        decision = self._decide(ready.candidates)
+        if decision.chosen is not None and decision.chosen.index == ready.index:
+            return await self._found(decision.lookup if self._chosen is None else self._chosen, ready)
+        self._attempt.ready = None  # certain for the page, not for the decision here
+        self._lookup = decision.lookup
+        self._compared = True
+        self._tab.notify(self._frame, script_for("cancel"))
         return await self._compare_or_miss()
 
     def _decide(self, candidates: tuple[ElementCandidate, ...]) -> MatchDecision:
@@ -365,9 +369,7 @@ class Finder:
         snapshot = await self._read()
         decision = self._compare(target, snapshot)
         if decision.chosen is not None:
-            self._healed = decision.lookup
-            self._target = decision.chosen.target
-            return await self.find()
+            return await self._find_alike(target, decision.lookup, decision.chosen.target)
         lookup = self._lookup if self._lookup.candidates else decision.lookup
         if decision.lookup.reason == "heal_off":
             lookup = decision.lookup
@@ -376,6 +378,28 @@ class Finder:
             return MissedElement(lookup, snapshot if is_shown else await self._read_filled())
         self._compared = True  # it may only be late: listen a little longer, then compare once more
         return None
+
+    async def _healed_at_once(self) -> FoundElement | MissedElement | None:
+        """Compare before the page has rested, if no more is on its way.
+
+        A step that must not be repeated waits: what was recorded may be late.
+        """
+        target = self._target
+        if self._looked_at_once or target is None or self._work.query is not None or self._healed is not None:
+            return None
+        has_looked = self._attempt.candidates is not None and self._attempt.blocked is None
+        if not has_looked or self._step.before_dispatch is not None or self._tab.is_loading or self._tab.traffic.busy():
+            return None
+        self._looked_at_once = True
+        decision = self._compare(target, await self._read())
+        if decision.chosen is None:
+            return None
+        return await self._find_alike(target, decision.lookup, decision.chosen.target)
+
+    async def _find_alike(self, recorded: Target, lookup: Lookup, chosen: Target) -> FoundElement | MissedElement:
+        """Go on with an element that looks like the recorded one, which goes first if it comes before any input."""
+        self._healed, self._recorded, self._target = lookup, recorded, chosen
+        return await self.find()
 
     def _compare(self, target: Target, snapshot: Snapshot | None) -> MatchDecision:
         needs_input = self._spec["need"] not in ("read", "scroll", "hover")
@@ -444,6 +468,11 @@ class Finder:
             state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
             raise ActionFailed("timeout", f"the page {state}", dispatched=False)
         return await self._missed(self._lookup)
+
+
+def _looked_for(target: Target | None) -> dict[str, Any] | None:
+    """Return an element for the page agent to look for."""
+    return None if target is None else target.model_dump(by_alias=True, exclude={"frame", "heard"})
 
 
 def _is_filled(snapshot: Snapshot) -> bool:

@@ -22,7 +22,8 @@ _AGAIN_S: Final = 0.05
 _RAN_S: Final = 0.15
 """Time for scripts to run once all are loaded."""
 _LATER_S: Final = 1.0
-"""The same where it was recorded that more is heard: parts of a page may be made to work when it is at rest."""
+"""The same where it was recorded that more is heard: parts of a page may be made to work when it is at rest. What a
+changed element hears may have changed with it."""
 _TYPES: Final = """
     beforeinput change click dblclick focus focusin input keydown keypress keyup mousedown mouseup pointerdown pointerup
     submit touchend touchstart
@@ -47,6 +48,7 @@ async def waited(context: StepContext, found: FoundElement) -> bool:
         False if there was nothing to wait for; True: the page may be another one, and the element elsewhere.
     """
     recorded, document, looks = _recorded(context), context.tabs.document, 0
+    patience_s = _LATER_S if recorded and not found.lookup.healed else _RAN_S
     until, resting_since = Deadline(context.deadline.left(LIMIT_S)), 0.0
     while document != context.environment.rested:
         counts = await _counted(context.tab, found) if recorded else None
@@ -54,7 +56,7 @@ async def waited(context: StepContext, found: FoundElement) -> bool:
             break
         now = time.monotonic()
         resting_since = now if context.tab.is_loading else resting_since or now
-        if until.passed or now - resting_since >= (_LATER_S if recorded else _RAN_S):
+        if until.passed or now - resting_since >= patience_s:
             context.environment.rested = document  # what has not come by now is not waited for again
             break
         looks += 1

@@ -162,7 +162,7 @@ class StepRun:
         if is_input(step):
             target = result.ready.target.model_copy(update={"heard": await hearing.heard(context, result)})
             result = replace(result, ready=replace(result.ready, target=target))
-        learning = context.work.learning or result.lookup.healed
+        learning = context.work.learning or (context.work.relearning and not result.lookup.healed)
         if learning and needs_proof(step):
             self._before = await self.context.snapshot()
         acted = await self._act(spec, result, files)

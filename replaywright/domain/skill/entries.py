@@ -74,8 +74,8 @@ class ActionCacheEntry(Target):
     run_id: str = ""
     """Run that wrote this version."""
     origin: str = ""
-    """model, candidate (found by a run that was not verified), heal, declared; review for a version that only drops a
-    derived expectation."""
+    """model, candidate (found by a run that was not verified), heal, declared; review for a version of
+    the same element that drops a derived expectation, or learns after a heal what the step leads to now."""
     bound: dict[str, str] = Field(default_factory=dict)
     """Parameters that identify the element although its recording does not show them, with digests of their recorded
     values. Another value means another element, which is not this recording."""

@@ -1,0 +1,81 @@
+"""A changed element is taken as soon as the page rests; what was recorded goes first until something is entered.
+
+A real Chromium.
+"""
+
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
+from tests.adapters.browser_site import Site
+from tests.adapters.steps import button, holds, opened, says, work
+
+PAGE = "browser_two_editions.html"
+FIELD = {"role": "textbox", "name": "User name"}
+
+
+async def recorded(session: ChromiumSession, site: Site, query: dict[str, str]) -> Target:
+    await opened(session, site, f"{PAGE}?old")
+    report = await session.perform(work("hover", query))
+    assert report.target is not None
+    return report.target
+
+
+async def permitted(_target: Target | None, _before: tuple[PredicateResult, ...]) -> None:
+    """Let a step go that must not be repeated."""
+
+
+async def entered(session: ChromiumSession) -> dict[str, str]:
+    values: dict[str, str] = await session.tabs.current.page.evaluate(
+        "Object.fromEntries(Array.from(document.querySelectorAll('input'), (field) => [field.id, field.value]))"
+    )
+    return values
+
+
+async def test_a_changed_field_is_found_by_likeness(session: ChromiumSession, site: Site) -> None:
+    target = await recorded(session, site, FIELD)
+    await opened(session, site, PAGE)
+
+    report = await session.perform(work("fill", target, text="ann"))
+
+    assert (report.lookup.hit, report.lookup.healed) == (True, True)
+    assert await entered(session) == {"u9": "ann"}
+
+
+async def test_what_was_recorded_goes_first_although_it_came_after_another_was_chosen(
+    session: ChromiumSession, site: Site
+) -> None:
+    target = await recorded(session, site, button("Send mail"))
+    await opened(session, site, f"{PAGE}?covered")
+    await session.perform(work("fill", {"role": "textbox", "name": "Username"}, text="ann"))
+    await session.tabs.current.page.evaluate("comes()")
+
+    report = await session.perform(work("click", target, expect=[says("as recorded")]))
+
+    assert holds(report)
+    assert not report.lookup.healed
+
+
+async def test_a_press_that_must_not_be_repeated_waits_for_what_may_be_late(
+    session: ChromiumSession, site: Site
+) -> None:
+    target = await recorded(session, site, button("Send mail"))
+    await opened(session, site, PAGE)
+    await session.tabs.current.page.evaluate("comes()")
+
+    report = await session.perform(work("click", target, expect=[says("as recorded")]), permitted)
+
+    assert holds(report)
+    assert not report.lookup.healed
+
+
+async def test_a_press_is_healed_on_a_page_that_has_rested_since_before_its_step(
+    session: ChromiumSession, site: Site
+) -> None:
+    target = await recorded(session, site, button("Send mail"))
+    await opened(session, site, PAGE)
+    await session.perform(work("wait_for", expect=[says("untouched")]))
+
+    report = await session.perform(work("click", target, expect=[says("changed")]), permitted)
+
+    assert holds(report)
+    assert report.lookup.healed
