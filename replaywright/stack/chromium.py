@@ -88,8 +88,13 @@ def chromium_version(path: Path) -> str:
     """Return the version that this browser tells.
 
     Raises:
-        ChromiumMissing: it does not start; the message says why.
+        ChromiumMissing: it does not start, or is none that may be used; the message says why.
     """
+    if any("headless" in name for name in (path.name, path.resolve().name)):
+        raise ChromiumMissing(
+            "is a headless shell, which lets WebRTC round the network policy: name Chromium itself, which needs no "
+            "display either"
+        )
     try:
         run = subprocess.run(
             [str(path), "--version"],

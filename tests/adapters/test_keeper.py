@@ -452,6 +452,20 @@ async def test_a_browser_that_does_not_start_is_an_error_with_the_log(sessions: 
     assert list(sessions.iterdir()) == []
 
 
+async def test_a_browser_that_calls_itself_a_headless_shell_is_refused(sessions: Path, tmp_path: Path) -> None:
+    """As a script that starts one does; real ones answer like this."""
+    shell = tmp_path / "browser"
+    answer = b'{"id":%d,"result":{"product":"HeadlessChrome/156.0.8078.108"}}\0'
+    shell.write_text(
+        f"#!{sys.executable}\nimport json, os\nasked = os.read(3, 65536).split(b'\\0')[0]\n"
+        f"os.write(4, {answer!r} % json.loads(asked)['id'])\nos.read(3, 1)\n"
+    )
+    shell.chmod(0o700)
+
+    with pytest.raises(KeeperUnavailable, match=r"starts a headless shell, .*: name Chromium itself"):
+        await launch_keeper(sessions, options(executable=str(shell)))
+
+
 async def test_a_browser_that_does_not_answer_in_time_is_ended(sessions: Path, tmp_path: Path) -> None:
     mute = tmp_path / "mute"
     mute.write_text("#!/bin/sh\nexec sleep 1000\n")

@@ -286,6 +286,22 @@ def test_a_configured_chromium_that_does_not_start_is_not_replaced(tmp_path: Pat
         find_chromium(tmp_path / "gone")
 
 
+@pytest.mark.parametrize("name", ["chrome-headless-shell", "linked"])
+async def test_a_headless_shell_is_refused_and_doctor_says_why(tmp_path: Path, name: str) -> None:
+    shell = tmp_path / "chrome-headless-shell"
+    shell.write_text("#!/bin/sh\necho Chromium 156.0.1.2\n")
+    shell.chmod(0o755)
+    (tmp_path / "linked").symlink_to(shell)
+
+    with pytest.raises(ChromiumMissing, match=r"is a headless shell, .*: name Chromium itself"):
+        find_chromium(tmp_path / name)
+
+    findings = await diagnose(Settings(home=tmp_path / "home", chromium=tmp_path / name))
+    [found] = [each for each in findings if each.component == "Chromium"]
+    assert found.health is PartHealth.FAILED
+    assert "is a headless shell" in found.attempts[0]
+
+
 def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_start_is_passed_over(
     tmp_path: Path,
 ) -> None:

@@ -25,6 +25,8 @@ KILL_TIMEOUT_S = 10.0
 POLL_S = 0.01
 EXIT_S = 1.0
 """Between the end of the pipe and the end of the process."""
+_HEADLESS_SHELL = "HeadlessChrome/"
+"""Its own name; a Chromium with `--headless=new` calls itself Chrome."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -106,10 +108,10 @@ class ChromiumProcess:
         """Wait until Chromium answers over its debugging pipe.
 
         Raises:
-            StackFailed: it exited, or time is up.
+            StackFailed: it exited, time is up, or it is a headless shell.
         """
         try:
-            await self.devtools.call("Browser.getVersion", limit_s=timeout_s)
+            version = await self.devtools.call("Browser.getVersion", limit_s=timeout_s)
         except StackFailed as error:
             if self.devtools.is_lost:
                 self.reap()  # its end may have been told before anybody could collect it
@@ -118,6 +120,11 @@ class ChromiumProcess:
             if self.exit_code is not None:
                 raise StackFailed(f"Chromium exited with code {self.exit_code} before it was ready") from error
             raise StackFailed(f"Chromium did not answer over its debugging pipe within {timeout_s:g} s") from error
+        if str(version["product"]).startswith(_HEADLESS_SHELL):
+            raise StackFailed(
+                "the executable starts a headless shell, which lets WebRTC round the network policy: name Chromium "
+                "itself in REPLAYWRIGHT_CHROMIUM, which needs no display either"
+            )
 
     def reap(self) -> bool:
         """Collect children that ended; return whether the browser's main process is among those that ended."""
