@@ -437,14 +437,19 @@ def test_a_keeper_says_which_certificate_cannot_be_loaded_and_shows_no_key(ours:
 
 
 async def test_a_page_over_mutual_tls_is_seen_and_a_post_with_the_gate_closed_is_not_sent(
-    chromium_path: Path, ours: Authority, sessions: Path, monkeypatch: pytest.MonkeyPatch
+    chromium_path: Path, authorities: tuple[Authority, Authority], sessions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a browser without the certificate does not get the page."""
+    """And a site that cannot be verified, or a browser without the certificate, does not get or send a page."""
+    ours, theirs = authorities
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate("ca")))
     options = KeeperOptions(executable=str(chromium_path), no_sandbox=os.geteuid() == 0)
-    async with portal(ours, letting_in=ours) as site, async_playwright() as playwright:
+    async with (
+        portal(ours, letting_in=ours) as site,
+        portal(theirs, letting_in=ours) as false_site,
+        async_playwright() as playwright,
+    ):
         address = f"https://127.0.0.1:{site.port}/"
-        certificates = shown(ours, f"127.0.0.0/8:{site.port}")
+        certificates = shown(ours, *(f"127.0.0.0/8:{each.port}" for each in (site, false_site)))
         keepers = LocalKeepers(sessions, options.model_copy(update={"certificates": certificates}), limit=2)
         launched = await keepers.launch("with", network("127.0.0.1:*"))
         with driver_url(await keepers.attach(launched, 1)) as url:
@@ -465,6 +470,11 @@ async def test_a_page_over_mutual_tls_is_seen_and_a_post_with_the_gate_closed_is
         await gate.disarm("op")
         await gate.close()
         assert site.arrived == [b"GET / HTTP/1.1"]
+        with pytest.raises(Error, match="ERR_TUNNEL_CONNECTION_FAILED"):
+            await page.goto(f"https://127.0.0.1:{false_site.port}/")
+        [found] = (await keepers.network(launched)).unreached
+        assert found.reason.startswith("its certificate cannot be verified (")
+        assert false_site.arrived == []
         key = ours.key("client").read_bytes().splitlines()[1]
         kept = [path.read_bytes() for path in Path(launched.directory).rglob("*") if path.is_file()]
         assert len(kept) > 1

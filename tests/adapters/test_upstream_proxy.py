@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -314,11 +315,18 @@ async def test_no_file_of_a_keeper_ever_has_the_password(tmp_path: Path) -> None
     assert PASSWORD not in str(failed.value)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "why"),
+    [
+        ("http", "refuses its user or password (407)"),
+        pytest.param("socks5", "refuses: Username and password authentication failure", marks=pytest.mark.long),
+    ],
+)
 async def test_a_browser_comes_to_its_page_by_the_proxy_and_the_password_stays_out_of_its_session(
-    chromium_path: Path, browsers: ChromiumBrowsers, sessions: Path
+    chromium_path: Path, browsers: ChromiumBrowsers, sessions: Path, scheme: Literal["http", "socks5"], why: str
 ) -> None:
     async with rig() as it:
-        route = UpstreamRoute(scheme="http", host="127.0.0.1", port=it.upstream.port, user=USER, password=PASSWORD)
+        route = UpstreamRoute(scheme=scheme, host="127.0.0.1", port=it.upstream.port, user=USER, password=PASSWORD)
         options = KeeperOptions(executable=str(chromium_path), no_sandbox=os.geteuid() == 0, routes=(route,))
         keepers = LocalKeepers(sessions, options, limit=1)
         launched = await keepers.launch("s1", network("127.0.0.1:*"))
@@ -337,6 +345,6 @@ async def test_a_browser_comes_to_its_page_by_the_proxy_and_the_password_stays_o
     assert any(each.startswith(b"GET / ") for each in it.site_got)
     assert failed.value.reason == "http_502"
     assert found.is_by_proxy
-    assert found.reason.endswith("refuses its user or password (407)")
+    assert found.reason.endswith(why)
     assert len(kept) > 1
     assert not any(PASSWORD.encode() in each for each in kept)
