@@ -1,10 +1,12 @@
-"""Guards of browsers that were started before a run asks for one, and of those that several runs share."""
+"""Guards of browsers that wait for a run, that several runs share, that are refused, or whose TLS the gate ends."""
 
 from tests.mutants.mutant import Mutant
 
 _KEEPER = "tests/adapters/test_keeper.py::"
 _SHARED = "tests/unit/test_context_filter.py::"
 _REMOTE = "tests/adapters/test_remote_browser.py::"
+_STACK = "tests/adapters/test_stack.py::"
+_CERTIFICATES = "tests/adapters/test_client_certificates.py::"
 
 BROWSERS = (
     Mutant(
@@ -68,5 +70,64 @@ BROWSERS = (
         "        if heard.any:",
         "        if heard is None:",
         (_REMOTE + "test_a_browser_whose_pages_send_datagrams_past_the_proxy_is_not_used",),
+    ),
+    Mutant(
+        "headless shell by its name",
+        "a headless shell, which lets WebRTC round the policy, is not used",
+        "chromium_version",
+        '    if any("headless" in name for name in (path.name, path.resolve().name)):',
+        "    if not path.name:",
+        (_STACK + "test_a_headless_shell_is_refused_and_doctor_says_why",),
+    ),
+    Mutant(
+        "headless shell behind a script",
+        "a headless shell that calls itself one is not used, whatever started it",
+        "ChromiumProcess.wait_until_debuggable",
+        '        if str(version["product"]).startswith(_HEADLESS_SHELL):',
+        '        if not version["product"]:',
+        (_KEEPER + "test_a_browser_that_calls_itself_a_headless_shell_is_refused",),
+    ),
+    Mutant(
+        "TLS past the gate",
+        "where TLS ends in the gate, what is sent to the site waits for the gate",
+        "TlsEnd._send",
+        "                await self._admit(len(data))",
+        "                pass",
+        (
+            _CERTIFICATES + "test_nothing_reaches_a_site_that_the_gate_holds_back",
+            _CERTIFICATES + "test_a_request_in_an_open_tunnel_is_held_like_any_other",
+        ),
+    ),
+    Mutant(
+        "site of a client certificate unverified",
+        "a site is shown a client certificate only when its own was verified",
+        "_towards_sites",
+        "    context = ssl.create_default_context()\n",
+        "    context = ssl._create_unverified_context()\n",
+        (_CERTIFICATES + "test_a_site_whose_certificate_cannot_be_verified_is_sent_nothing",),
+    ),
+    Mutant(
+        "TLS of every site ended",
+        "TLS ends in the gate for hosts that are named, not for all",
+        "ClientCertificate._are_named",
+        '        if any(pattern.strip().partition(":")[0] == "*" for pattern in patterns):',
+        "        if not patterns:",
+        (_CERTIFICATES + "test_hosts_of_a_certificate_are_named",),
+    ),
+    Mutant(
+        "TLS of hosts that are not named",
+        "hosts that no client certificate is for keep the browser's own TLS",
+        "ClientCertificates.tls_for",
+        "if covers(hosts, host, port)), None)",
+        "if hosts), None)",
+        (_CERTIFICATES + "test_hosts_that_are_not_named_keep_the_browsers_own_tls",),
+    ),
+    Mutant(
+        "secret options in a file",
+        "passwords and keys of a keeper's options are in no file",
+        "_written",
+        "options.model_dump_json(exclude=SECRET_OPTIONS)",
+        "options.model_dump_json()",
+        ("tests/adapters/test_upstream_proxy.py::test_no_file_of_a_keeper_ever_has_the_password",),
     ),
 )

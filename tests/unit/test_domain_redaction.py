@@ -206,6 +206,29 @@ def test_short_values_and_parts_of_values_are_not_looked_for_when_spread_out(tex
     assert redact(text, {"PIN": "1234", "PASSWORD": LONG}) == text
 
 
+KEY = "-----BEGIN PRIVATE KEY-----\n" + "\n".join(f"{n:04}+/aB{'x9Z' * 19}" for n in range(40)) + "\n-----END-----\n"
+"""As long as a key with its certificates."""
+
+
+@pytest.mark.parametrize("name", sorted(ENCODINGS.keys() - {"JSON, upper hex", "HTML, decimal", "HTML, hexadecimal"}))
+def test_a_long_value_is_found_in_the_encodings_that_leave_letters_and_digits(name: str) -> None:
+    shown = ENCODINGS[name](KEY)
+
+    found = redact(f"before, {shown} after", {"KEY": KEY})
+
+    assert "{{secret:KEY}}" in found
+    assert len(found) < 120
+
+
+@pytest.mark.parametrize("before", [b"", b"a", b"ab"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes])
+def test_a_long_value_is_found_in_base64_at_each_alignment(before: bytes, encode: Callable[[bytes], bytes]) -> None:
+    found = redact(encode(before + KEY.encode() + b"after").decode(), {"KEY": KEY})
+
+    assert "{{secret:KEY}}" in found
+    assert len(found) < 40
+
+
 def test_texts_that_only_together_show_a_value_are_found_and_no_others() -> None:
     def shows(text: str) -> bool:
         return redact(text, {"PASSWORD": LONG}) != text

@@ -26,9 +26,10 @@ SHORT = 4
 
 BARE = 8
 """Values with at least so many letters and digits are also found by these alone."""
-LONG = 512
-"""Values with more letters and digits are found by these alone, also of their Base64 and hexadecimal forms: a pattern
-of each character's encodings takes a millisecond for each, which for a key with its certificates is seconds."""
+LONG = 1024
+"""Values with more letters and digits are found by these alone, also of their Base64 and hexadecimal forms, unless
+letters and digits themselves are escaped: a pattern of each character's encodings takes a millisecond for each, which
+for a key with its certificates is seconds."""
 HIDDEN = "***"
 """Replacement of a text that shows a part of a value."""
 _LETTERS = re.compile(
