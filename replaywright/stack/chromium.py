@@ -27,6 +27,8 @@ _PLAYWRIGHT_BUILDS = (
 _APT_PACKAGES = ("chromium", "chromium-browser")
 """Debian's name, then Ubuntu's older one."""
 
+_HEADLESS_SHELL = re.compile(r"headless.?shell", re.IGNORECASE)
+"""A script that starts one by another name is found out by the keeper."""
 _VERSION = re.compile(r"\b\d+\.\d+\.\d+(\.\d+)?\b")
 _VERSION_TIMEOUT_S = 20
 _INSTALL_TIMEOUT_S = 600
@@ -90,7 +92,7 @@ def chromium_version(path: Path) -> str:
     Raises:
         ChromiumMissing: it does not start, or is none that may be used; the message says why.
     """
-    if any("headless" in name for name in (path.name, path.resolve().name)):
+    if _HEADLESS_SHELL.search(path.name) or _HEADLESS_SHELL.search(path.resolve().name):
         raise ChromiumMissing(
             "is a headless shell, which lets WebRTC round the network policy: name Chromium itself, which needs no "
             "display either"

@@ -75,7 +75,7 @@ BROWSERS = (
         "headless shell by its name",
         "a headless shell, which lets WebRTC round the policy, is not used",
         "chromium_version",
-        '    if any("headless" in name for name in (path.name, path.resolve().name)):',
+        "    if _HEADLESS_SHELL.search(path.name) or _HEADLESS_SHELL.search(path.resolve().name):",
         "    if not path.name:",
         (_STACK + "test_a_headless_shell_is_refused_and_doctor_says_why",),
     ),

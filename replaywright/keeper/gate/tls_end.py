@@ -153,6 +153,6 @@ class TlsEnd:
         if isinstance(error, ssl.SSLCertVerificationError):
             return SiteTlsFailed(f"its certificate cannot be verified ({error.verify_message}), so nothing was sent")
         if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-            return SiteTlsFailed("it ended the connection before TLS was agreed on")
+            return SiteTlsFailed("it ended the connection while TLS with the client certificate was agreed on")
         reason = (error.reason or str(error)).lower().replace("_", " ")
         return SiteTlsFailed(f"TLS with the client certificate failed: {reason:.100}")
