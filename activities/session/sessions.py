@@ -139,7 +139,7 @@ class SessionActivities:
             seen = await self.keepers.network(ref)
         except SessionLost:
             return ()
-        return most_refused(seen.refused)
+        return most_refused((*seen.refused, *seen.withheld))
 
     async def _open(self, request: OpenSession | RecoverSession, instead_of: str) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""

@@ -45,6 +45,7 @@ WANTED: Mapping[str, Wanted] = {
 _UNSTEADY = (
     ".config.users.json",  # what Node-RED's editor keeps of everybody who opens it
     "*/$__StoryList.tid",  # which notes are open in TiddlyWiki
+    "*.jupyterlab-workspace",  # what is open in JupyterLab
     "sess_*",  # sessions of PHP: each visit to Adminer has one
     "*.lock",
     "*.log",

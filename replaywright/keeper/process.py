@@ -442,7 +442,9 @@ class Keeper:
                 return BlackBoxReport(operations=tuple(self._gate.operations(request.op_id)))
             case NetworkRequest():
                 since_s = request.since_monotonic_s
-                return NetworkReport(seen=self._guard.seen(float("-inf") if since_s is None else since_s))
+                seen = self._guard.seen(float("-inf") if since_s is None else since_s)
+                withheld = () if self._watcher is None else self._watcher.withheld
+                return NetworkReport(seen=seen.model_copy(update={"withheld": withheld}))
             case WaitHeldRequest() | ViewRequest():
                 return await self._awaited(request)
             case AttachRequest() | LendRequest() | TakeBackRequest():

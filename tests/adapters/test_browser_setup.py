@@ -325,6 +325,31 @@ async def test_an_armed_gate_still_holds_what_carries_headers(host: Host, server
     await gate.close()
 
 
+@pytest.mark.parametrize("is_armed", [False, True])
+async def test_a_canary_s_browser_does_not_send_what_came_of_an_input_and_no_recording_knows(
+    host: Host, server: Server, is_armed: bool
+) -> None:
+    ref, session = await host.opened(BrowserSetup(sends=("POST /login",)))
+    await session.perform(work("goto", url=server.url("first")))
+    gate = await host.keepers.gate(ref, 1)
+    if is_armed:
+        await gate.arm("op", within_ms=20_000, hold_safe=False)
+        await gate.permit("op")
+    page = session.tabs.current.page
+    sends = "path => fetch(path, {method: 'POST'}).then(answer => answer.status, () => 0)"
+    by_itself = await page.evaluate(f"({sends})('/heartbeat')")
+    await session.perform(work("click", button("Send")))
+
+    after = [await page.evaluate(f"({sends})('{path}')") for path in ("/drafts/7", "/login", "/heartbeat")]
+    beacon = await page.evaluate("navigator.sendBeacon('/beacon') && fetch('/after').then(answer => answer.status)")
+
+    assert (by_itself, after, beacon) == (200, [0, 200, 200], 200)
+    assert [server.got(path) for path in ("/data", "/drafts/7", "/beacon")] == [[], [], []]
+    withheld = (await host.keepers.network(ref)).withheld
+    assert [each.rule for each in withheld] == ["canary: POST /data", "canary: POST /drafts/*", "canary: POST /beacon"]
+    await gate.close()
+
+
 @pytest.mark.parametrize("password", ["s3cret", "wrong"])
 async def test_a_challenge_of_the_tasks_origin_is_answered_once(host: Host, server: Server, password: str) -> None:
     _, session = await host.opened(BrowserSetup(origin=server.origin, username="ada", password=password))

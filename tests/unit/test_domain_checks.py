@@ -5,16 +5,22 @@ from typing import Any
 import pytest
 
 from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.proof.witness import Sending
 from replaywright.domain.skill.check_tasks import (
     first_with_consequences,
     looked_for,
     observed_effects,
     on_site,
+    sends_of,
     shortened,
     site_written,
 )
+from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.recorded import meaning, recorded
 from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
+from replaywright.domain.step.press_grants import Grant, kind_of
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Step, action_of
 from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.domain.trace.checks import BEGINNING, VERIFICATION, WAITS_FOR_PERSON, cases_of, to_do_of, verdict_of
 from replaywright.domain.trace.run_reading import run_view
@@ -237,6 +243,37 @@ def test_nobody_is_asked_to_approve_of_what_is_not_done() -> None:
 def test_a_task_that_begins_with_consequences_is_checked_as_far_as_its_page() -> None:
     assert [step.action for step in shortened(TASK, 0).steps] == ["goto"]
     assert shortened(TASK, 2).verify == ()
+
+
+def recordings(*entries: tuple[Step, Effect | None, tuple[str, ...]]) -> dict[str, list[ActionCacheEntry]]:
+    def sendings(paths: tuple[str, ...]) -> tuple[Sending, ...]:
+        return tuple(Sending(kind=kind_of("POST", f"https://shop.example{path}")) for path in paths)
+
+    return {
+        meaning(step): [
+            ActionCacheEntry(content_key="k", action_type=action_of(step), effect=effect, sends=sendings(sent))
+        ]
+        for step, effect, sent in entries
+    }
+
+
+def test_what_a_canary_may_send_is_what_its_own_steps_sent_when_they_were_recorded() -> None:
+    opens, enter = {"action": "goto", "url": "https://shop.example/"}, {"action": "click", "instruction": "sign in"}
+    name = {"action": "fill", "instruction": "the name", "value": "Ada"}
+    task = shop(steps=[opens, name, enter])
+    _, fills, signs_in = task.steps
+    named = (fills, Effect.READ, ())
+
+    known = recordings(named, (signs_in, Effect.COMMIT, ("/login/7", "/visit")))
+    granted = Grant(kind=kind_of("POST", "https://shop.example/session", ["user"]), by="the author's step")
+    entry = ActionCacheEntry(content_key="k", action_type=action_of(signs_in), granted=(granted,))
+    of_form = {meaning(signs_in): [entry]}
+
+    assert sends_of(task, known) == ("POST /login/*", "POST /visit")
+    assert sends_of(shortened(task, 2), known) == ()
+    assert sends_of(task, recordings(named) | of_form) == ("POST /session",)
+    assert sends_of(task, recordings(named)) is None
+    assert sends_of(task, recordings(named, (signs_in, Effect.COMMIT, ()))) is None
 
 
 def test_what_a_canary_does_not_perform_is_looked_for_without_what_it_would_lead_to() -> None:

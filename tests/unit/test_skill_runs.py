@@ -191,3 +191,4 @@ async def test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_
         (6, "the note", "read", False),
     ]
     assert whole.looks == ()
+    assert canary.sends is None  # nothing is recorded of its steps

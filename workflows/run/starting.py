@@ -108,6 +108,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
         update={
             "task": skill.task,
             "looks": skill.looks,
+            "sends": skill.sends,
             "values": values,
             "skill": SkillRef(name=skill.name, version=skill.version),
             "relearns": True,

@@ -16,6 +16,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.common.base import Record
     from replaywright.domain.plan.needs import files_needed
     from replaywright.domain.policy.host_rules import network_policy
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.session.browser_setup import BrowserSetup
     from replaywright.domain.session.network_policy import RefusedHost, most_refused
     from replaywright.domain.session.sessions import (
         CloseSession,
@@ -40,13 +42,18 @@ def attached(limit: timedelta, retries: RetryPolicy) -> Terms:
     return Terms(retries, limit, to_start=policies.TO_START, cancellation=_WAIT_CANCELLED)
 
 
+def _setup_of(run: RunInput) -> BrowserSetup | None:
+    setup = browser_setup(run.task, run.values)
+    return setup if run.sends is None else (setup or BrowserSetup()).model_copy(update={"sends": run.sends})
+
+
 class Browser:
     """One run's browser across worker losses: every loss raises the epoch, so that what was before is fenced."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
         self._network = network_policy(context.run.task, context.run.values)
-        self._setup = browser_setup(context.run.task, context.run.values)
+        self._setup = _setup_of(context.run)
         self._scope = {"run_id": context.run_id, "tenant": context.run.tenant}
         self.refused: tuple[RefusedHost, ...] = ()
         """Hosts that pages asked for and did not get, in the sessions that were given back."""

@@ -278,6 +278,8 @@ class RunInput(Record):
     """True: the skill in `named` is run up to its first step with consequences, and without its final verification."""
     looks: tuple[LaterStep, ...] = ()
     """Of a canary: steps from the first one with consequences on, whose elements are looked for at its end."""
+    sends: tuple[str, ...] | None = None
+    """Of a canary: unsafe requests that may come of its inputs; its browser withholds others. None: all may."""
     holds: bool = False
     """True, for a canary: if it fails for a reason that lies with the page, the schedules of its skill are paused."""
     admitted: str = ""

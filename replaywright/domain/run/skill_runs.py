@@ -77,6 +77,8 @@ class Newest(Skill):
 
     looks: tuple[LaterStep, ...] = ()
     """For a canary: the steps that come after those of its task."""
+    sends: tuple[str, ...] | None = None
+    """For a canary: unsafe requests that its steps sent when they were recorded; None: that is not known of each."""
 
 
 class NoteSkillRun(Record):

@@ -42,6 +42,9 @@ class BrowserSetup(Record):
     password: str = Field("", repr=False)
     """Answer to the challenges of `origin`; empty for no answer."""
 
+    sends: tuple[str, ...] | None = None
+    """Unsafe requests, as `RequestKind.on_any_site` writes them, that may come of an input; None: all may."""
+
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts that may refer to secrets."""

@@ -189,6 +189,8 @@ class NetworkSeen(Record):
     """Refused hosts in order of the first refusal; bounded."""
     more: int = 0
     """Further refused connections."""
+    withheld: tuple[RefusedHost, ...] = ()
+    """Requests that a canary's browser did not send, by kind."""
     unreached: tuple[UnreachedHost, ...] = ()
     """Hosts without an answer, with the last reason; bounded."""
     bytes_up: int = 0

@@ -1,11 +1,12 @@
 """Tasks for checks: on another address of their site, or only up to the first consequence."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.templates import parameters_in, secrets_in
 from replaywright.domain.common.urls import origin_of, without_usual_port
+from replaywright.domain.skill.entries import ActionCacheEntry
 from replaywright.domain.skill.recorded import RecordedElement, meaning
 from replaywright.domain.step.fingerprints import numbered
 from replaywright.domain.task.actions import Effect, effect_of, stronger
@@ -13,6 +14,7 @@ from replaywright.domain.task.steps import (
     Approve,
     ForEach,
     Goto,
+    Press,
     SolveCaptcha,
     Step,
     VerificationCode,
@@ -131,6 +133,27 @@ def first_that_stores(task: Task, observed: Mapping[str, Effect]) -> int | None:
             return index
         is_entered = False
     return None
+
+
+def sends_of(task: Task, recordings: Mapping[str, Sequence[ActionCacheEntry]]) -> tuple[str, ...] | None:
+    """Return the unsafe requests that the task's steps sent when they were recorded, without their site.
+
+    None if that is not known of each step: one has no recording, or was seen to send something that none says. The
+    `recordings` are by the step's meaning.
+    """
+    sent: set[str] = set()
+    for _, step, occurrence in numbered(task.steps, task.url):
+        if not (names_element(step) or isinstance(step, Press)) or isinstance(step, ForEach):
+            continue
+        entries = recordings.get(meaning(step, occurrence), ())
+        for entry in entries:
+            kinds = [each.kind for each in entry.sends] + [each.kind for each in entry.granted]
+            if entry.effect not in (None, Effect.READ) and not kinds:
+                return None
+            sent |= {kind.on_any_site for kind in kinds}
+        if not entries:
+            return None
+    return tuple(sorted(sent))
 
 
 def shortened(task: Task, length: int) -> Task:

@@ -75,6 +75,16 @@ def cached_steps(task: Task) -> Iterator[tuple[Step, int]]:
 
 def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str) -> tuple[RecordedElement, ...]:
     """Return the elements that the active entries of this owner have for the task's steps, in step order."""
+    found = recordings_of(task, entries, tenant, owner)
+    return tuple(
+        _written(entry, means) for means in found for entry in sorted(found[means], key=lambda entry: entry.site)
+    )
+
+
+def recordings_of(
+    task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str
+) -> dict[str, list[ActionCacheEntry]]:
+    """Return the active entries of this owner for the task's steps by the steps' meaning, in step order."""
     found: dict[str, list[ActionCacheEntry]] = {}
     steps = {meaning(*each): each for each in reversed(list(cached_steps(task)))}
     for entry in entries:
@@ -83,11 +93,7 @@ def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner
         for means, (step, occurrence) in steps.items():
             if content_key(tenant, entry.site, step, owner, occurrence=occurrence) == entry.content_key:
                 found.setdefault(means, []).append(entry)
-    return tuple(
-        _written(entry, means)
-        for means in reversed(steps)
-        for entry in sorted(found.get(means, ()), key=lambda entry: entry.site)
-    )
+    return {means: found[means] for means in reversed(steps) if means in found}
 
 
 def named(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, unnamed: str) -> Iterator[ActionCacheEntry]:

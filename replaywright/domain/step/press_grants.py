@@ -46,6 +46,11 @@ class RequestKind(Record):
     fields: tuple[str, ...] = ()
     """Names of what is sent, sorted; never their values."""
 
+    @property
+    def on_any_site(self) -> str:
+        """The request without its site, which may be another edition of the recorded one, and its fields."""
+        return f"{self.method} {self.path}"
+
     def __str__(self) -> str:
         sent = f" with {', '.join(self.fields)}" if self.fields else ""
         return f"{self.method} {self.origin}{self.path}{sent}"

@@ -25,6 +25,8 @@ CALL_S = 10.0
 _NUMBER = re.compile(rb'\{"id":(\d+),')
 _SESSION = re.compile(rb',"sessionId":"([0-9A-F]{32})"\}$')
 _SESSION_BYTES = 64
+_ENTERING = ("Input.", "DOM.setFileInputFiles")
+"""Beginnings of commands that enter something."""
 _TARGET_EVENT = b'{"method":"Target.'
 _TARGETS = "Target.getTargets"
 _log = logging.getLogger(__name__)
@@ -64,6 +66,8 @@ class Multiplexer:
         self._hidden_contexts: set[str] = set()
         self._hidden_sessions: set[str] = set()
         self._fixed: dict[str, Mapping[str, Any]] = {}
+        self.on_input: Callable[[], None] | None = None
+        """Called when a client enters something."""
         self.is_lost = False
         """Chromium has closed the pipe."""
 
@@ -191,6 +195,8 @@ class Multiplexer:
             client.send(_refusal(number, -32001, "Session with given id not found."))
             return
         lists = bool(self._hidden_contexts) and method == _TARGETS
+        if self.on_input is not None and method.startswith(_ENTERING):
+            self.on_input()
         if method in self._fixed:
             params = {**params, **self._fixed[method]}
         self._send(method, params, session, _Asked(client, number, lists_targets=lists))

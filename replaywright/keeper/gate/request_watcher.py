@@ -14,15 +14,18 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.domain.session.browser_setup import BrowserSetup
+from replaywright.domain.session.network_policy import RefusedHost
 from replaywright.keeper.chromium.emulation import Emulation
 from replaywright.keeper.chromium.multiplexer import Multiplexer
 from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate
+from replaywright.keeper.gate.withholding import Withholding
 
 UNDER_WAY_KEPT: Final = 512
 """Requests without an answer that are remembered; one that the page gives up never gets any."""
 _PORT: Final = 443
 _EVERY_REQUEST: Final = {"patterns": [{"requestStage": stage} for stage in ("Request", "Response")]}
+_UNANSWERED: Final = {"patterns": [{"requestStage": "Request"}]}
 _NO_REQUEST: Final = {"patterns": [{"urlPattern": "https://nothing.invalid/"}]}
 """Not disabled, as Chromium would have to tell every renderer and worker to enable it again."""
 _TARGETS: Final = ("page", "service_worker", "shared_worker")
@@ -47,6 +50,8 @@ class RequestWatcher:
         """Those inside TLS, by number."""
         self._awaited: set[str] = set()
         self._is_watching = False
+        self._withholding = Withholding()
+        devtools.on_input = self._withholding.note_input
 
     async def start(self) -> None:
         """Attach to all targets that there are and will be, and tell the gate from now on.
@@ -66,6 +71,7 @@ class RequestWatcher:
             StackFailed: Chromium does not answer.
         """
         self._emulation.set_up(setup)
+        self._withholding.begin(setup.sends)
         for method, params in self._emulation.of_media():  # which Playwright sets for every page, too
             self._devtools.fix(method, params)
         for session, kind in self._sessions.items():
@@ -85,6 +91,11 @@ class RequestWatcher:
             self._devtools.send(method, params, session)
 
     @property
+    def withheld(self) -> tuple[RefusedHost, ...]:
+        """Requests that were withheld; see `Withholding`."""
+        return self._withholding.withheld
+
+    @property
     def awaited(self) -> int:
         """See `Teller.awaited`."""
         return len(self._awaited)
@@ -100,7 +111,8 @@ class RequestWatcher:
         if self._sessions[session] in _WORKERS:
             return
         own = self._emulation.pauses
-        wanted = _EVERY_REQUEST if self._is_watching else own or _NO_REQUEST
+        own_or_none = _UNANSWERED if self._withholding.is_on else own or _NO_REQUEST
+        wanted = _EVERY_REQUEST if self._is_watching else own_or_none
         auth = {} if own is None else {"handleAuthRequests": own["handleAuthRequests"]}
         self._devtools.send("Fetch.enable", {**wanted, **auth}, session)
 
@@ -115,8 +127,12 @@ class RequestWatcher:
                 going_on: Mapping[str, Any] = {"requestId": params["requestId"]}
                 if "responseErrorReason" in params or "responseStatusCode" in params:
                     self._response_paused(params["requestId"], params.get("responseStatusCode"))
+                elif not self._withholding.permits(params, is_top=params.get("frameId") == self.pages.get(session)):
+                    refused = {"requestId": params["requestId"], "errorReason": "BlockedByClient"}
+                    self._devtools.send("Fetch.failRequest", refused, session)
+                    return
                 else:
-                    if self._is_watching or self._emulation.pauses is None:
+                    if self._is_watching or not (self._withholding.is_on or self._emulation.pauses):
                         self._request_paused(params["requestId"], params["request"])
                     going_on = self._emulation.continued(params)
                 self._devtools.send("Fetch.continueRequest", going_on, session)

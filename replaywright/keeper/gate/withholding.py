@@ -1,0 +1,76 @@
+"""What a canary's browser does not send: unsafe requests that came of an input and that no recording knows."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.domain.session.network_policy import RefusedHost
+from replaywright.domain.step.press_grants import kind_of
+
+RULE: Final = "canary"
+"""Beginning of the rule that refused requests are told under."""
+_KEPT: Final = 100
+"""Kinds of requests that are remembered."""
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Withholding:
+    """Decides on the requests of one browser.
+
+    What pages send by themselves, before anything was entered since the last document was asked for, they may go on
+    sending: they read by it, or report that they are there.
+    """
+
+    def __init__(self) -> None:
+        self._recorded: frozenset[str] | None = None
+        self._own: set[str] = set()
+        self._is_entered = False
+        self._withheld: dict[tuple[str, str], RefusedHost] = {}
+
+    def begin(self, recorded: tuple[str, ...] | None) -> None:
+        """Withhold from now on what is not among these recorded requests; None: nothing."""
+        self._recorded = None if recorded is None else frozenset(recorded)
+
+    @property
+    def is_on(self) -> bool:
+        """Return True if something may be withheld."""
+        return self._recorded is not None
+
+    @property
+    def withheld(self) -> tuple[RefusedHost, ...]:
+        """What was withheld, by kind."""
+        return tuple(self._withheld.values())
+
+    def note_input(self) -> None:
+        """Note that something is entered: what comes now may come of it."""
+        self._is_entered = True
+
+    def permits(self, paused: Mapping[str, Any], *, is_top: bool) -> bool:
+        """Decide on a request that Chromium has paused; `is_top` for one of a tab's own document."""
+        if self._recorded is None:
+            return True
+        request = paused["request"]
+        method, url = request["method"].upper(), request["url"]
+        if method in SAFE_METHODS:
+            self._is_entered &= not (is_top and paused.get("resourceType") == "Document")
+            return True
+        text = kind_of(method, url).on_any_site
+        if not self._is_entered:
+            if len(self._own) < _KEPT:
+                self._own.add(text)
+            return True
+        if text in self._recorded or text in self._own:
+            return True
+        self._note(text, url)
+        return False
+
+    def _note(self, text: str, url: str) -> None:
+        scheme, _, rest = url.partition("://")
+        host, _, port = rest.partition("/")[0].rpartition("@")[2].partition(":")
+        key = (host, text)
+        if key in self._withheld:
+            self._withheld[key] = self._withheld[key].model_copy(update={"count": self._withheld[key].count + 1})
+        elif len(self._withheld) < _KEPT:
+            reason = "it came of an input, and no recording knows it"
+            number = int(port) if port.isdigit() else _PORTS.get(scheme, 0)
+            self._withheld[key] = RefusedHost(host=host, port=number, rule=f"{RULE}: {text}"[:200], reason=reason)
