@@ -18,7 +18,9 @@ def main() -> NoReturn:
     from replaywright.stack.processes import leave  # noqa: PLC0415
     from replaywright.stack.telemetry import end_command_telemetry  # noqa: PLC0415
 
-    load("".join(sys.argv[1:2]))  # one command is there in half the time that all of them take
+    name = "".join(sys.argv[1:2])
+    if name != "--version":
+        load(name)  # one command is there in half the time that all of them take
     end_like_ctrl_c()
     gc.freeze()  # what was imported is never garbage
     gc.set_threshold(_OBJECTS)
