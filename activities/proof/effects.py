@@ -14,6 +14,8 @@ from activities.session.gate import acted_in, held_before, operation_of
 from activities.step.records import from_ledger, has_lost_nothing, recording_of, settled_outcome
 from replaywright.domain.common.durations import clock_of
 from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.query_words import quoted
+from replaywright.domain.page.saying import texts_of
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.predicate.predicates import fill_predicate
 from replaywright.domain.proof.probing import SiteProbe
@@ -37,7 +39,7 @@ from replaywright.domain.step.fingerprints import content_key
 from replaywright.domain.step.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
 from replaywright.domain.task.actions import Effect, effect_of
 from replaywright.domain.task.steps import Reconcile, action_of
-from replaywright.errors import Fenced
+from replaywright.errors import ActionFailed, Fenced, SessionLost
 from replaywright.killpoints import hit
 from replaywright.ports.ledger import Known, StepStore
 from replaywright.ports.stores import Secrets
@@ -286,6 +288,7 @@ class EffectActivities:
         proposed = None if asked.step.reconcile is not None else await self._proposed(request, held)
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
+            reason += await self._dialog_shown(request, held)
             return await self._unknown(request, flight if request.adopted else None, reason)  # its page may show it yet
         if (refusal := self.policing.on_steps(asked.run.policy, reconcile.steps)) is not None:
             return await self._undecidable(asked, f"{reason}, and the site may not be asked: {refusal.message}")
@@ -306,6 +309,17 @@ class EffectActivities:
         if proposed is not None and not proposed.asks_by_name:
             return await self._undecidable(asked, f"{answer}, but that probe was proposed, and may look too briefly")
         return await self._not_done(asked, NOT_ON_SITE, answer)
+
+    async def _dialog_shown(self, request: ResolveRequest, held: Attachment) -> str:
+        """Tell of a dialog on the live page: it may be all that the step has led to."""
+        if not request.adopted:
+            return ""
+        try:
+            shown = texts_of(await held.browser.snapshot(), ("alertdialog", "dialog"))
+        except (ActionFailed, SessionLost):
+            return ""
+        asks = "; if it asks for something, a step of the task has to answer it"
+        return f"; the page shows the dialog {quoted(self.secrets.redact(shown[0]))}{asks}" if shown else ""
 
     async def _unknown(self, request: ResolveRequest, flight: Flight | None, reason: str) -> Resolution:
         """End without a verdict: ask again as long as something in flight may be waited for."""

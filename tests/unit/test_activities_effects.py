@@ -11,6 +11,7 @@ from activities.proof.effects import Flight
 from activities.session.gate import operation_of
 from activities.step.records import recording_of
 from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
 from replaywright.domain.run.commands import Perform
 from replaywright.domain.run.commit_requests import PersonVerdict, Resolution, ResolveRequest, SettleRequest
 from replaywright.domain.session.commit_gate import GateSeen, SentRequest
@@ -19,7 +20,7 @@ from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.ports.browser import SiteAnswer
 from replaywright.ports.ledger import Intent
-from replaywright.testing.browser import FakePage
+from replaywright.testing.browser import FakeElement, FakePage
 from tests.unit.staged import (
     CLICK_SEND,
     COMPOSE,
@@ -357,6 +358,18 @@ async def test_a_page_that_does_not_prove_it_leaves_the_decision_to_a_person(
     assert again == resolution
     assert await stage.state(DOUBTED) == "ESCALATED"
     assert stage.inputs == []
+
+
+async def test_a_dialog_that_the_step_has_led_to_is_told_to_whoever_decides(stage: Stage) -> None:
+    await stage.intend(DOUBTED)
+    dialog = Target(tag="div", role="dialog", name=f'Delete "{PASSWORD}"?')
+    stage.site.pages[COMPOSE].elements["dialog"] = FakeElement(dialog)
+
+    resolution = await resolved(stage, asked=but(DOUBTED, step=step("click", "the send button")))
+
+    assert resolution.reason.startswith(
+        "no_expectation; the page shows the dialog \"Delete '{{secret:PASSWORD}}'?\"; if it asks for something"
+    )
 
 
 async def test_a_rebuilt_page_proves_nothing_whatever_it_shows(stage: Stage) -> None:
