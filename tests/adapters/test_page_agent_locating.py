@@ -178,6 +178,16 @@ async def test_rows_are_told_apart_by_their_content(agent: AgentPage) -> None:
     assert cards == [["Red", "10", "Buy"], ["Blue", "20", "Buy"]]
 
 
+@pytest.mark.parametrize(("is_tabbed", "row"), [(False, ["Part 0", "Of the form", "Title"]), (True, [])])
+async def test_a_panel_behind_tabs_is_no_row(agent: AgentPage, is_tabbed: bool, row: list[str]) -> None:
+    hidden = ' style="display: none"' if is_tabbed else ""
+    field = "<p>Of the form</p><label>Title <input></label>"
+    panels = (f'<div class="panel"{hidden if n else ""}><p>Part {n}</p>{field}</div>' for n in range(4))
+    await agent.show("".join(panels))
+
+    assert (await agent.describe("input")).get("row", []) == row
+
+
 async def test_twins_are_both_candidates(agent: AgentPage) -> None:
     await agent.show("<button>Send</button><p>or</p><button>Send</button>")
     target = await agent.describe("button")

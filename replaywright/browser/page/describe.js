@@ -313,7 +313,8 @@ function isRepeated(element, reading) {
   // Plain blocks repeat everywhere: only several alike with at least two texts each, or a text and what is pressed, are rows.
   const block = tag === "div" || tag === "section";
   if (tag !== "tr" && tag !== "article" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
-  const alike = siblingsAlike(element), like = alike.length;
+  // Of the panels behind tabs one is shown at a time: rows are seen side by side.
+  const alike = siblingsAlike(element).filter((other) => !block || reading.isShown(other)), like = alike.length;
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
   const least = tag === "article" ? 1 : 2;
