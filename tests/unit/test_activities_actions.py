@@ -752,6 +752,19 @@ async def test_a_changed_element_is_healed_only_as_far_as_the_run_may(
     assert len(stage.inputs) == (0 if held is None else 1)
 
 
+async def test_a_miss_for_want_of_a_recording_of_this_value_says_so(stage: Stage) -> None:
+    asked = learned(step("click", "the button of {{to}}"), SEND)
+    await stage.learn(asked)
+    values = {**asked.context.values, "to": "bob@example.com"}
+
+    outcome = await stage.perform(but(of_run("r2", asked), values=values))
+
+    assert (outcome.status, outcome.reason) == (Status.MISSED, "no_entry")
+    assert (
+        "the recorded element is that of another value of {{to}}, which it does not show; looked for" in outcome.message
+    )
+
+
 async def test_what_a_healed_step_leads_to_is_learned_once_more_by_the_next_run(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
     await stage.learn(asked)

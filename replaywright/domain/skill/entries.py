@@ -109,7 +109,11 @@ class ActionCacheEntry(Target):
 
     def is_for(self, values: Mapping[str, str]) -> bool:
         """Return True if these values of the parameters name the recorded element."""
-        return all(digest(values.get(name, "")) == value for name, value in self.bound.items())
+        return not self.other_values(values)
+
+    def other_values(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the parameters that name the element and have other values than when it was recorded."""
+        return tuple(name for name, value in self.bound.items() if digest(values.get(name, "")) != value)
 
     @property
     def target(self) -> Target | None:
