@@ -35,8 +35,8 @@ _FIRST_AGAIN_S = 0.25
 
 _NETWORK_S = 5.0
 """Wait of a settled page for pending requests that may bring the element."""
-_MISS_S = 1.5
-"""Wait of a settled page before the look-up is a miss."""
+_MISS_S = 2.0
+"""Wait of a settled page before the look-up is a miss. It may have been at rest since before the look-up began."""
 _QUERY_S = 4.0
 """The same for an element that the task declares itself: nothing else could find it."""
 _FILLED_S = 5.0
