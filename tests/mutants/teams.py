@@ -51,6 +51,22 @@ TEAMS = (
         (_RUNS + "test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_to_verify",),
     ),
     Mutant(
+        "canaries that store",
+        "a canary's browser sends nothing that came of an input and that no recording knows",
+        "Withholding.permits",
+        "        if text in self._recorded or text in self._own:",
+        "        if True:",
+        ("tests/unit/test_withholding.py::test_what_comes_of_an_input_leaves_if_a_recording_knows_it",),
+    ),
+    Mutant(
+        "commits healed at once",
+        "a step that must not be repeated takes nothing for the recorded element before the page has rested",
+        "Finder._healed_at_once",
+        " or self._step.before_dispatch is not None",
+        "",
+        ("tests/adapters/test_heals.py::test_a_press_that_must_not_be_repeated_waits_for_what_may_be_late",),
+    ),
+    Mutant(
         "looks that act",
         "a canary only looks for the elements of steps with consequences",
         "StepUnderway.looks",
