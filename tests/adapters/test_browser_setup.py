@@ -325,7 +325,7 @@ async def test_an_armed_gate_still_holds_what_carries_headers(host: Host, server
     await gate.close()
 
 
-@pytest.mark.parametrize("is_armed", [False, True])
+@pytest.mark.parametrize("is_armed", [False, pytest.param(True, marks=pytest.mark.long)])
 async def test_a_canary_s_browser_does_not_send_what_came_of_an_input_and_no_recording_knows(
     host: Host, server: Server, is_armed: bool
 ) -> None:
