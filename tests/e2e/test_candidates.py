@@ -153,6 +153,7 @@ async def presses(lab: Lab, order: Order) -> list[tuple[str, str]]:
     return [(_by(line["lookup"]), line["status"]) for line in steps]
 
 
+@pytest.mark.long
 async def test_what_a_candidate_would_send_needs_the_leave_that_a_models_choice_needs(lab: Lab) -> None:
     lab = lab.apart()
     press = {**ADD, "instruction": "the submit button"}
