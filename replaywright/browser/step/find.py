@@ -106,6 +106,8 @@ class Finder:
         self._target = work.target
         self._recorded: Target | None = None
         """The recording, once another element was chosen: it still goes first."""
+        self._is_rejected = False
+        """What the page takes for the recorded element was found to be another: it goes first no more."""
         self._looked_at_once = False
         self._healed: Lookup | None = None
         self._chosen: Lookup | None = None
@@ -265,6 +267,7 @@ class Finder:
         if decision.chosen is not None and decision.chosen.index == ready.index:
             return await self._found(decision.lookup if self._chosen is None else self._chosen, ready)
         self._attempt.ready = None  # certain for the page, not for the decision here
+        self._is_rejected = True
         self._lookup = decision.lookup
         self._compared = True
         self._tab.notify(self._frame, script_for("cancel"))
@@ -398,7 +401,8 @@ class Finder:
 
     async def _find_alike(self, recorded: Target, lookup: Lookup, chosen: Target) -> FoundElement | MissedElement:
         """Go on with an element that looks like the recorded one, which goes first if it comes before any input."""
-        self._healed, self._recorded, self._target = lookup, recorded, chosen
+        self._healed, self._target = lookup, chosen
+        self._recorded = None if self._is_rejected else recorded
         return await self.find()
 
     def _compare(self, target: Target, snapshot: Snapshot | None) -> MatchDecision:
