@@ -9,7 +9,7 @@ from activities.heartbeats import heartbeats
 from replaywright.domain.batch.timetable import CANARY, SKILL, STARTS
 from replaywright.domain.run.skill_runs import Newest, NewestRequest, NoteSkillRun
 from replaywright.domain.skill.check_tasks import first_that_stores, looked_for, observed_effects, sends_of, shortened
-from replaywright.domain.skill.recorded import recorded, recordings_of
+from replaywright.domain.skill.recorded import recordings_of, written
 from replaywright.domain.skill.skills import SkillStatus, why_retired
 from replaywright.errors import InputInvalid
 from replaywright.ports.ledger import StepStore
@@ -45,12 +45,11 @@ class SkillRunActivities:
 
     async def _harmless(self, tenant: str, skill: Newest) -> Newest:
         entries = [info.entry for info in await self._steps.entries(tenant=tenant)]
-        observed = observed_effects(recorded(skill.task, entries, tenant, skill.name))
-        end = first_that_stores(skill.task, observed)
+        recordings = recordings_of(skill.task, entries, tenant, skill.name)
+        end = first_that_stores(skill.task, observed_effects(written(recordings)))
         task = shortened(skill.task, len(skill.task.steps) if end is None else end)
         looks = () if end is None else looked_for(skill.task, end)
-        sends = sends_of(task, recordings_of(task, entries, tenant, skill.name))
-        return skill.model_copy(update={"task": task, "looks": looks, "sends": sends})
+        return skill.model_copy(update={"task": task, "looks": looks, "sends": sends_of(task, recordings)})
 
     @activity.defn(name="skill.note_run")
     async def note_skill_run(self, request: NoteSkillRun) -> None:

@@ -131,7 +131,7 @@ class Lesson:
         return tuple(found.values())[-GRANTS_KEPT:]
 
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
-        """Return the derived expectations from now on: new ones if learned or healed now, else those that held."""
+        """Return the derived expectations from now on: new ones if learned now or once more, else those that held."""
         context, old = self.context, self.old
         if old is not None and not (self.is_new or (self.is_relearned and report.seen)):
             return loosened(old.derived, soft, context.values)

@@ -282,9 +282,9 @@ class Performance:
         recorded = None if at.entry is None else at.entry.target
         sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
         message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot)
-        if others := () if recorded is None or at.entry is None else at.entry.other_values(at.context.values):
+        if recorded is not None and at.entry is not None and (others := at.entry.other_values(at.context.values)):
             named = " and ".join(f"{{{{{name}}}}}" for name in others)
-            message = f"the recorded element is that of another value of {named}, which it does not show; {message}"
+            message = f"the element was recorded for another value of {named}, and does not show which; {message}"
         message += remarks_on(report.evidence)
         missed = self._endings.outcome(Status.MISSED, report.lookup.reason, message, report)
         shown = at.command.shown if isinstance(at.command, Perform) else ""

@@ -138,7 +138,7 @@ class Report:
     snapshot: Snapshot | None = None
     """On a miss or when an expectation does not hold."""
     seen: Seen | None = None
-    """The page before and after a step that was learned or healed."""
+    """The page before and after a step that was learned, for the first time or once more."""
     evaluations: int = 0
     locating_ms: float = 0.0
     acting_ms: float = 0.0

@@ -761,7 +761,7 @@ async def test_a_miss_for_want_of_a_recording_of_this_value_says_so(stage: Stage
 
     assert (outcome.status, outcome.reason) == (Status.MISSED, "no_entry")
     assert (
-        "the recorded element is that of another value of {{to}}, which it does not show; looked for" in outcome.message
+        "the element was recorded for another value of {{to}}, and does not show which; looked for" in outcome.message
     )
 
 

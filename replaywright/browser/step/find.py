@@ -261,7 +261,7 @@ class Finder:
     async def _judge_ready(self, ready: Ready) -> FoundElement | MissedElement | None:
         """Decide on the element that the page has made ready."""
         if ready.is_recorded and self._recorded is not None:
-            self._target, self._recorded, self._healed = self._recorded, None, None
+            self._target, self._recorded, self._healed, self._chosen = self._recorded, None, None, None
         await self._others_answered()
         decision = self._decide(ready.candidates)
         if decision.chosen is not None and decision.chosen.index == ready.index:

@@ -5,7 +5,7 @@ element, and the file is refused. Strings are templates without values or secret
 included.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -75,7 +75,11 @@ def cached_steps(task: Task) -> Iterator[tuple[Step, int]]:
 
 def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str, owner: str) -> tuple[RecordedElement, ...]:
     """Return the elements that the active entries of this owner have for the task's steps, in step order."""
-    found = recordings_of(task, entries, tenant, owner)
+    return written(recordings_of(task, entries, tenant, owner))
+
+
+def written(found: Mapping[str, Sequence[ActionCacheEntry]]) -> tuple[RecordedElement, ...]:
+    """Return the elements of recordings by the steps' meaning, as they stand in a file."""
     return tuple(
         _written(entry, means) for means in found for entry in sorted(found[means], key=lambda entry: entry.site)
     )

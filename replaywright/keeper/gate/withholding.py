@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.domain.session.network_policy import RefusedHost
@@ -52,7 +53,8 @@ class Withholding:
         request = paused["request"]
         method, url = request["method"].upper(), request["url"]
         if method in SAFE_METHODS:
-            self._is_entered &= not (is_top and paused.get("resourceType") == "Document")
+            if is_top and paused.get("resourceType") == "Document":
+                self._is_entered = False
             return True
         text = kind_of(method, url).on_any_site
         if not self._is_entered:
@@ -65,12 +67,11 @@ class Withholding:
         return False
 
     def _note(self, text: str, url: str) -> None:
-        scheme, _, rest = url.partition("://")
-        host, _, port = rest.partition("/")[0].rpartition("@")[2].partition(":")
-        key = (host, text)
-        if key in self._withheld:
-            self._withheld[key] = self._withheld[key].model_copy(update={"count": self._withheld[key].count + 1})
+        address = urlsplit(url)
+        key = (address.netloc, text)
+        if (known := self._withheld.get(key)) is not None:
+            self._withheld[key] = known.model_copy(update={"count": known.count + 1})
         elif len(self._withheld) < _KEPT:
+            host, port = address.hostname or "", address.port or _PORTS.get(address.scheme, 0)
             reason = "it came of an input, and no recording knows it"
-            number = int(port) if port.isdigit() else _PORTS.get(scheme, 0)
-            self._withheld[key] = RefusedHost(host=host, port=number, rule=f"{RULE}: {text}"[:200], reason=reason)
+            self._withheld[key] = RefusedHost(host=host, port=port, rule=f"{RULE}: {text}"[:200], reason=reason)
