@@ -40,6 +40,7 @@ async def test_runs_with_played_browsers_do_all_steps_of_a_task_and_of_a_list() 
     assert of_a_list.steps >= 22  # with the one that opens the page, and the list's own
 
 
+@pytest.mark.long
 async def test_a_look_up_is_timed_in_a_cache_of_a_size() -> None:
     rows = await growth.fuller((300, 1_000), tell=tell)
 

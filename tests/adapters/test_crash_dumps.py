@@ -28,7 +28,10 @@ async def crash(handle: KeeperHandle, kind: str) -> None:
     await until(lambda: not is_running(crashing))
 
 
-@pytest.mark.parametrize("kind", ["renderer", "gpu-process", "utility", "browser"])
+@pytest.mark.parametrize(
+    "kind",
+    ["renderer", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("gpu-process", "utility")), "browser"],
+)
 async def test_no_dump_is_written_of_a_process_that_crashes(tmp_path: Path, kind: str) -> None:
     home = tmp_path / "home"
     home.mkdir()

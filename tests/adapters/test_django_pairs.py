@@ -14,6 +14,7 @@ ONE_VISIBLE = """selector => {
 }"""
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["old", pytest.param("new", marks=pytest.mark.long)])
 async def test_every_control_of_a_pair_is_on_its_page_once_and_visible(version: Version, browser: Browser) -> None:

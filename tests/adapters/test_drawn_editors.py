@@ -26,7 +26,15 @@ async def kept_by(session: ChromiumSession, name: str) -> str:
     return kept
 
 
-@pytest.mark.parametrize("name", ["Clipped", "Clear", "Bare", "Pasteless"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Clipped",
+        pytest.param("Clear", marks=pytest.mark.long),
+        pytest.param("Bare", marks=pytest.mark.long),
+        "Pasteless",
+    ],
+)
 async def test_fill_replaces_what_a_drawn_editor_holds(session: ChromiumSession, site: Site, name: str) -> None:
     await opened(session, site, PAGE)
 
@@ -104,7 +112,7 @@ async def test_an_editor_that_does_not_take_the_text_is_no_success(session: Chro
     assert await kept_by(session, "Frozen") == "first words"
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@pytest.mark.parametrize("name", [*TRAPS[:2], *(pytest.param(name, marks=pytest.mark.long) for name in TRAPS[2:])])
 async def test_a_hidden_field_that_no_press_gives_the_focus_gets_nothing(
     session: ChromiumSession, site: Site, name: str
 ) -> None:

@@ -25,7 +25,7 @@ async def lines_of(session: ChromiumSession, name: str) -> list[str]:
 EDITORS = ["Plain", "Bare", "Model", "Pastes", "Pasteless", "Chat", "Late", "Inside", "Note body"]
 
 
-@pytest.mark.parametrize("name", EDITORS)
+@pytest.mark.parametrize("name", [*EDITORS[:5], *(pytest.param(name, marks=pytest.mark.long) for name in EDITORS[5:])])
 async def test_fill_replaces_what_an_editor_holds_line_feeds_beginning_paragraphs(
     session: ChromiumSession, site: Site, name: str
 ) -> None:

@@ -135,7 +135,15 @@ async def test_a_change_of_mind_that_nothing_announces_is_seen_by_whoever_looks_
 # ------------------------------------------------------------------------------------------------ nothing happened
 
 
-@pytest.mark.parametrize("name", ["Do nothing", "Only ripple", "Only show a tooltip", "Only count the visit"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Do nothing",
+        pytest.param("Only ripple", marks=pytest.mark.long),
+        pytest.param("Only show a tooltip", marks=pytest.mark.long),
+        "Only count the visit",
+    ],
+)
 async def test_a_click_of_which_nothing_comes_is_unproven(acting: Acting, name: str) -> None:
     expect = [says("Nothing new")]  # which holds before it, too
 

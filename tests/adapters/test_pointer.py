@@ -164,7 +164,9 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "name", [name if name in ("Half", "Native") else pytest.param(name, marks=pytest.mark.long) for name in LISTS]
+)
 async def test_an_item_takes_the_place_of_the_one_it_is_dropped_on_however_its_list_makes_room(
     session: ChromiumSession, site: Site, name: str
 ) -> None:

@@ -92,9 +92,9 @@ async def test_among_many_tabs_one_is_chosen_by_address_or_title_and_never_the_f
     "style",
     [
         "transform: rotate(30deg); margin: 200px",
-        "transform: scale(0.5); border: 20px solid",
+        pytest.param("transform: scale(0.5); border: 20px solid", marks=pytest.mark.long),
         "transform: rotate(-90deg) scale(0.7, 1.4); margin: 150px; padding: 12px",
-        "transform: perspective(600px) rotateY(40deg); margin: 100px",
+        pytest.param("transform: perspective(600px) rotateY(40deg); margin: 100px", marks=pytest.mark.long),
         "margin-top: 1800px; border: 7px dotted",
     ],
 )

@@ -94,6 +94,7 @@ async def test_two_agents_with_the_same_request_share_one_run(lab: Lab, request_
     lab.assert_one_right_mail(order)
 
 
+@pytest.mark.long
 async def test_a_server_that_is_killed_in_the_middle_of_a_call_loses_nothing(lab: Lab, request_id: str) -> None:
     order = lab.order()
 
@@ -192,6 +193,7 @@ async def test_what_a_person_has_to_approve_is_not_approved_by_the_agent_unless_
     assert [str(line["who"]).startswith("an agent of ") for line in decided] == [True]
 
 
+@pytest.mark.long
 async def test_a_run_is_cancelled_and_resumed_once_however_often_it_is_asked(lab: Lab, request_id: str) -> None:
     order = lab.order()
 

@@ -17,12 +17,13 @@ async def lab() -> AsyncIterator[Bench]:
         yield lab
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "steps"),
     [
         ("click-option", 2),
-        pytest.param("click-color", 1, marks=pytest.mark.long),
-        pytest.param("email-inbox-reply", 4, marks=pytest.mark.long),
+        ("click-color", 1),
+        ("email-inbox-reply", 4),
     ],
 )
 async def test_what_was_shown_twice_is_done_with_other_values(lab: Bench, name: str, steps: int) -> None:

@@ -244,6 +244,7 @@ def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: S
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_a_run_is_left_alone_paused_looked_at_and_told_to_go_on(learned: Site) -> None:
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 4000}, trust_env=False).raise_for_status()
     detached = learned.run("--detach", "--json", "--id", "paused", subject="Paused")
@@ -399,6 +400,7 @@ def test_doctor_finds_everything(up: Site) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_trace_is_exported_verified_and_replayed_without_a_server(learned: Site, tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     nowhere = {
@@ -488,6 +490,7 @@ def test_an_imported_recording_of_devtools_runs_with_other_values_and_no_model(u
     assert [up.sent().count(f"Imported for {name}@example.com") for name in ("eve", "ann")] == [1, 1]
 
 
+@pytest.mark.long
 def test_all_that_was_learned_of_a_task_or_a_site_is_forgotten_at_once(learned: Site) -> None:
     """The last test: nothing is learned any more."""
     sessions = learned.home / "sessions.yaml"

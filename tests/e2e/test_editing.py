@@ -276,6 +276,7 @@ async def test_a_run_that_fails_is_edited_where_it_failed(
     assert file.read_text() == TASK.format(url=canteen.url)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_a_browser_that_is_lost_is_had_again_with_the_steps_that_may_be_repeated(
     bare_lab: Lab, tmp_path: Path, chromium_path: Path, canteen: Canteen

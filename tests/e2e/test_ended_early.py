@@ -75,7 +75,8 @@ async def lab(bare_lab: Lab) -> Lab:
     return bare_lab
 
 
-@pytest.mark.parametrize("point", ["held", pytest.param("dispatched", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("point", ["held", "dispatched"])
 async def test_what_a_worker_held_that_wakes_up_after_the_run_was_cancelled_is_not_sent(lab: Lab, point: str) -> None:
     await lab.served()
     zombie = lab.stage.worker

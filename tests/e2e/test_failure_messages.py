@@ -81,7 +81,7 @@ async def ended(
     ("name", "said"),
     [
         ("alert", "Sorry, this user has been locked out."),
-        ("heading", "Epic sadface: this user has been locked out"),
+        pytest.param("heading", "Epic sadface: this user has been locked out", marks=pytest.mark.long),
     ],
 )
 async def test_an_expectation_that_fails_repeats_the_page_s_own_words(lab: Lab, name: str, said: str) -> None:

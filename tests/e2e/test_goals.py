@@ -23,6 +23,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
         yield made
 
 
+@pytest.mark.long
 async def test_a_sentence_is_learned_and_others_are_recalled_without_seeing_or_planning(lab: Lab) -> None:
     figures = await GoalScene(lab.stage).perform(redesigned=False)
 

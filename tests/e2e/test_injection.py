@@ -40,11 +40,12 @@ LONG = (
 """Whatever shows only in a run that goes on."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("names", "kinds"),
     [
         pytest.param(SHORT, ("goal",), id="from a sentence"),
-        pytest.param(LONG, ("goal", "steps"), id="both kinds", marks=pytest.mark.long),
+        pytest.param(LONG, ("goal", "steps"), id="both kinds"),
     ],
 )
 async def test_a_page_that_gives_orders_is_not_obeyed(

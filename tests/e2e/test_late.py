@@ -122,7 +122,12 @@ async def test_what_an_undeclared_press_sends_late_is_heard_told_and_waited_for_
         pytest.param(
             "/keys", [{**_KEYS, "effect": "idempotent"}], id="one that may be repeated", marks=pytest.mark.long
         ),
-        pytest.param("/checks", [{**_KEYS, "effect": "idempotent"}], id="a shortcut, after another request"),
+        pytest.param(
+            "/checks",
+            [{**_KEYS, "effect": "idempotent"}],
+            id="a shortcut, after another request",
+            marks=pytest.mark.long,
+        ),
         pytest.param("/drafts", [], id="a field that saves itself after a pause"),
     ],
 )

@@ -97,6 +97,7 @@ async def test_a_secret_is_in_no_history_store_trace_log_prompt_or_output(lab: L
         assert any(name.startswith(kind) for name in names), kind
 
 
+@pytest.mark.long
 async def test_a_secret_is_in_no_profile_cache_dump_or_process_while_its_browser_waits_and_no_profile_stays(
     lab: Lab,
 ) -> None:

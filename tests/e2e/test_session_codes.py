@@ -104,6 +104,7 @@ async def test_a_code_that_comes_by_mail_is_entered_with_nobody_asked(lab: Lab, 
     assert (crm.notes, crm.sign_ins) == (["by mail"], 1)
 
 
+@pytest.mark.long
 async def test_a_code_that_a_signed_webhook_brings_is_entered_and_a_forged_one_is_not(lab: Lab, crm: Crm) -> None:
     sent: list[str] = []
     crm.tells_code = sent.append

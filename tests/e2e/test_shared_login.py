@@ -73,6 +73,7 @@ class Work:
         return Order(task, values, new_run_id(task, values))
 
 
+@pytest.mark.long
 async def test_three_users_of_two_tasks_sign_in_on_one_page_and_disturb_each_other_in_nothing(lab: Lab) -> None:
     claims = Work("claims", {"instruction": "claims", "target": {"role": "link", "name": "Claims"}}, "3 open claims")
     button = {"role": "button", "name": "Apply discount"}

@@ -211,6 +211,7 @@ async def test_a_run_that_is_signed_out_before_its_commit_sends_nothing_and_when
         assert len(site.sent) == 1
 
 
+@pytest.mark.long
 async def test_a_run_that_is_signed_out_before_its_commit_signs_in_with_steps_for_that_and_sends_once(lab: Lab) -> None:
     with members() as site:
         steps = (*WHERE_ASKED, ORDERS, *WHERE_ASKED, COMMIT)
@@ -220,6 +221,7 @@ async def test_a_run_that_is_signed_out_before_its_commit_signs_in_with_steps_fo
         assert len(site.sent) == 1
 
 
+@pytest.mark.long
 async def test_a_run_that_is_signed_out_before_its_commit_signs_in_by_a_rule_for_that_and_sends_once(lab: Lab) -> None:
     with members() as site:
         here = lab.apart()  # workers know of a rule within a minute, but of the first ones of a tenant at once

@@ -92,6 +92,7 @@ async def test_a_session_that_expired_is_signed_in_once_for_all_who_wait(lab: La
     assert sorted(crm.notes) == ["again 0", "again 1", "again 2", "before"]
 
 
+@pytest.mark.long
 async def test_a_run_whose_session_ends_on_the_way_signs_in_again_and_goes_on(lab: Lab, crm: Crm) -> None:
     assert said([await lab.run(order(crm, "learns"))]) == ["done"]
     before = crm.sign_ins
@@ -191,6 +192,7 @@ async def test_a_state_that_was_kept_for_another_session_is_not_taken(lab: Lab, 
     assert crm.notes == ["own"]
 
 
+@pytest.mark.long
 async def test_a_session_that_nobody_uses_is_kept_alive_and_signed_in_anew_when_it_ends(lab: Lab, crm: Crm) -> None:
     assert said([await lab.run(order(crm, "one", "crm-kept"))]) == ["done"]
     crm.expire()

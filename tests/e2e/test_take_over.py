@@ -102,6 +102,7 @@ async def test_a_person_does_a_step_in_the_live_browser_and_the_run_goes_on(lab:
         await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
 
 
+@pytest.mark.long
 async def test_a_run_is_taken_over_and_handed_back_on_its_page_of_the_dashboard(
     lab: Lab, bank: Bank, browser: Browser, pictures: Path
 ) -> None:

@@ -78,6 +78,7 @@ def of_run(collector: Collector, order: Order) -> list[Received]:
     return spans
 
 
+@pytest.mark.long
 async def test_a_replay_is_traced_from_the_client_to_the_browser_and_counted_by_the_catalogue(
     lab: Lab, collector: Collector
 ) -> None:

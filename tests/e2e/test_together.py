@@ -126,6 +126,7 @@ async def assert_booked_once(lab: Lab, site: Booking, order: Order) -> None:
 # ------------------------------------------------------------------------------------------------- two commands
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("point", "way"), but(("dispatched", "killed"), of=("killed", "wakes")))
 async def test_of_two_resumes_at_the_same_time_one_goes_on_and_the_other_is_told(
     lab: Lab, site: Booking, point: str, way: str
@@ -144,6 +145,7 @@ async def test_of_two_resumes_at_the_same_time_one_goes_on_and_the_other_is_told
     await assert_booked_once(lab, site, begun[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("point", "way"), but(("held", "wakes"), of=("killed", "wakes")))
 async def test_a_run_that_is_cancelled_twice_and_resumed_at_the_same_time_ends_and_can_be_resumed_then(
     lab: Lab, site: Booking, point: str, way: str

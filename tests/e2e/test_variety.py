@@ -84,7 +84,8 @@ def assert_done(*endings: Ending) -> None:
 # ---------------------------------------------------------------------------------------------------- skins
 
 
-@pytest.mark.parametrize("skin", ["frames", pytest.param("shadow", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("skin", ["frames", "shadow"])
 async def test_a_form_in_a_frame_or_in_shadow_roots_is_learned_and_replayed_without_the_model(
     lab: Lab, skin: str
 ) -> None:
@@ -129,6 +130,7 @@ async def test_learned_on_a_plain_form_a_form_in_frames_or_shadow_roots_gets_the
 # ---------------------------------------------------------------------------------------------------- modes
 
 
+@pytest.mark.long
 async def test_four_runs_at_the_same_time_on_one_worker_send_their_own_mails(lab: Lab) -> None:
     orders = [lab.order() for _ in range(4)]
 

@@ -175,6 +175,7 @@ async def test_runs_end_on_the_version_they_began_with_through_upgrade_crash_and
     assert Counter(cause for told in (without, first, second, third) for cause in told.causes) == {}
 
 
+@pytest.mark.long
 async def test_without_versions_a_run_cannot_go_on_with_other_code(lab: Lab, other_code: Path) -> None:
     order = await began(lab)
     await stop_worker(lab.stage.worker)
