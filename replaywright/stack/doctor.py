@@ -20,8 +20,11 @@ from temporalio.service import RPCError
 from cache.alerts import counted
 from cache.connection import check_store, open_redis
 from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, lacking, missing_message
-from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
+from replaywright.errors import ChromiumMissing, InputInvalid, SettingsInvalid, StoreUnavailable
+from replaywright.keeper.host.routes import site_certificates, upstream_routes
+from replaywright.policy_files import operators_policy
 from replaywright.settings import UNVERSIONED, Settings
+from replaywright.site_sessions.file import read_site_sessions
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.redis import find_redis
@@ -31,6 +34,7 @@ from replaywright.stack.telemetry import telemetry_options
 from replaywright.stack.temporal import find_temporal, why_not_apart
 from replaywright.stack.temporal_client import connect_client, known_attributes, why_temporal_fails
 from replaywright.stack.versions import VersionState, versions_of
+from replaywright.vault.environment import EnvironmentSecrets
 
 _OLDEST_PYTHON = (3, 11)
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -90,6 +94,7 @@ async def diagnose(settings: Settings) -> tuple[Diagnosis, ...]:
         await _redis(settings),
         await _integrity(settings),
         await asyncio.to_thread(_confidentiality, settings),
+        *await asyncio.to_thread(_operators_files, settings),
         _artifacts(settings),
         await _model(settings, os.environ),
         await _telemetry(settings),
@@ -316,6 +321,31 @@ def _confidentiality(settings: Settings) -> Diagnosis:
         )
         return _finding("Encryption", advice, found=found)
     return _finding("Encryption", found=found)
+
+
+def _operators_files(settings: Settings) -> tuple[Diagnosis, ...]:
+    """Check the operator's policy with its secrets, and the file of sessions; nothing for what is not set.
+
+    The secrets are looked up as a worker on this machine would.
+    """
+
+    def policy(path: Path) -> None:
+        read = operators_policy(path)
+        secrets = EnvironmentSecrets(os.environ, settings.home)
+        upstream_routes(read, secrets)
+        site_certificates(read, secrets, is_remote=settings.browser_endpoint is not None)
+
+    findings = []
+    for name, path, check in (("Policy", settings.policy, policy), ("Sessions", settings.sessions, read_site_sessions)):
+        if path is None:
+            continue
+        try:
+            check(path)
+        except InputInvalid as exc:
+            findings.append(_finding(name, f"no worker starts: {exc}", worse=PartHealth.FAILED, found=str(path)))
+        else:
+            findings.append(_finding(name, found=str(path)))
+    return tuple(findings)
 
 
 def _artifacts(settings: Settings) -> Diagnosis:

@@ -302,6 +302,36 @@ async def test_a_headless_shell_is_refused_and_doctor_says_why(tmp_path: Path, n
     assert "is a headless shell" in found.attempts[0]
 
 
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("name: office\n", ""),
+        ("name: office\nproxy: x\n", "proxy"),
+        ("proxies: [{server: 'http://proxy.example:3128', user: us, password: PROXY}]\n", "'PROXY'"),
+        ("certificates: [{hosts: [crm.example], certificate: CRM}]\n", "'CRM'"),
+    ],
+)
+async def test_doctor_says_why_no_worker_starts_with_this_policy(tmp_path: Path, policy: str, said: str) -> None:
+    (tmp_path / "policy.yaml").write_text(policy)
+
+    findings = await diagnose(Settings(home=tmp_path / "home", policy=tmp_path / "policy.yaml"))
+
+    [found] = [each for each in findings if each.component == "Policy"]
+    assert found.health is (PartHealth.FAILED if said else PartHealth.OK)
+    assert said in found.advice
+    assert [each.component for each in findings].count("Sessions") == 0
+
+
+async def test_doctor_says_why_no_worker_starts_with_these_sessions(tmp_path: Path) -> None:
+    (tmp_path / "sessions.yaml").write_text("sessions: {crm: {}}\n")
+
+    findings = await diagnose(Settings(home=tmp_path / "home", sessions=tmp_path / "sessions.yaml"))
+
+    [found] = [each for each in findings if each.component == "Sessions"]
+    assert found.health is PartHealth.FAILED
+    assert "crm" in found.advice
+
+
 def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_start_is_passed_over(
     tmp_path: Path,
 ) -> None:
