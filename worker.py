@@ -578,6 +578,7 @@ class BrowserActivities:
             self._people.look,
             self._sessions.open_session,
             self._sessions.recover_session,
+            self._sessions.hold_back,
             self._sessions.close_session,
             self._lending.lend,
             self._lending.take_back,

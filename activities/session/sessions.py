@@ -21,6 +21,8 @@ from activities.vault import Vault
 from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
 from replaywright.domain.session.sessions import (
     CloseSession,
+    HeldBack,
+    HoldBack,
     OpenSession,
     RecoverSession,
     SessionClosed,
@@ -48,7 +50,7 @@ FULL_EVERY_S = 60.0
 
 @dataclass(eq=False)
 class SessionActivities:
-    """Activities `session.open`, `session.recover` and `session.close`."""
+    """Activities `session.open`, `session.recover`, `session.hold_back` and `session.close`."""
 
     keepers: Keepers
     attachments: Attachments
@@ -108,6 +110,26 @@ class SessionActivities:
             opened = await self._open(request, request.lost.session_id)
             hit_run("rebuilding")
             return opened
+
+    @activity.defn(name="session.hold_back")
+    async def hold_back(self, request: HoldBack) -> HeldBack:
+        """Let nothing leave the browser from now on that may store something, or say why that cannot be promised.
+
+        Promise on a retry: what is held back stays so until the browser ends.
+
+        Raises:
+            SessionLost: the browser is gone.
+        """
+        async with heartbeats("holding back what is sent"):
+            held = await self.attachments.hold(request.session, request.epoch)
+            if sockets := held.browser.open_sockets:
+                return HeldBack(why_not=f"the page has a WebSocket open ({sockets[0]}), and its messages would leave")
+            setup = request.setup.model_copy(update={"holds_back": True})
+            try:
+                await self.keepers.set_up(held.ref, await resolved(setup, self.vault))
+            except InputInvalid:
+                return HeldBack(why_not="a remote browser is not told what to send")
+            return HeldBack()
 
     @activity.defn(name="session.close")
     async def close_session(self, request: CloseSession) -> SessionClosed:

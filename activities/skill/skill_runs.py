@@ -49,7 +49,9 @@ class SkillRunActivities:
         end = first_that_stores(skill.task, observed_effects(written(recordings)))
         task = shortened(skill.task, len(skill.task.steps) if end is None else end)
         looks = () if end is None else looked_for(skill.task, end)
-        return skill.model_copy(update={"task": task, "looks": looks, "sends": sends_of(task, recordings)})
+        is_next = bool(looks) and looks[0].number - 1 == end
+        changes = {"task": task, "looks": looks, "may_rehearse": is_next, "sends": sends_of(task, recordings)}
+        return skill.model_copy(update=changes)
 
     @activity.defn(name="skill.note_run")
     async def note_skill_run(self, request: NoteSkillRun) -> None:

@@ -171,7 +171,7 @@ class _Task:
             if is_new:
                 values = {"site": place.url, **self._job.values}
                 given = [f"--param={name}={value}" for name, value in values.items()]
-                every = ("--every", "300d", "--canary", "--hold")
+                every = ("--every", "300d", "--canary", "--hold", "--rehearse")
                 await self._commanded("create", self._schedule, f"skill:{skill.name}", *every, *given)
             before = await self._stored(place)
             run_id = (await self._commanded("trigger", self._schedule))["runId"]

@@ -14,6 +14,7 @@ from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed
 from replaywright.browser.devtools.channel import Tab
 from replaywright.browser.devtools.dialogs import DialogHandler
 from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, DownloadTracker
+from replaywright.browser.devtools.evidence import without_query
 from replaywright.browser.devtools.journal import Journal
 from replaywright.browser.devtools.passkeys import Authenticator
 from replaywright.browser.devtools.waiting import Deadline
@@ -125,6 +126,11 @@ class ChromiumSession:
     def wanted_url(self) -> str:
         """See `BrowserSession.wanted_url`."""
         return self.tabs.current.main.unreachable or self.url
+
+    @property
+    def open_sockets(self) -> tuple[str, ...]:
+        """See `BrowserSession.open_sockets`."""
+        return tuple(without_query(url) for tab in self.tabs.attached for url in tab.traffic.sockets.values())
 
     @property
     def document(self) -> str:

@@ -219,6 +219,10 @@ class BrowserSession(Protocol):
         """URL of the current tab."""
 
     @property
+    def open_sockets(self) -> tuple[str, ...]:
+        """Addresses of the WebSockets that its tabs have open."""
+
+    @property
     def wanted_url(self) -> str:
         """URL that the current tab was to show: its own, or that of a page that could not be had."""
 

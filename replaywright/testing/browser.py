@@ -156,6 +156,7 @@ class FakeBrowserSession:
         self.stored: list[dict[str, Any]] = []
         self.passkeys: tuple[Passkey, ...] | None = None
         """Storage of its origins."""
+        self.open_sockets: tuple[str, ...] = ()
         self.unanswered: tuple[UnsafeRequest, ...] = ()
         """Requests of a press while the gate holds it."""
         self._opened = 0

@@ -350,6 +350,38 @@ async def test_a_canary_s_browser_does_not_send_what_came_of_an_input_and_no_rec
     await gate.close()
 
 
+async def test_while_a_step_is_rehearsed_nothing_leaves_that_may_store_something_and_the_page_stays(
+    host: Host, server: Server
+) -> None:
+    ref, session = await host.opened(BrowserSetup(locale="de-DE"))
+    await session.perform(work("goto", url=server.url("first")))
+    page = session.tabs.current.page
+    await page.evaluate("fetch('/heartbeat', {method: 'POST'})")
+
+    await host.keepers.set_up(ref, BrowserSetup(locale="de-DE", holds_back=True))
+    await session.perform(work("click", button("Send")))
+    await page.evaluate(
+        """() => {
+            navigator.sendBeacon("/beacon");
+            document.body.insertAdjacentHTML("beforeend", "<form method=post action=/form></form>");
+            document.forms[document.forms.length - 1].submit();
+        }"""
+    )
+    seen = await page.evaluate(
+        """async () => {
+            await new Promise((resolve) => setTimeout(resolve, 300));
+            location.href = "/elsewhere";
+            const later = fetch("/heartbeat", {method: "POST"}).then((answer) => answer.status, () => 0);
+            return [await later, await fetch("/read").then((answer) => answer.status), navigator.language];
+        }"""
+    )
+
+    assert seen == [0, 200, "de-DE"]
+    assert session.url == server.url("first")
+    paths = ("/data", "/beacon", "/form", "/elsewhere", "/heartbeat", "/read")
+    assert [len(server.got(path)) for path in paths] == [0, 0, 0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("password", ["s3cret", "wrong"])
 async def test_a_challenge_of_the_tasks_origin_is_answered_once(host: Host, server: Server, password: str) -> None:
     _, session = await host.opened(BrowserSetup(origin=server.origin, username="ada", password=password))

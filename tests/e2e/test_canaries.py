@@ -53,7 +53,7 @@ async def test_a_canary_sends_nothing_and_one_that_fails_holds_the_schedules_of_
     given = [f"--param={name}={value}" for name, value in order.values.items()]
 
     for name in (sound, broken):
-        for schedule, more in ((f"earnest-{name}", []), (f"canary-{name}", ["--canary", "--hold"])):
+        for schedule, more in ((f"earnest-{name}", []), (f"canary-{name}", ["--canary", "--hold", "--rehearse"])):
             made = commanded(lab, "create", schedule, f"skill:{name}", "--every", "300d", *given, *more)
             assert made.returncode == 0, made.stderr
             assert json.loads(made.stdout)["canary"] is bool(more)
@@ -78,6 +78,7 @@ async def test_a_canary_sends_nothing_and_one_that_fails_holds_the_schedules_of_
     [
         (["demo/send_mail.yaml", "--canary"], "--canary: TASK 'demo/send_mail.yaml' is no skill"),
         (["skill:x", "--hold"], "--hold belongs to --canary"),
+        (["skill:x", "--rehearse"], "--rehearse belongs to --canary"),
         (["skill:x", "--canary", "--mode", "auto"], "--mode auto: a canary asks no model"),
     ],
 )

@@ -12,6 +12,8 @@ from temporalio.exceptions import ApplicationError
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.sessions import (
     CloseSession,
+    HeldBack,
+    HoldBack,
     OpenSession,
     RecoverSession,
     Recycling,
@@ -571,3 +573,35 @@ async def test_without_a_file_that_the_run_needs_nothing_is_opened(stage: Stage)
 
     assert (failure.value.type, failure.value.non_retryable) == ("upload_refused", True)
     assert stage.keepers.policies == {}
+
+
+# -------------------------------------------------------------------------------------------- holding back
+
+
+async def test_what_a_rehearsed_step_would_send_is_held_back_in_a_browser_that_stays_as_it_is(stage: Stage) -> None:
+    setup = BrowserSetup(locale="de-DE", sends=("POST /login",))
+
+    held = await run_activity(stage.sessions.hold_back, HoldBack(session=SESSION, epoch=1, setup=setup))
+
+    assert held == HeldBack()
+    assert stage.keepers.setups == {"s1": setup.model_copy(update={"holds_back": True})}
+
+
+async def test_nothing_is_rehearsed_where_messages_of_a_websocket_would_leave(stage: Stage) -> None:
+    stage.browser.open_sockets = ("wss://app.example/live",)
+
+    held = await run_activity(stage.sessions.hold_back, HoldBack(session=SESSION, epoch=1, setup=BrowserSetup()))
+
+    assert "wss://app.example/live" in held.why_not
+    assert stage.keepers.setups == {}
+
+
+async def test_nothing_is_rehearsed_in_a_remote_browser(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(_session: SessionRef, _setup: BrowserSetup) -> None:
+        raise InputInvalid("browser: a task sets up no remote browser")
+
+    monkeypatch.setattr(stage.keepers, "set_up", refused)
+
+    held = await run_activity(stage.sessions.hold_back, HoldBack(session=SESSION, epoch=1, setup=BrowserSetup()))
+
+    assert "remote browser" in held.why_not

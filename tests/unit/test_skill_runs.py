@@ -191,4 +191,5 @@ async def test_a_canary_gets_the_steps_before_the_first_consequence_and_nothing_
         (6, "the note", "read", False),
     ]
     assert whole.looks == ()
+    assert (canary.may_rehearse, whole.may_rehearse) == (True, False)
     assert canary.sends is None  # nothing is recorded of its steps

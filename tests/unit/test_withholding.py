@@ -80,6 +80,17 @@ def test_what_was_withheld_is_told_by_kind(withholding: Withholding) -> None:
     ]
 
 
+def test_while_a_step_is_rehearsed_nothing_unsafe_leaves_and_no_tab_is_left() -> None:
+    withholding = Withholding()
+    withholding.begin(("POST /login",), holds_back=True)
+
+    sent = [("POST", "/login", "XHR"), ("POST", "/heartbeat", "XHR"), ("GET", "/next", "Document")]
+    assert [permits(withholding, *each) for each in sent] == [False, False, False]
+    assert permits(withholding, "GET", "/list")
+    assert permits(withholding, "GET", "/frame", "Document", is_top=False)
+    assert {each.reason for each in withholding.withheld} == {"the step that sent it was only rehearsed"}
+
+
 async def test_a_canary_may_have_a_remote_browser_which_withholds_nothing(tmp_path: Path) -> None:
     options = KeeperOptions(executable="", remote=RemoteBrowser(endpoint="wss://browsers.example"))
     keepers, session = LocalKeepers(tmp_path, options), SessionRef(session_id="s1", queue="q")
@@ -87,3 +98,5 @@ async def test_a_canary_may_have_a_remote_browser_which_withholds_nothing(tmp_pa
     await keepers.set_up(session, BrowserSetup(sends=()))
     with pytest.raises(InputInvalid, match="a task sets up no remote browser"):
         await keepers.set_up(session, BrowserSetup(sends=(), locale="de-DE"))
+    with pytest.raises(InputInvalid, match="a task sets up no remote browser"):
+        await keepers.set_up(session, BrowserSetup(sends=(), holds_back=True))

@@ -65,6 +65,8 @@ from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
 from replaywright.domain.run.steering import HandedBack, LendSession, LentBrowser, NoteSteering, TakeBack
 from replaywright.domain.session.sessions import (
     CloseSession,
+    HeldBack,
+    HoldBack,
     OpenSession,
     RecoverSession,
     SessionOpened,
@@ -208,6 +210,7 @@ class Script:
     recovers_on: str = "h"
     """The host of a browser that is opened for a lost one."""
     recovered: list[RecoverSession] = field(default_factory=list)
+    held_back: HeldBack = field(default_factory=HeldBack)
     closed: list[CloseSession] = field(default_factory=list)
     counted: list[NoteSkillRun] = field(default_factory=list)
     looked: list[LookForPerson] = field(default_factory=list)
@@ -355,6 +358,14 @@ def _lending(script: Script) -> list[Callable[..., object]]:
         return script.look_back(request, len(script.handed_back) - 1)
 
     return [lend, take_back, handed_back]
+
+
+def _holding_back(script: Script) -> Callable[..., object]:
+    @activity.defn(name="session.hold_back")
+    async def hold_back(_request: HoldBack) -> HeldBack:
+        return script.held_back
+
+    return hold_back
 
 
 def _steered(script: Script) -> Callable[..., object]:
@@ -572,6 +583,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         decide,
         opened,
         recover,
+        _holding_back(script),
         close,
         verify,
         finish,

@@ -5,11 +5,12 @@ from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
-from replaywright.domain.run.commands import CommandOnStep, Perform
+from replaywright.domain.run.commands import CommandOnStep, Perform, Reapply
 from replaywright.domain.run.runs import RunInput, RunResult
 from replaywright.domain.run.scope import Mode
+from replaywright.domain.session.sessions import HeldBack
 from replaywright.domain.skill.check_tasks import LaterStep
-from replaywright.domain.step.outcomes import Lookup, StepOutcome
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, done, missed, scripted, start
 
@@ -29,13 +30,14 @@ def looks() -> tuple[LaterStep, ...]:
     )
 
 
-async def ran(client: Client, script: Script) -> RunResult:
+async def ran(client: Client, script: Script, *, rehearses: bool = False) -> RunResult:
     task = {
         "task": "greet",
         "url": "http://site/",
         "steps": [{"action": "fill", "instruction": "name", "value": "Ada"}],
     }
-    run = RunInput.model_validate({"task": task, "mode": Mode.REPLAY, "is_canary": True})
+    asked = {"task": task, "mode": Mode.REPLAY, "is_canary": True, "rehearses": rehearses}
+    run = RunInput.model_validate(asked)
     async with scripted(client, script) as queue:
         return await (await start(client, queue, run.model_copy(update={"looks": looks()}))).result()
 
@@ -78,6 +80,44 @@ async def test_a_canary_fails_where_the_step_that_comes_next_has_no_element(clie
     result = RunResult.model_validate(failed.value.cause.details[0])
     assert (result.reason, result.failed_step) == ("disagrees", 2)
     assert "click send" in result.message
+
+
+async def test_what_comes_of_a_rehearsed_step_is_looked_at_and_counts_where_it_has_changed(client: Client) -> None:
+    given: list[str] = []
+
+    def seen(request: CommandOnStep, _call: int) -> StepOutcome:
+        instruction = request.context.step.instruction
+        if isinstance(request, Reapply):
+            given.append(instruction)
+            return done(request).model_copy(update={"status": Status.UNMET, "reason": "text_missing"})
+        if instruction == "the note" and not given:
+            return missed("not_found")
+        if instruction == "close":
+            return missed("not_found")
+        return done(request, lookup=Lookup(hit=True, healed=instruction == "the note", entry_version=1))
+
+    result = await ran(client, Script(perform=seen), rehearses=True)
+
+    assert given == ["send"]
+    assert result.succeeded
+    assert (result.totals.heals, result.commits) == (1, ())
+    assert [line.partition(": ")[2] for line in result.warnings] == ["fill the note of {{row}} = x; click close"]
+
+
+async def test_what_cannot_be_held_back_is_not_rehearsed(client: Client) -> None:
+    given: list[CommandOnStep] = []
+
+    def seen(request: CommandOnStep, _call: int) -> StepOutcome:
+        given.extend([request] if isinstance(request, Reapply) else [])
+        return missed("not_found") if request.context.step.instruction == "close" else done(request)
+
+    script = Script(perform=seen, held_back=HeldBack(why_not="a WebSocket is open"))
+
+    result = await ran(client, script, rehearses=True)
+
+    assert given == []
+    assert result.succeeded
+    assert result.warnings[0] == "not rehearsed: click send: a WebSocket is open"
 
 
 def given_looks(request: CommandOnStep) -> bool:

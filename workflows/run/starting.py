@@ -109,6 +109,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
             "task": skill.task,
             "looks": skill.looks,
             "sends": skill.sends,
+            "rehearses": run.rehearses and skill.may_rehearse,
             "values": values,
             "skill": SkillRef(name=skill.name, version=skill.version),
             "relearns": True,

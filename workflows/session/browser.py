@@ -21,6 +21,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.session.network_policy import RefusedHost, most_refused
     from replaywright.domain.session.sessions import (
         CloseSession,
+        HeldBack,
+        HoldBack,
         OpenSession,
         RecoverSession,
         Recycling,
@@ -230,6 +232,17 @@ class Browser:
             if not (session.host_queue and policies.is_loss(error)):
                 raise
         return await on(session.host_queue, policies.ADOPT_TO_START, f"{activity_id}-host")
+
+    async def hold_back(self) -> str:
+        """Let nothing leave the browser from now on that may store something; return why that cannot be promised.
+
+        Raises:
+            ActivityError: also when its worker is lost: see `policies.is_loss`.
+        """
+        request = HoldBack(session=self.ref, epoch=self.epoch, setup=self._setup or BrowserSetup())
+        summary = "hold back what the next step would send"
+        held = await self.call("session.hold_back", request, HeldBack, activity_id="session-hold-back", summary=summary)
+        return held.why_not
 
     async def close(self, *, is_over: bool = False) -> None:
         """Give the browser back. A host that is gone is no reason to fail: the keeper has its own deadline.

@@ -365,10 +365,10 @@ class Attempt:
         """Description of the wait for the step's late request."""
         return f"waiting for the request of step {self.sequence + 1}, up to {self.late_ms / 1000:g} s"
 
-    async def reapply(self) -> StepOutcome:
+    async def reapply(self, why: str = "again, to restore the page") -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self.browser.epoch}{self._suffix}"
-        what = summary(self.sequence, self.title, "again, to restore the page")
+        what = summary(self.sequence, self.title, why)
         return await self._call(activity_id, Reapply(**self._input()), what)
 
     def _found_by(self) -> str:

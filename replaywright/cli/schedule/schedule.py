@@ -130,6 +130,13 @@ class FiringOptions:
     hold: Annotated[
         bool, typer.Option("--hold", help="With --canary: if it fails, pause the schedules that start the skill.")
     ] = False
+    rehearse: Annotated[
+        bool,
+        typer.Option(
+            "--rehearse",
+            help="With --canary: press what has the first consequences, too, and let nothing leave that it would send.",
+        ),
+    ] = False
     why: Why = ""
 
     def policy(self) -> SchedulePolicy:
@@ -168,8 +175,9 @@ async def create_schedule(
         raise InputInvalid(
             f"NAME {name!r}: expected 1 to 63 letters, digits, dots, hyphens and underscores, a letter or digit first"
         )
-    if firing.hold and not firing.canary:
-        raise InputInvalid("--hold belongs to --canary")
+    for option, is_given in (("--hold", firing.hold), ("--rehearse", firing.rehearse)):
+        if is_given and not firing.canary:
+            raise InputInvalid(f"{option} belongs to --canary")
     if firing.canary and not task.startswith(SKILL):
         raise InputInvalid(f"--canary: TASK {task[:80]!r} is no skill: name one, as in {SKILL}NAME")
     if firing.canary and manner.mode not in (None, Mode.REPLAY):
@@ -186,8 +194,8 @@ async def create_schedule(
         about = {STARTS: task if from_file is None else from_file.task}
         if firing.canary:
             about[CANARY] = task.removeprefix(SKILL)
-            canary = told.input.model_copy(update={"is_canary": True, "holds": firing.hold})
-            told = replace(told, input=canary, memo=told.memo | {CANARY: about[CANARY]})
+            manners = {"is_canary": True, "holds": firing.hold, "rehearses": firing.rehearse}
+            told = replace(told, input=told.input.model_copy(update=manners), memo=told.memo | {CANARY: about[CANARY]})
         schedule = schedule_of(here, name, told, when, policy=firing.policy(), state=state)
         await create(here, name, schedule, about)
         _, known = await found(here, name)

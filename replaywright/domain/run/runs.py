@@ -280,6 +280,8 @@ class RunInput(Record):
     """Of a canary: steps from the first one with consequences on, whose elements are looked for at its end."""
     sends: tuple[str, ...] | None = None
     """Of a canary: unsafe requests that may come of its inputs; its browser withholds others. None: all may."""
+    rehearses: bool = False
+    """True, for a canary: the first of `looks` is given its input, too, with all held back that it would send."""
     holds: bool = False
     """True, for a canary: if it fails for a reason that lies with the page, the schedules of its skill are paused."""
     admitted: str = ""

@@ -77,6 +77,8 @@ class Newest(Skill):
 
     looks: tuple[LaterStep, ...] = ()
     """For a canary: the steps that come after those of its task."""
+    may_rehearse: bool = False
+    """For a canary: the first of `looks` is the step that it ends before, and asks nobody to approve of it."""
     sends: tuple[str, ...] | None = None
     """For a canary: unsafe requests that its steps sent when they were recorded; None: that is not known of each."""
 

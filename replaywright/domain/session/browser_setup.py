@@ -44,6 +44,8 @@ class BrowserSetup(Record):
 
     sends: tuple[str, ...] | None = None
     """Unsafe requests, as `RequestKind.on_any_site` writes them, that may come of an input; None: all may."""
+    holds_back: bool = False
+    """True: no unsafe request leaves from now on, whoever sends it, and no tab leaves its document."""
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -95,6 +95,22 @@ class Recycling(Record):
     """Reason for keeping the old one; empty if it was replaced."""
 
 
+class HoldBack(Record):
+    """Input of `session.hold_back`."""
+
+    session: SessionRef
+    epoch: int
+    setup: BrowserSetup
+    """The one that the browser has, so that it is left as it is but for what it sends."""
+
+
+class HeldBack(Record):
+    """Output of `session.hold_back`."""
+
+    why_not: str = ""
+    """Reason why it cannot be promised that nothing leaves; empty if it is."""
+
+
 class CloseSession(Record):
     """Input of `session.close`."""
 

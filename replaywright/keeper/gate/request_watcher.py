@@ -71,7 +71,7 @@ class RequestWatcher:
             StackFailed: Chromium does not answer.
         """
         self._emulation.set_up(setup)
-        self._withholding.begin(setup.sends)
+        self._withholding.begin(setup.sends, holds_back=setup.holds_back)
         for method, params in self._emulation.of_media():  # which Playwright sets for every page, too
             self._devtools.fix(method, params)
         for session, kind in self._sessions.items():
@@ -128,7 +128,9 @@ class RequestWatcher:
                 if "responseErrorReason" in params or "responseStatusCode" in params:
                     self._response_paused(params["requestId"], params.get("responseStatusCode"))
                 elif not self._withholding.permits(params, is_top=params.get("frameId") == self.pages.get(session)):
-                    refused = {"requestId": params["requestId"], "errorReason": "BlockedByClient"}
+                    # Of a document that was given up, the tab keeps the one that it has.
+                    reason = "Aborted" if params.get("resourceType") == "Document" else "BlockedByClient"
+                    refused = {"requestId": params["requestId"], "errorReason": reason}
                     self._devtools.send("Fetch.failRequest", refused, session)
                     return
                 else:
