@@ -17,15 +17,23 @@ _EXPECTED: Final = (
 
 
 def read_storage(text: str, source: str, hosts: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """Return the storage state in `text`, in Playwright's form, and the number of cookies that were left out.
+    """Return the part of the storage state in `text` that is for these hosts; see `for_hosts`.
+
+    Raises:
+        InputInvalid: it is none of the known forms, or nothing of it is for these hosts.
+    """
+    return for_hosts(_parsed(text, source), source, hosts)
+
+
+def for_hosts(data: Mapping[str, Any], source: str, hosts: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """Return the part of a storage state that is for these hosts, and the number of cookies that were left out.
 
     Only cookies that a page of `hosts` would send, and storage of origins of these hosts, are taken: an export often
     holds those of every site.
 
     Raises:
-        InputInvalid: it is none of the known forms, or nothing of it is for these hosts.
+        InputInvalid: nothing of it is for these hosts.
     """
-    data = _parsed(text, source)
     cookies = [cookie for cookie in data["cookies"] if any(_reaches(cookie["domain"], host) for host in hosts)]
     kept = {"cookies": cookies, "origins": [one for one in data["origins"] if _is_of(one["origin"], hosts)]}
     if not any(kept.values()):

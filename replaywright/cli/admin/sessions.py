@@ -1,5 +1,7 @@
 """`replaywright admin sessions`: the signed-in sessions that tasks may use, and who uses them."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -15,13 +17,16 @@ from replaywright.cli.people.updates import user_name
 from replaywright.cli.servers.artifacts import artifact_store_of
 from replaywright.cli.servers.connect import open_backend
 from replaywright.cli.servers.site_sessions import declared, signalled, standing_of_site_session, state_of
+from replaywright.domain.common.urls import origin_of
 from replaywright.domain.site_session.commands import sign_kept
 from replaywright.domain.site_session.definitions import Definition
 from replaywright.domain.site_session.leases import Leases
 from replaywright.domain.step.checkpoints import PageState
 from replaywright.errors import InputInvalid
-from replaywright.site_sessions.cookies import expired_in, read_storage
+from replaywright.settings import Settings
+from replaywright.site_sessions.cookies import expired_in, for_hosts, read_storage
 from replaywright.site_sessions.file import SETTING, definition_of
+from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import signer_of
 from replaywright.yaml_files import read_text
 
@@ -71,20 +76,27 @@ async def sign_in(name: Name, json: Json = False) -> None:
 async def import_session(
     name: Name,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A storage state, a JSON list of cookies, or a cookies.txt.")
-    ],
+        Path | None, typer.Argument(metavar="FILE", help="A storage state, a JSON list of cookies, or a cookies.txt.")
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option("--profile", metavar="FOLDER", help="Instead: a profile of Chromium; chrome://version names it."),
+    ] = None,
     host: Annotated[
         list[str] | None,
         typer.Option("--host", metavar="HOST", help="Take what is for this host, too, such as that of the sign-in."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Take a signed-in session over from a browser of your own, from the export of its cookies.
+    """Take a signed-in session over from a browser of your own: from the export of its cookies, or from its profile.
 
-    Only cookies of the session's site are taken. They are kept encrypted; delete the file afterwards.
+    Only cookies and storage of the session's site are taken. They are kept encrypted; delete the file afterwards. Of a
+    profile a copy is opened, without a network.
 
     Example: `replaywright admin sessions import crm-ada cookies.json`
     """
+    if (file is None) == (profile is None):
+        raise InputInvalid("FILE: name the file of an export, or a profile with --profile, and not both")
     async with open_backend() as here:
         definition = definition_of(here.settings.sessions, name)
         artifacts = artifact_store_of(here.settings)
@@ -92,7 +104,10 @@ async def import_session(
             raise InputInvalid(f"session {name!r}: {NO_KEYS}")
         url = definition.signed_in.url
         hosts = [urlsplit(url).hostname or "", *(each.lower() for each in host or ())]
-        storage, left_out = read_storage(read_text(str(file), "FILE"), str(file), hosts)
+        if profile is None:
+            storage, left_out = read_storage(read_text(str(file), "FILE"), str(file), hosts)
+        else:
+            storage, left_out = await _of_profile(here.settings, profile, url, hosts)
         state = PageState(url=url, storage=storage)
         digest = await artifacts.put(state.model_dump_json(by_alias=True).encode())
         kept = sign_kept(signer_of(here.settings), here.settings.tenant, name, 0, digest)
@@ -112,6 +127,16 @@ async def forget_session(name: Name, json: Json = False) -> None:
     """
     await _signal(name, "forget", [user_name()])
     output.print_result(f"{name} is forgotten", {"session": name, "forgotten": True}, json=json)
+
+
+async def _of_profile(settings: Settings, profile: Path, url: str, hosts: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """Return what a profile has stored for these hosts, and the number of cookies that were left out."""
+    from replaywright.browser.profiles import read_profile  # noqa: PLC0415 - Playwright, which few commands need
+
+    chromium = await asyncio.to_thread(find_chromium, settings.chromium)
+    origins = [origin_of(url), *(f"https://{host}" for host in hosts[1:])]
+    state = await read_profile(profile, origins, chromium.path, has_sandbox=settings.chromium_sandbox)
+    return for_hosts(state, str(profile), hosts)
 
 
 async def _signal(name: str, signal: str, arguments: list[Any]) -> None:
