@@ -79,3 +79,17 @@ async def test_a_press_is_healed_on_a_page_that_has_rested_since_before_its_step
 
     assert holds(report)
     assert report.lookup.healed
+
+
+async def test_what_the_page_is_certain_of_and_the_decision_is_not_is_compared_once_and_taken(
+    session: ChromiumSession, site: Site
+) -> None:
+    page, choice = "browser_list_moved.html", {"value": "calendar"}
+    await opened(session, site, f"{page}?old")
+    recorded = await session.perform(work("select_option", {"css": "select"}, **choice))
+    assert recorded.target is not None
+    await opened(session, site, page)
+
+    report = await session.perform(work("select_option", recorded.target, **choice))
+
+    assert (report.lookup.hit, report.lookup.healed, report.acted) == (True, True, True)
