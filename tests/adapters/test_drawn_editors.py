@@ -127,6 +127,16 @@ async def test_a_hidden_field_that_no_press_gives_the_focus_gets_nothing(
     assert not any(caught)
 
 
+async def test_a_list_of_chips_is_no_drawn_editor_of_the_field_that_the_page_has_hidden(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, PAGE)
+
+    seen = {one.target.name for one in (await snapshots.take(session.tabs.current)).elements if one.actionable}
+    assert {"Next copy", "Next label", "Clipped", "Clear", "Bare"} <= seen
+    assert not {"Copies", "Labels"} & seen
+
+
 async def test_neither_its_text_nor_the_title_of_its_tab_tells_which_editor_it_is(
     session: ChromiumSession, site: Site
 ) -> None:

@@ -8,6 +8,7 @@
  */
 
 const HIDDEN_FIELDS = "textarea,[role=textbox]";
+const TEXT_FIELDS = "input,textarea,[contenteditable]";
 /** A field with less room than this, in CSS pixels, shows nothing that was typed. */
 const FIELD_ROOM = { width: 2, height: 2 };
 /** The same for one that is fully transparent: some are as large as a letter. */
@@ -41,7 +42,7 @@ function findSurface(field, reading) {
     if (at === bodyOf(document) || tagOf(at) === "form" || tagOf(at) === "label" || matches(at, INTERACTIVE)) return null;
     const box = reading.box(at);
     if (box.width < SURFACE_ROOM.width || box.height < SURFACE_ROOM.height) continue;
-    return !isBeyond(at, box, reading) && checkVisibility.call(at, SEEN_THROUGH) && isEditedIn(at, reading) ? at : null;
+    return !isBeyond(at, box, reading) && checkVisibility.call(at, SEEN_THROUGH) && isEditedIn(at, field, reading) ? at : null;
   }
   return null;
 }
@@ -63,11 +64,17 @@ function isWithoutRoom(field, reading) {
   return width < room.width || height < room.height;
 }
 
-/** Returns whether the pointer says, over a part of the element with room, that text is edited. */
-function isEditedIn(element, reading) {
+/**
+ * Returns whether the pointer says, over a part of the element with room, that text is edited: the text of `field`, not that
+ * of a field in sight, which a list of chips has for the next one.
+ */
+function isEditedIn(element, field, reading) {
+  const isOther = (control) => control !== field && isEditable(control) && reading.standing(control) === SHOWN &&
+    !isWithoutRoom(control, reading);
   const says = (part) => {
     const { width, height } = reading.box(part);
-    return width >= SURFACE_ROOM.width && height >= SURFACE_ROOM.height && reading.style(part).cursor === "text";
+    return width >= SURFACE_ROOM.width && height >= SURFACE_ROOM.height && reading.style(part).cursor === "text" &&
+      !isOther(part) && !Array.from(queryAll(part, TEXT_FIELDS)).some(isOther);
   };
   return says(element) || Array.from(queryAll(element, "*")).slice(0, SURFACE_NODES).some(says);
 }
