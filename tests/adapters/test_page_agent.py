@@ -550,6 +550,23 @@ async def test_fields_are_extracted_and_never_guessed(agent: AgentPage) -> None:
     assert values["link"] == "/orders/2"
 
 
+async def test_the_head_of_a_table_names_its_columns_whatever_its_cells_are_and_its_foot_may_repeat_it(
+    agent: AgentPage,
+) -> None:
+    head = "<tr><td><label>All <input type=checkbox></label></td><th scope=col>Title</th><th scope=col>Price</th></tr>"
+    await agent.show(
+        f"<table><thead>{head}</thead><tbody><tr><th scope=row><input type=checkbox></th><td>Tea</td><td>4</td></tr>"
+        f"</tbody><tfoot>{head}<tr><td></td><td>Total</td><td>4</td></tr></tfoot></table>"
+    )
+
+    values = await agent.call('replaywright.extract(0, {"rows": {"take": "table"}})')
+
+    assert values["rows"] == [
+        {"All": "", "Title": "Tea", "Price": "4"},
+        {"All": "", "Title": "Total", "Price": "4"},
+    ]
+
+
 # ------------------------------------------------------------------------------------------- hostile pages
 
 

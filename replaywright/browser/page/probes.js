@@ -360,7 +360,10 @@ function extractField(scope, field, reading) {
   return readText(element, reading);
 }
 
-/** Rows of the table that an element is, holds or stands in, as mappings from column header to cell text. */
+/**
+ * Rows of the table that an element is, holds or stands in, as mappings from column header to cell text. A head may have a
+ * plain cell over the boxes that choose rows, and a foot may say it once more.
+ */
 function tableRows(element, reading) {
   const selector = "table,[role=table],[role=grid],[role=treegrid]";
   const table = matches(element, selector) ? element : queryAll(element, selector)[0] ?? closest(element, selector);
@@ -370,11 +373,15 @@ function tableRows(element, reading) {
   const cells = (row) => Array.from(childrenOf(row)).filter((cell) =>
     /^(?:td|th)$/.test(tagOf(cell)) || /^(?:cell|gridcell|columnheader|rowheader)$/.test(attr(cell, "role")));
   const read = (cell) => collapse(readText(cell, reading));
+  const isIn = (row, part) => matches(row, `${part} > tr`);
   const isHeader = (row) => {
     const own = cells(row);
-    return own.length > 0 && own.every((cell) => /^(?:columnheader|rowheader)$/.test(roleOf(cell, reading)));
+    return own.length > 0 && (isIn(row, "thead") ||
+      own.every((cell) => /^(?:columnheader|rowheader)$/.test(roleOf(cell, reading))));
   };
   const header = rows.find(isHeader);
+  const said = (row) => cells(row).map(read).join("\n");
+  const isRepeated = (row) => header && isIn(row, "tfoot") && said(row) === said(header);
   const names = [];
   for (const cell of header ? cells(header) : []) {
     const name = read(cell) || `column ${names.length + 1}`;
@@ -382,6 +389,6 @@ function tableRows(element, reading) {
     names.push(names.includes(name) ? `${name} ${names.length + 1}` : name);
     for (let span = Number(attr(cell, "colspan")) || 1; span > 1 && span < 100; span--) names.push(`column ${names.length + 1}`);
   }
-  return rows.filter((row) => row !== header && !isHeader(row)).map((row) =>
+  return rows.filter((row) => row !== header && !isHeader(row) && !isRepeated(row)).map((row) =>
     Object.fromEntries(cells(row).map((cell, index) => [names[index] ?? `column ${index + 1}`, read(cell)])));
 }
