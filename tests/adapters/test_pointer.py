@@ -363,6 +363,17 @@ def entry(name: str) -> dict[str, str]:
     return {"role": "menuitem", "name": name}
 
 
+@pytest.mark.parametrize(("query", "hidden"), [({"role": "menuitem", "name": "Export"}, 1), (link("Export"), 0)])
+async def test_a_miss_counts_the_elements_that_are_so_and_that_nobody_can_see(
+    session: ChromiumSession, site: Site, query: dict[str, str], hidden: int
+) -> None:
+    await opened(session, site, "pointer_menus.html")
+
+    report = await session.perform(work("click", query, timeout_ms=1_000))
+
+    assert (report.lookup.reason, report.lookup.hidden) == ("not_found", hidden)
+
+
 @pytest.mark.parametrize(
     ("way", "last", "result"),
     [(("File", "Export"), "PDF", "exported as PDF"), (("Share", "People"), "Cleo", "shared with Cleo")],

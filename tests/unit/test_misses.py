@@ -90,3 +90,9 @@ def test_a_name_cannot_end_its_quotes_or_its_line() -> None:
     assert "\n" not in told
     assert told.count('"') == 2
     assert len(told) < 150
+
+
+def test_one_that_nobody_can_see_is_told_with_what_may_show_it() -> None:
+    told = missed_message(ElementQuery(role="button", name="Trash"), "", page(target("link", "Home")), hidden=1)
+
+    assert told.startswith('looked for button "Trash"; the page has 1 that nobody can see: a step before may show it')

@@ -23,9 +23,9 @@ from replaywright.domain.locating.matching import (
     decide_similar,
     may_be_declared,
 )
-from replaywright.domain.page.observed import ElementProbe
+from replaywright.domain.page.observed import ElementProbe, ProbeResult
 from replaywright.domain.page.snapshots import Snapshot
-from replaywright.domain.page.targets import Target
+from replaywright.domain.page.targets import ElementQuery, Target
 from replaywright.domain.step.outcomes import Lookup
 from replaywright.errors import ActionFailed
 
@@ -432,7 +432,19 @@ class Finder:
         )
 
     async def _missed(self, lookup: Lookup) -> MissedElement:
-        return MissedElement(lookup, await self._read_filled())
+        snapshot = await self._read_filled()
+        if self._work.query is not None and lookup.reason == "not_found" and self._frame.context:
+            lookup = lookup.model_copy(update={"hidden": await self._hidden(self._work.query)})
+        return MissedElement(lookup, snapshot)
+
+    async def _hidden(self, query: ElementQuery) -> int:
+        """Return how many elements that nobody can see are as the task declares, in the frame that was searched."""
+        probe = ElementProbe(query=query, in_dom=True).model_dump(by_alias=True, exclude_none=True)
+        try:
+            answers = await self._tab.call(self._frame, script_for("probe", [probe]), timeout_s=SILENCE_S)
+        except CdpFailed:
+            return 0
+        return ProbeResult.model_validate(answers[0]).count
 
     async def _read_filled(self) -> Snapshot | None:
         """Read the page for whoever is to name the element; wait for one that is empty, or says it is loading.

@@ -20,15 +20,18 @@ _ALIKE: Final = 60
 """Least likeness of a name, of 100, with which an element is told as near."""
 
 
-def missed_message(sought: Sought | None, words: str, page: Snapshot | None) -> str:
+def missed_message(sought: Sought | None, words: str, page: Snapshot | None, hidden: int = 0) -> str:
     """Return the message for a miss, on one line.
 
     Args:
         sought: The recorded element, or the one that the task declares; None if nothing is known of it.
         words: The step's own words for it.
         page: As it was when the element was missed; None if it could not be read.
+        hidden: How many elements that nobody can see are as the task declares.
     """
     looked = f"looked for {_sought_words(sought)}" if sought is not None else "nothing is recorded of this element"
+    if hidden:
+        looked += f"; the page has {hidden} that nobody can see: a step before may show it (a hover, a menu)"
     if page is None:
         return f"{looked}; the page could not be read"
     seen = [candidate.target for candidate in comparable(page.elements, needs_input=True)]

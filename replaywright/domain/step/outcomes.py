@@ -35,6 +35,8 @@ class Lookup(Record):
     most and how much (in nats), such as `its own id +2.3`."""
     candidates: int = 0
     """Number of candidates."""
+    hidden: int = 0
+    """Where nothing is found that the task declares: number of elements that are so, and that nobody can see."""
     entry_version: int = 0
     """Version of the recording; 0 when there was none."""
     from_model: bool = False
