@@ -108,6 +108,7 @@ from replaywright.site_sessions.file import SessionsFile, read_site_sessions
 from replaywright.site_sessions.mailbox import ImapMailboxes
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
+from replaywright.stack.neighbours import Neighbours
 from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
@@ -278,6 +279,14 @@ class WorkerContext:
         self.exits.push_async_callback(redis.aclose)
         return redis
 
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The other workers of this host."""
+        neighbours = Neighbours(self.settings.home, self.client)
+        self.exits.callback(neighbours.leave)
+        self.run(neighbours.watch())
+        return neighbours
+
     def run(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` until the workers stop."""
         self.exits.callback(asyncio.create_task(work).cancel)
@@ -295,6 +304,7 @@ class WorkerContext:
             self.client,
             task_queue=queue,
             activities=activities,
+            interceptors=[self.neighbours.interceptor],
             max_concurrent_activities=places,
             graceful_shutdown_timeout=timedelta(seconds=30),
             max_heartbeat_throttle_interval=BEAT_FLUSH,

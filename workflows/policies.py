@@ -70,7 +70,7 @@ ASK_AGAIN_MOST = timedelta(seconds=20)
 """Pauses between askings of a site that has not answered what it was sent: each is longer than the one before."""
 
 _NO_PLACE = "NoPlace"
-_LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
+_LOST = frozenset({"SessionLost", "WorkerLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
 _BEFORE_DISPATCH = frozenset({"InputInvalid", "SecretMissing", "PolicyBlocked"})
 """Found wrong before anything is done."""
 _LOST_WITH_WORKER = ["TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"]

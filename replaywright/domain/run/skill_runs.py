@@ -27,6 +27,7 @@ _OUTSIDE = frozenset(
         "PolicyBlocked",
         "SecretMissing",
         "SessionLost",
+        "WorkerLost",
         "StoreUnavailable",
         "abandoned",
         "aborted",
