@@ -62,3 +62,26 @@ async def test_a_sign_is_no_text_around(agent: AgentPage) -> None:
 
     assert (first.row[:1], second.row[:1]) == (("Street",), ("Road",))
     assert not {"home", "add"} & {*first.neighbours, *second.neighbours}
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "found"),
+    [
+        pytest.param("<button>Details <span>▾</span></button>", "Details", ["Details ▾"], id="after the words"),
+        pytest.param("<button>🗑️ Delete</button>", "delete", ["🗑️ Delete"], id="before the words"),
+        pytest.param("<button>Save ▾</button><button>Save</button>", "Save", ["Save"], id="another is called so"),
+        pytest.param("<button>Age ▲</button><button>Age ▼</button>", "Age ▼", ["Age ▼"], id="the sign is asked for"),
+        pytest.param("<button>Age ▲</button><button>Age ▼</button>", "Age", ["Age ▲", "Age ▼"], id="two, by signs"),
+        pytest.param("<button>A +</button><button>A++</button>", "A", [], id="a plus says something"),
+        pytest.param("<button>✖</button>", "✖", ["✖"], id="nothing but a sign"),
+    ],
+)
+async def test_a_task_names_an_element_without_the_signs_beside_its_words(
+    agent: AgentPage, page: str, name: str, found: list[str]
+) -> None:
+    await agent.show(page)
+
+    await agent.begin(need="none", probes=[{"query": {"role": "button", "name": name}}])
+
+    [told] = (await agent.message("observed"))["probes"]
+    assert (told["count"], [element["name"] for element in told["elements"]]) == (len(found), found)

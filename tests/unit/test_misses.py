@@ -76,6 +76,14 @@ def test_where_no_name_is_like_it_those_of_its_role_are_told() -> None:
     assert told.endswith('none of the 3 controls of the page is like it; there is button "Order", button "Pay"')
 
 
+def test_where_a_table_is_missed_those_of_the_page_are_told_with_their_roles() -> None:
+    cell = target("gridcell", "Ada", container='grid "Orders found"')
+
+    told = missed_message(ElementQuery(role="table"), "", page(cell, target("button", "Find", container="form")))
+
+    assert told == 'looked for table; none of the 2 controls of the page is like it; there is grid "Orders found"'
+
+
 def test_elements_of_one_name_are_told_with_what_tells_them_apart() -> None:
     seen = page(*(target("button", "Remove", row=(of, "Remove")) for of in ("Tea", "Cake")))
 

@@ -6,6 +6,10 @@ const STATES_SHOWN = 3;
 /** Text of a label as people write it in a task: without the colon or star at its end. */
 const bareLabel = (text) => normalise(text).replace(/[\s:*]+$/, "");
 
+/** What is drawn before or after the words of a name ("More ▾", "🗑 Delete"). */
+const SIGNS = "(?:[\\p{So}\\p{Me}\\u2190-\\u21ff×]|\\ufe0f)+";
+const OUTER_SIGNS = new RegExp(`^${SIGNS} | ${SIGNS}$`, "gu");
+
 /** The current value as a reader sees it: the chosen option's label, the text of an editor; never a password. */
 function valueOf(element, reading) {
   if (isSecret(element)) return "";
@@ -100,7 +104,7 @@ function answersTo(element, query, reading, textIn = readingText) {
     const placeholder = attr(element, "placeholder") || attr(element, "aria-placeholder");
     if (normalise(placeholder) !== normalise(query.placeholder)) return false;
   }
-  if (given(query.name) && normalise(nameForQuery(element, query, reading)) !== normalise(query.name)) return false;
+  if (given(query.name) && !isNamedSo(element, query, reading, true)) return false;
   if (query.name_contains && !contains(nameForQuery(element, query, reading), query.name_contains)) return false;
   if (query.name_in && !normalisedOf(query.name_in).includes(normalise(nameForQuery(element, query, reading)))) return false;
   if (query.label) {
@@ -134,6 +138,12 @@ function readingText(element, reading) {
   let text = reading.fullTexts.get(element);
   if (text === undefined) reading.fullTexts.set(element, (text = readText(element, reading)));
   return text;
+}
+
+/** Returns whether the element is called as a query says; `byWords`: signs beside its words may be left out. */
+function isNamedSo(element, query, reading, byWords = false) {
+  const name = normalise(nameForQuery(element, query, reading)), wanted = normalise(query.name);
+  return name === wanted || (byWords && name.replace(OUTER_SIGNS, "") === wanted);
 }
 
 const isInside = (element, scope) => scope !== element && flatContains(scope, element);
@@ -193,11 +203,18 @@ function findInDom(query, reading) {
   return atPosition(found, query);
 }
 
-/** Without elements that are hidden from assistive technology or only stand beside a label, unless there are no others. */
+/**
+ * Without elements that are hidden from assistive technology, bear signs beside the name or only stand beside a label, unless there are
+ * no others.
+ */
 function preferred(found, query, reading) {
   if (found.length > 1 && (query.role || given(query.name) || query.name_contains || query.name_in)) {
     const accessible = found.filter(isInAccessibilityTree);
     if (accessible.length) found = accessible;
+  }
+  if (found.length > 1 && given(query.name)) {
+    const exact = found.filter((element) => isNamedSo(element, query, reading));
+    if (exact.length) found = exact;
   }
   if (found.length > 1 && query.label) {
     // A text that only stands beside a field labels none that has a name of its own while another is called so.

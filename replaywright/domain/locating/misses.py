@@ -18,6 +18,8 @@ Sought: TypeAlias = Target | ElementQuery
 _NEAREST: Final = 3
 _ALIKE: Final = 60
 """Least likeness of a name, of 100, with which an element is told as near."""
+_TABLES: Final = frozenset({"table", "grid", "treegrid"})
+"""Roles of what people call a table."""
 
 
 def missed_message(sought: Sought | None, words: str, page: Snapshot | None, hidden: int = 0) -> str:
@@ -39,7 +41,8 @@ def missed_message(sought: Sought | None, words: str, page: Snapshot | None, hid
         return f"{looked}; the page shows nothing that can be used: it is empty, or has not loaded yet"
     near = _near_recorded(sought, seen) if isinstance(sought, Target) else _near_words(sought, words, seen)
     least = f"nearest of {len(seen)}: " if near else f"none of the {len(seen)} controls of the page is like it"
-    return f"{looked}; {least}{', '.join(near)}{_of_role(sought, seen, near)}"
+    there = _of_role(sought, seen, near) or _tables(sought, page)
+    return f"{looked}; {least}{', '.join(near)}{there}"
 
 
 def _of_role(sought: Sought | None, seen: Sequence[Target], near: Sequence[str]) -> str:
@@ -47,6 +50,16 @@ def _of_role(sought: Sought | None, seen: Sequence[Target], near: Sequence[str])
     if sought is None or not sought.role or any(words.startswith(f"{sought.role} ") for words in near):
         return ""
     there = [_words(target) for target in seen if target.role == sought.role]
+    return f"; there is {', '.join(there[:_NEAREST])}" if there else ""
+
+
+def _tables(sought: Sought | None, page: Snapshot) -> str:
+    """Return the page's first tables where one was looked for, with the roles that they have."""
+    if sought is None or sought.role not in _TABLES:
+        return ""
+    around = (element.target.container.partition(" ") for element in page.elements)
+    called = dict.fromkeys((role, name.strip('"')) for role, _, name in around if role in _TABLES)
+    there = [f"{role} {quoted(name)}" if name else role for role, name in called]
     return f"; there is {', '.join(there[:_NEAREST])}" if there else ""
 
 
