@@ -118,6 +118,7 @@ async def test_a_broken_spec_is_told_and_not_thrown(agent: AgentPage) -> None:
         ("<select aria-label=Go><option>Two<option>Two</select>", "select", "no_such_option"),
         ("<select aria-label=Go><option disabled>Two</select>", "select", "disabled"),
         ("<input type=date aria-label=Go>", "fill", "no_such_value"),
+        ("<input aria-label=Go>", "select", "no_list"),
     ],
 )
 async def test_an_element_that_cannot_take_the_input_is_blocked_with_the_reason(

@@ -267,7 +267,7 @@ class Preparation {
   prepareChoosing(reading) {
     const { attempt } = this;
     const { element, control } = attempt;
-    if (!isList(control)) return attempt.block("not_editable", briefly(element, reading));
+    if (!isList(control)) return attempt.block("no_list", briefly(element, reading));
     const choosing = new Choosing(attempt, control);
     const obstacle = choosing.obstacle(reading);
     if (obstacle) return attempt.block(...obstacle);

@@ -510,6 +510,7 @@ def why_blocked(reason: str, by: str) -> str:
         "no_such_value": f"the field does not take this value: {by}",
         "radio": "a radio button cannot be cleared; choose another one of its group instead",
         "not_expandable": "the element does not say whether it is open (aria-expanded, <details>, popover): use click",
+        "no_list": f"nothing says that {by} is a list of options: type into it or click it, then click the option",
         "not_choosable": "the list does not keep what is chosen in it",
         "takes_folders": "the field takes a folder, and only files are uploaded",
         "takes_one_file": f"the field takes one file, and the step names {by}",

@@ -177,7 +177,7 @@ ENTRY_LOST = "entry_lost"
 """Reason of a press that was not given, as the page has changed what was entered before."""
 UPLOAD_REFUSED = "upload_refused"
 """Reason of an upload that was not begun: a file is missing, or may not be uploaded from the worker's machine."""
-OUT_OF_REACH = frozenset({"covered", "invisible", "gone", "intercepted", "not_editable"})
+OUT_OF_REACH = frozenset({"covered", "invisible", "gone", "intercepted", "not_editable", "no_list"})
 """Reasons of refused steps whose element took no input, and may not be the one."""
 LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT, SKIPPED_AHEAD})
 """Reasons of steps that count as done without having been performed."""
