@@ -281,7 +281,7 @@ class Performance:
         at = self._at
         recorded = None if at.entry is None else at.entry.target
         sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
-        message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot, report.lookup.hidden)
+        message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot, report.lookup)
         if recorded is not None and at.entry is not None and (others := at.entry.other_values(at.context.values)):
             named = " and ".join(f"{{{{{name}}}}}" for name in others)
             message = f"the element was recorded for another value of {named}, and does not show which; {message}"

@@ -5,6 +5,7 @@ from typing import Any
 from replaywright.domain.locating.misses import missed_message
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.step.outcomes import Lookup
 
 
 def target(role: str, name: str, **more: Any) -> Target:
@@ -76,6 +77,19 @@ def test_where_no_name_is_like_it_those_of_its_role_are_told() -> None:
     assert told.endswith('none of the 3 controls of the page is like it; there is button "Order", button "Pay"')
 
 
+def test_several_elements_that_are_as_declared_are_counted_and_told_apart() -> None:
+    several = Lookup(reason="ambiguous", candidates=2)
+    rows = [target("button", "Delete", row=(name, "Delete")) for name in ("Ada", "Grace")]
+
+    named = missed_message(ElementQuery(role="button", name="Delete"), "", page(*rows), several)
+    nameless = missed_message(ElementQuery(role="button", css="button"), "", page(*rows), several)
+
+    remedy = "2 elements are so: say more of the one that is meant (name, within, frame, nth)"
+    near = 'nearest of 2: button "Delete" beside "Ada", button "Delete" beside "Grace"'
+    assert named == f'looked for button "Delete"; {remedy}; {near}'
+    assert nameless == f'looked for button, css "button"; {remedy}'
+
+
 def test_where_a_table_is_missed_those_of_the_page_are_told_with_their_roles() -> None:
     cell = target("gridcell", "Ada", container='grid "Orders found"')
 
@@ -101,6 +115,6 @@ def test_a_name_cannot_end_its_quotes_or_its_line() -> None:
 
 
 def test_one_that_nobody_can_see_is_told_with_what_may_show_it() -> None:
-    told = missed_message(ElementQuery(role="button", name="Trash"), "", page(target("link", "Home")), hidden=1)
+    told = missed_message(ElementQuery(role="button", name="Trash"), "", page(target("link", "Home")), Lookup(hidden=1))
 
     assert told.startswith('looked for button "Trash"; the page has 1 that nobody can see: a step before may show it')

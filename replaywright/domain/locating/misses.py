@@ -12,34 +12,41 @@ from replaywright.domain.locating.matching import comparable
 from replaywright.domain.page.query_words import quoted, words_of_query
 from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.step.outcomes import Lookup
 
 Sought: TypeAlias = Target | ElementQuery
 
 _NEAREST: Final = 3
 _ALIKE: Final = 60
 """Least likeness of a name, of 100, with which an element is told as near."""
+_MISSED: Final = Lookup()
 _TABLES: Final = frozenset({"table", "grid", "treegrid"})
 """Roles of what people call a table."""
 
 
-def missed_message(sought: Sought | None, words: str, page: Snapshot | None, hidden: int = 0) -> str:
+def missed_message(sought: Sought | None, words: str, page: Snapshot | None, lookup: Lookup = _MISSED) -> str:
     """Return the message for a miss, on one line.
 
     Args:
         sought: The recorded element, or the one that the task declares; None if nothing is known of it.
         words: The step's own words for it.
         page: As it was when the element was missed; None if it could not be read.
-        hidden: How many elements that nobody can see are as the task declares.
+        lookup: How it was missed: how many elements are as the task declares, and how many of these nobody can see.
     """
     looked = f"looked for {_sought_words(sought)}" if sought is not None else "nothing is recorded of this element"
-    if hidden:
-        looked += f"; the page has {hidden} that nobody can see: a step before may show it (a hover, a menu)"
+    if lookup.hidden:
+        looked += f"; the page has {lookup.hidden} that nobody can see: a step before may show it (a hover, a menu)"
+    if several := lookup.reason == "ambiguous" and isinstance(sought, ElementQuery):
+        number = f"{lookup.candidates} elements" if lookup.candidates > 1 else "elements of several frames"
+        looked += f"; {number} are so: say more of the one that is meant (name, within, frame, nth)"
     if page is None:
         return f"{looked}; the page could not be read"
     seen = [candidate.target for candidate in comparable(page.elements, needs_input=True)]
     if not seen:
         return f"{looked}; the page shows nothing that can be used: it is empty, or has not loaded yet"
     near = _near_recorded(sought, seen) if isinstance(sought, Target) else _near_words(sought, words, seen)
+    if several and not near:
+        return looked
     least = f"nearest of {len(seen)}: " if near else f"none of the {len(seen)} controls of the page is like it"
     there = _of_role(sought, seen, near) or _tables(sought, page)
     return f"{looked}; {least}{', '.join(near)}{there}"
