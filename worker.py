@@ -108,14 +108,14 @@ from replaywright.site_sessions.file import SessionsFile, read_site_sessions
 from replaywright.site_sessions.mailbox import ImapMailboxes
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
-from replaywright.stack.neighbours import Neighbours
 from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
-from replaywright.stack.starts import TemporalStarts
+from replaywright.stack.serving.neighbours import Neighbours
+from replaywright.stack.serving.starts import TemporalStarts
+from replaywright.stack.serving.update_guard import update_guards
 from replaywright.stack.telemetry import measuring, open_telemetry
 from replaywright.stack.temporal_client import connect_client
-from replaywright.stack.update_guard import update_guards
 from replaywright.stack.versions import deployment_of, pinned
 from replaywright.stack.workers import announce_ready, owner_in
 from replaywright.telemetry.logs import JsonFormatter

@@ -35,7 +35,7 @@ from replaywright.errors import StoreUnavailable
 from replaywright.ports.stores import FirstStarts
 from replaywright.settings import Settings
 from replaywright.stack.keyring import new_key
-from replaywright.stack.starts import TemporalStarts
+from replaywright.stack.serving.starts import TemporalStarts
 from replaywright.testing.stores import FakeFirstStarts
 from workflows.plugin import WorkflowPlugin
 

@@ -7,7 +7,7 @@ import pytest
 
 from replaywright.domain.secrets.signing import Key, Signer
 from replaywright.domain.secrets.starts import sign_update
-from replaywright.stack.update_guard import UpdateGuard
+from replaywright.stack.serving.update_guard import UpdateGuard
 from workflows.admission import SentUpdate
 
 SIGNER = Signer((Key("k", b"1" * 32),))

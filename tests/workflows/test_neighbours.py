@@ -18,7 +18,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from replaywright.stack.neighbours import Neighbours
+from replaywright.stack.serving.neighbours import Neighbours
 from tests.waiting import until
 from workflows import policies
 
