@@ -1,6 +1,7 @@
 """What a page takes in only when a timer has fired is there when a press follows at once; a real Chromium."""
 
 import json
+from importlib import resources
 
 import pytest
 
@@ -23,6 +24,22 @@ async def test_what_was_entered_is_in_the_pages_own_state_when_a_press_follows(
 
     assert report.acted
     assert await saved(session) == {name: "We open at nine."}
+
+
+async def test_a_timer_that_is_due_and_has_not_fired_is_waited_for(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    source = (resources.files("replaywright.browser.input") / "debounce.js").read_text(encoding="utf-8")
+
+    left_ms = await session.tabs.current.page.evaluate(
+        f"""() => {{
+            const watcher = ({source})(1000), begun = performance.now();
+            setTimeout(() => {{}}, 5);
+            while (performance.now() - begun < 50);
+            return watcher.left(1000);
+        }}"""
+    )
+
+    assert left_ms > 0
 
 
 async def test_all_that_was_entered_since_the_last_press_is_there(session: ChromiumSession, site: Site) -> None:

@@ -54,7 +54,8 @@
     left(age) {
       const now = performance.now();
       const timers = [...frames].flatMap((pending) => [...pending.values()]);
-      return Math.max(0, ...timers.filter(({ since }) => since >= now - age).map(({ due }) => due - now));
+      // One that is due has not fired yet: a busy page handles input first.
+      return Math.max(0, ...timers.filter(({ since }) => since >= now - age).map(({ due }) => Math.max(1, due - now)));
     },
   };
   return watcher.watch();
