@@ -30,6 +30,25 @@ show('/all');
 NEWS = """<title>News</title><button onclick="this.textContent = 'Pressed'">Press</button>
 <script>(async () => { while (true) await fetch('/news'); })();</script>"""
 
+# What is chosen is shown a moment later, in a frame; until then the page takes no orders.
+LETTERS = """<title>Letters</title><p id=told></p><table><tr><td>Ada</td></tr><tr><td>Bob</td></tr></table>
+<button onclick="drop()">Delete</button><iframe name=letter></iframe>
+<script>
+var chosen = '', waits = false;
+for (const row of document.querySelectorAll('tr')) row.onclick = () => {
+  chosen = row.textContent;
+  row.style.background = 'gold';
+  setTimeout(() => { waits = true; letter.location = '/letter'; }, 200);
+};
+const drop = async () => {
+  if (waits) return;
+  await fetch('/drop', { method: 'POST', body: chosen });
+  told.textContent = `${chosen} is gone`;
+};
+</script>"""
+LETTER = "<title>Letter</title><p>Dear all</p><script src=/signs></script><script>parent.waits = false</script>"
+PAGES = {"/reads-news": NEWS, "/letters": LETTERS, "/letter": LETTER, "/drop": "{}"}
+
 
 @pytest.fixture
 def over() -> Iterator[threading.Event]:
@@ -47,13 +66,14 @@ def site(over: threading.Event) -> Iterator[str]:
                 return Answer('["Baker", "Grocer"]', headers={"content-type": "application/json"})
             case "/filtered":
                 return Answer('["Baker"]', headers={"content-type": "application/json"})
+            case "/signs":
+                time.sleep(0.3)
+                return Answer("", headers={"content-type": "text/javascript"})
             case "/news":
                 over.wait(20)
                 return Answer("{}")
-            case "/reads-news":
-                return Answer(NEWS)
-            case _:
-                return Answer(JOURNAL)
+            case path:
+                return Answer(PAGES.get(path, JOURNAL))
 
     with serving(answer) as url:
         yield url
@@ -87,3 +107,18 @@ async def test_a_request_that_the_server_holds_open_holds_up_no_press_for_long(
     second = await acting.do("click", button("Pressed"), timeout_ms=1000)
 
     assert (first.status, second.status) == (Status.DONE, Status.DONE)
+
+
+async def test_what_a_press_makes_the_page_show_in_a_frame_a_moment_later_is_there_before_the_next(
+    session: ChromiumSession, site: str
+) -> None:
+    acting, ended = Acting(session), []
+    for who in ("Ada", "Bob"):
+        await acting.do("goto", url=f"{site}/letters")
+        chosen = await acting.do("click", {"role": "row", "text": "{{who}}"}, values={"who": who})
+        gone = {"text_contains": f"{who} is gone"}
+        dropped = await acting.do("click", button("Delete"), effect="commit", expect=[gone], timeout_ms=3000)
+        ended += [chosen.status, dropped.status]
+        await acting.next_run(chosen, dropped)
+
+    assert ended == [Status.DONE] * 4

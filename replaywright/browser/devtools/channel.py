@@ -54,6 +54,8 @@ class Frame:
     """The document that is on its way; empty when none is."""
     busy: bool = False
     """True while its document, or one inside it, loads."""
+    busy_since: float = 0.0
+    """When that began, in monotonic seconds."""
     unreachable: str = ""
     """The address that could not be opened, when the document is Chromium's own error page."""
 
@@ -303,6 +305,7 @@ class Tab:
         frame = self.frames.pop(frame_id, None)
         if frame is not None:
             frame.context = ""
+            self.traffic.leave(frame.loader)
 
     def _navigated(self, cdp: CdpSession, params: Mapping[str, Any]) -> None:
         payload = params["frame"]
@@ -315,6 +318,7 @@ class Tab:
         if frame.loader != payload["loaderId"]:
             for child in self.children(frame):  # they belonged to the document before
                 self._forget(child.id)
+            self.traffic.leave(frame.loader)
             frame.loader = payload["loaderId"]
             # A page from the back/forward cache is complete, and its worlds were announced already.
             frame.restored = frame.loaded = params.get("type") == "BackForwardCacheRestore"
@@ -338,7 +342,7 @@ class Tab:
                 if params["navigationType"] not in ("sameDocument", "historySameDocument"):
                     frame.loading = params["loaderId"]
             case "Page.frameStartedLoading" if frame is not None:
-                frame.busy = True
+                frame.busy, frame.busy_since = True, time.monotonic()
             case "Page.frameStoppedLoading" if frame is not None:
                 frame.loading, frame.busy = "", False
             case "Page.domContentEventFired" if cdp is self.cdp:
@@ -378,6 +382,11 @@ class Tab:
     def is_loading(self) -> bool:
         """Return whether the document, or a script, is being loaded."""
         return self.main.busy or bool(self.traffic.scripts)
+
+    def awaits(self, since: float) -> bool:
+        """Return whether an answer, or a frame, that the page asked for at `since` or later has not come."""
+        inner = (frame for frame in self.frames.values() if frame is not self.main)
+        return self.traffic.busy(since) or any(frame.busy and frame.busy_since >= since for frame in inner)
 
     def worlds(self) -> list[Frame]:
         """Return the frames with a live page agent, the top one first, parents before children."""

@@ -48,6 +48,10 @@ class TabTraffic:
     """Start of each awaited request, by its id; monotonic seconds."""
     scripts: set[str] = field(default_factory=set)
     """Ids of requests for scripts, as of parts of the page that are loaded when they are needed."""
+    loaders: dict[str, str] = field(default_factory=dict)
+    """Ids of the loaders of the documents that made these requests."""
+    left: set[str] = field(default_factory=set)
+    """Ids of pending requests whose documents are gone: the browser tells nothing of them any more."""
     addresses: dict[str, str] = field(default_factory=dict)
     """Addresses of awaited requests and event streams that have not ended."""
     failures: list[tuple[str, str]] = field(default_factory=list)
@@ -63,6 +67,7 @@ class TabTraffic:
         """Keep count."""
         match method:
             case "Network.requestWillBeSent":
+                self.loaders[params["requestId"]] = params.get("loaderId", "")
                 if params.get("type") in AWAITED_TYPES:
                     self.pending[params["requestId"]] = now
                     self.addresses[params["requestId"]] = params["request"]["url"]
@@ -79,6 +84,8 @@ class TabTraffic:
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self.ended += self.pending.pop(params["requestId"], None) is not None
                 self.scripts.discard(params["requestId"])
+                self.loaders.pop(params["requestId"], None)
+                self.left.discard(params["requestId"])
                 url = self.addresses.pop(params["requestId"], None)
                 if url is not None and method == "Network.loadingFailed" and not params.get("canceled"):
                     self._failed(url, "request_failed")
@@ -102,9 +109,17 @@ class TabTraffic:
         """Return why content of the site of `url` may be missing: its first failure; "" without one."""
         return next((why for failed, why in self.failures if is_same_site(failed, url)), "")
 
+    def leave(self, loader: str) -> None:
+        """Note that a document is gone, with all that it waited for."""
+        gone = {number for number, of in self.loaders.items() if loader and of == loader}
+        for number in gone:
+            del self.loaders[number]
+        self.scripts -= gone
+        self.left |= gone & self.pending.keys()
+
     def busy(self, since: float = 0.0) -> bool:
         """Return whether an awaited request that began at `since` or later is pending."""
-        return any(began >= since for began in self.pending.values())
+        return any(began >= since and number not in self.left for number, began in self.pending.items())
 
     @property
     def is_growing(self) -> bool:

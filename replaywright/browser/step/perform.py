@@ -341,7 +341,7 @@ class StepRun:
         until, seen = Deadline(context.deadline.left(_STEADY_LIMIT_S)), await read()
         while (before := values(seen)) is not None:
             await context.tabs.until(lambda: False, _STEADY_S)
-            await context.until_rest()  # what the page was about to ask for when it was read first
+            await context.until_rest(until.left())  # what the page was about to ask for when it was read first
             seen = await read()
             if values(seen) == before or until.passed:
                 break

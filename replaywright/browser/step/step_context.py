@@ -88,12 +88,12 @@ class StepContext:
         except CdpFailed:
             return None
 
-    async def until_rest(self) -> None:
+    async def until_rest(self, limit_s: float = _REST_S) -> None:
         """Wait a few seconds until the page has loaded and no request that may change it is under way.
 
         What a page waited for it draws a moment later, and may ask for more.
         """
-        tab, until = self.tab, Deadline(self.deadline.left(_REST_S))
+        tab, until = self.tab, Deadline(self.deadline.left(limit_s))
 
         def rests() -> bool:
             return tab.main.loaded and bool(tab.main.context) and not tab.traffic.is_growing
@@ -108,10 +108,8 @@ class StepContext:
         A replay presses sooner than a person could, and pages are not written for that: they take an answer that was
         asked for before a press, and comes after it, for one to the press. A request that takes long is not waited for.
         """
-        traffic = self.tab.traffic
-        await self.tabs.until(
-            lambda: not traffic.busy(since=time.monotonic() - _LATELY_S), self.deadline.left(_LATELY_S)
-        )
+        tab = self.tab
+        await self.tabs.until(lambda: not tab.awaits(time.monotonic() - _LATELY_S), self.deadline.left(_LATELY_S))
 
     async def until_read(self) -> None:
         """Wait until the page is read for the checkpoint before the step; that does not count as the step's time."""
@@ -125,6 +123,7 @@ class StepContext:
         if needs_proof(self.step):
             if self.work.is_consequential:
                 await self.environment.debounces.over(self.tabs, self.tab)
+                await self.until_answered()  # what the timers have asked for
             await self._take_entries()
         if is_input(self.step):
             self.environment.debounces.watch(self.tab)  # frames, too, that have come while the element was looked for
