@@ -17,6 +17,7 @@ from replaywright.domain.locating.matching import (
     decide_identified,
     decide_similar,
     may_be_declared,
+    without_content,
 )
 from replaywright.domain.locating.wording import Wording
 from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
@@ -184,6 +185,37 @@ def test_a_declared_identifier_is_not_believed_against_what_was_recorded(
 
 
 INNER = {"css": "form button button", "element_hash": "h-inner", "xpath": f"{COMPOSE['xpath']}/button"}
+
+
+READ = {
+    "tag": "div", "name": "Please pay 12.50 euros.", "text": "Please pay 12.50 euros.", "xpath": "/html/body/main/div",
+    "attributes": {"class": "words"}, "neighbours": ("From Carol",), "namesakes": 1, "element_hash": "a",
+}  # fmt: skip
+SAYS = {"name": "They are lovely.", "text": "They are lovely. All of them.", "element_hash": "b"}
+
+
+def test_what_is_only_read_is_not_called_what_it_says() -> None:
+    recorded, seen = target(READ), target(READ, **SAYS)
+
+    assert not identified(recorded, seen).lookup.hit
+    assert identified(without_content(recorded), without_content(seen)).lookup.hit
+    assert may_be_declared(recorded, seen, ElementQuery(css=".words"), is_read=True)
+
+
+@pytest.mark.parametrize(
+    ("own", "changes"),
+    [
+        ({"row": ("Tea", "4.20")}, {"row": ("Cake", "They are lovely.")}),
+        ({"role": "table", "name": "Prices"}, {"role": "table", "name": "Orders"}),
+    ],
+)
+def test_what_is_only_read_is_told_by_its_row_and_by_a_name_of_its_own(
+    own: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    recorded, seen = target(READ, **own), target(READ, **{**SAYS, **changes})
+
+    assert not identified(without_content(recorded), without_content(seen)).lookup.hit
+    assert not may_be_declared(recorded, seen, ElementQuery(css=".words"), is_read=True)
 
 
 @pytest.mark.parametrize("recorded", [SEND, target(COMPOSE, **INNER)])

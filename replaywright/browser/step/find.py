@@ -22,6 +22,7 @@ from replaywright.domain.locating.matching import (
     decide_identified,
     decide_similar,
     may_be_declared,
+    without_content,
 )
 from replaywright.domain.page.observed import ElementProbe, ProbeResult
 from replaywright.domain.page.snapshots import Snapshot
@@ -101,6 +102,7 @@ class Finder:
         self._attempt = context.attempt
         self._deadline = context.deadline
         self._spec = spec
+        self._is_read = spec["need"] == "read"
         self._tab: Tab = context.tabs.current
         self._frame: Frame = self._tab.main
         self._target = work.target
@@ -277,6 +279,9 @@ class Finder:
         if self._work.query is not None or self._target is None:
             return self._decide_declared(candidates)
         decision = decide_identified(self._target, candidates, self._work.entry_version)
+        if decision.chosen is None and self._is_read:
+            read = [one.model_copy(update={"target": without_content(one.target)}) for one in candidates]
+            decision = decide_identified(without_content(self._target), read, self._work.entry_version)
         if decision.lookup.healed and not self._work.heal:
             return MatchDecision(decision.lookup.model_copy(update={"hit": False, "reason": "heal_off"}))
         return decision
@@ -286,7 +291,7 @@ class Finder:
         lookup = Lookup(tier="query", candidates=len(candidates), entry_version=self._work.entry_version)
         elsewhere = sum(self._matches_elsewhere().values())
         if len(candidates) == 1 and not elsewhere:
-            if query and recorded and not may_be_declared(recorded, candidates[0].target, query):
+            if query and recorded and not may_be_declared(recorded, candidates[0].target, query, is_read=self._is_read):
                 return MatchDecision(lookup.model_copy(update={"reason": "disagrees"}))
             return MatchDecision(lookup.model_copy(update={"hit": True, "score": 1.0}), candidates[0])
         several = len(candidates) + elsewhere > 1

@@ -201,15 +201,32 @@ def _focused(recorded: Target, candidates: Sequence[ElementCandidate]) -> Elemen
     return held[0] if len(held) == 1 else None
 
 
-def may_be_declared(recorded: Target, seen: Target, query: ElementQuery) -> bool:
+def without_content(target: Target) -> Target:
+    """Return an element that is only read without what it says, which is no name: the next reading may be another.
+
+    Its name is what it says if it begins its text: that of an element without a role, of a heading, of a cell.
+    """
+    said, called = normalise(target.text), normalise(target.name).rstrip("…").strip()
+    if not said.startswith(called):
+        return target
+    row = tuple(cell for cell in target.row if normalise(cell) not in said)
+    none: dict[str, object] = {"name": "", "text": "", "element_hash": "", "namesakes": 0, "alike": ()}
+    return target.model_copy(update={**none, "row": row})
+
+
+def may_be_declared(recorded: Target, seen: Target, query: ElementQuery, *, is_read: bool = False) -> bool:
     """Return True if the element that the task declares, and that is not what was recorded, may be the recorded one.
 
     What the task calls by visible words is believed. An identifier may be that of something else by now: what is called
     otherwise, or stands in another row, is not believed. One that was made for programs outlives a name, unless the new
-    name says the opposite.
+    name says the opposite. Where an element `is_read` only, what it says is not what it is called.
     """
     if query.says_what_it_is:
         return True
+    if is_read:
+        recorded, seen = without_content(recorded), without_content(seen)
+        if not recorded.name and recorded.role == seen.role:
+            return not is_in_other_row(recorded, seen)
     if is_in_other_row(recorded, seen):
         return False
     if not (recorded.name or recorded.label or recorded.row):
