@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replaywright.domain.common.token_count import count_tokens
-from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshot_text import element_line, snapshot_text
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import FrameStep, Target
 
@@ -87,6 +87,21 @@ def test_texts_that_repeat_what_stands_beside_them_are_left_out() -> None:
     )
 
     assert snapshot_text(taken) == 'page\nmain "Compose"\n [e3] textbox "To"\npage\n "Nobody reads this." | "Nor this."'
+
+
+@pytest.mark.parametrize(
+    ("name", "hint", "line"),
+    [
+        ("", {}, '[e1] textbox "" label="Due"'),
+        ("YYYY-MM-DD", {"placeholder": "YYYY-MM-DD"}, '[e1] textbox "YYYY-MM-DD" label="Due"'),
+        ("Opens a calendar", {"title": "Opens a calendar"}, '[e1] textbox "Opens a calendar" label="Due"'),
+        ("Due date", {"placeholder": "YYYY-MM-DD"}, '[e1] textbox "Due date" placeholder="YYYY-MM-DD"'),
+    ],
+)
+def test_a_field_that_is_named_by_a_hint_alone_is_told_with_its_label(
+    name: str, hint: dict[str, str], line: str
+) -> None:
+    assert element_line(element(1, "textbox", name, label="Due", attributes=hint)) == line
 
 
 def test_of_many_equal_rows_the_first_and_the_last_are_shown_and_the_rest_is_counted() -> None:

@@ -137,10 +137,8 @@ def element_line(element: Element, *, more: Iterable[str] = ()) -> str:
     parts = [f"[{word(element.id)}] {word(target.role or target.tag) or 'element'}", quoted(name)]
     shown = tokens(name)
     attributes = target.attributes
-    # For a named element the label is only a guess from positions; the name includes the declared label.
-    label = "" if target.name else target.label
     for key, text in (
-        ("label", label),
+        ("label", _label(target)),
         ("placeholder", attributes.get("placeholder", "")),
         ("title", attributes.get("title", "")),
     ):
@@ -157,6 +155,15 @@ def element_line(element: Element, *, more: Iterable[str] = ()) -> str:
     parts += [f"({word(state)})" for state in element.states]
     parts += more
     return " ".join(parts)
+
+
+def _label(target: Target) -> str:
+    """Return the label that an element's line tells.
+
+    For a named element it is only a guess from positions, as the name includes the declared label, unless it is a hint.
+    """
+    hints = (target.attributes.get("placeholder"), target.attributes.get("title"))
+    return target.label if not target.name or target.name in hints else ""
 
 
 # ------------------------------------------------------------------------------------------------------ repetitions
@@ -327,9 +334,7 @@ def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
     """
     rows = dict.fromkeys(shown[at].target.row for at in item if shown[at].target.row)
     acting = [shown[at].target for at in item if shown[at].actionable]
-    acted_on = tokens(
-        " ".join(f"{target.name or target.text} {'' if target.name else target.label}" for target in acting)
-    )
+    acted_on = tokens(" ".join(f"{target.name or target.text} {_label(target)}" for target in acting))
     numbers = {shown[at].group_item for at in item}
     number = numbers.pop() if len(numbers) == 1 else 0
     # An item's parts may be rows themselves: the row that says the most is the item.
@@ -380,7 +385,7 @@ def _said_already(at: int, shown: Sequence[Element], headers: Sequence[str]) -> 
     for near in (at - 1, at + 1, at + 2):
         if 0 <= near < len(shown) and shown[near].actionable:
             beside = shown[near].target
-            if text in (normalise(beside.name), normalise(beside.text), normalise(beside.label)):
+            if text in (normalise(beside.name), normalise(beside.text), normalise(_label(beside))):
                 return True
     if target.role not in _CELL_ROLES or shown[at].group:
         return False
