@@ -51,7 +51,7 @@ async def look_ahead(parts: Parts) -> None:
         if look.is_next and not look.step.when:
             raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
         missing[look.number] = attempt
-    if context.run.rehearses and missing and next(iter(missing)) > context.run.looks[0].number:
+    if context.run.rehearses and missing and context.run.looks[0].number not in unseen | missing:
         await _rehearse(parts, context.run.looks[0], missing)
     unseen |= {number: attempt.title for number, attempt in missing.items()}
     for why, titles in ((NOT_LOOKED_AT, [title for _, title in sorted(unseen.items())]), (ALIKE, alike)):
