@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from replaywright.domain.common.templates import fill_wanted
 from replaywright.domain.locating.misses import missed_message
 from replaywright.domain.page.snapshots import Element, Snapshot
 from replaywright.domain.page.targets import ElementQuery, Target
@@ -55,6 +56,12 @@ def test_an_element_of_which_nothing_is_recorded_is_looked_for_by_the_words_of_i
     told = missed_message(None, "the subject field", page(target("textbox", "Subject"), target("button", "Cancel")))
 
     assert told == 'nothing is recorded of this element; nearest of 2: textbox "Subject"'
+
+
+def test_the_value_of_a_parameter_is_told_without_the_marks_of_its_ends() -> None:
+    query = ElementQuery(role="row", text=fill_wanted("of {{who}}", {"who": "Ada"}))
+
+    assert missed_message(query, "", page(target("link", "Home"))).startswith('looked for row, text "of Ada"; ')
 
 
 def test_a_page_without_controls_and_one_with_none_like_it_are_told_apart() -> None:
