@@ -509,7 +509,7 @@ def why_blocked(reason: str, by: str) -> str:
         "disabled": "the element is disabled",
         "covered": f"the element is covered by {by or 'something else'}",
         "moving": "the element does not stop moving",
-        "readonly": "the field is read-only",
+        "readonly": "the field is read-only: what opens on a click may set it",
         "not_editable": f"the element takes no text{f': {by}' if by else ''}",
         "too_long": f"the field takes at most {by} characters, and the value is longer",
         "no_such_value": f"the field does not take this value: {by}",
