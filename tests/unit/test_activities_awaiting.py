@@ -197,6 +197,25 @@ def test_what_a_service_worker_answers_is_no_word_of_the_site() -> None:
     assert witness_of(evidence, (), (), (), urls=(POST.url,), is_fresh=False) is None
 
 
+@pytest.mark.parametrize(("is_answered", "is_awaited"), [(True, False), (False, True)])
+def test_an_answer_whose_page_has_led_on_is_not_awaited_any_more(is_answered: bool, is_awaited: bool) -> None:
+    recorder, traffic = Recorder("top", "top"), TabTraffic()
+    sent = {"method": "POST", "url": POST.url, "headers": {}}
+    events = [("requestWillBeSent", {"requestId": "1", "loaderId": "1", "type": "Document", "request": sent})]
+    answer = {"url": POST.url, "status": 200, "mimeType": "text/html"}
+    if is_answered:
+        events.append(("responseReceived", {"requestId": "1", "type": "Document", "response": answer}))
+    for name, params in events:
+        traffic.on_event(f"Network.{name}", params, 1.0)
+        recorder.on_event(traffic, f"Network.{name}", params)
+
+    before = recorder.awaits_answer(traffic, POST.url)
+    traffic.leave("1")
+
+    assert (before, recorder.awaits_answer(traffic, POST.url)) == (True, is_awaited)
+    assert not traffic.busy()
+
+
 def test_what_a_service_worker_then_sends_is_told_by_the_keeper() -> None:
     sent = SentRequest(method="POST", url=POST.url, sent_at=1.0, answered_at=2.0, status=200)
 

@@ -194,9 +194,15 @@ class Recorder:
             self.downloads.setdefault(number, safe_name(suggested))
 
     def awaits_answer(self, traffic: TabTraffic, url: str) -> bool:
-        """Return whether an unsafe request to the site of `url` is still unanswered."""
+        """Return whether an unsafe request to the site of `url` is still unanswered.
+
+        Of an answer whose page has led on to the next at once, the browser never tells that it is complete.
+        """
         sent = (number for number, request in self._requests.items() if is_same_site(request.url, url))
-        return any(number in traffic.pending for number in sent)
+        return any(
+            number in traffic.pending and not (number in traffic.left and self._requests[number].status)
+            for number in sent
+        )
 
     def sent_elsewhere(self, method: str, url: str, *, by_worker: bool) -> None:
         """Note what a new tab sent before it could be spoken to, or what a service worker sent."""
