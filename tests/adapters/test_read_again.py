@@ -22,6 +22,18 @@ fetch('/never');
 document.head.append(Object.assign(document.createElement('script'), { src: '/never' }));
 </script>"""
 
+# A page that is told of its results by a stream of events, and has another one open all the time.
+STREAMS = """<title>Search</title><button>Find</button><p>before</p><script>
+new EventSource('/never');
+document.querySelector('button').onclick = async () => {
+  await fetch('/search', { method: 'POST' });
+  const results = new EventSource('/results');
+  results.onmessage = (event) => { document.querySelector('p').textContent = event.data; results.close(); };
+};
+</script>"""
+EVENTS = {"content-type": "text/event-stream"}
+RESULTS_S = 0.8
+
 
 def page(subject: str, words: str, total: str, many: str) -> str:
     return f"""<title>Letters</title><main><h1>{subject}</h1><div id=words>{words}</div>
@@ -39,6 +51,13 @@ def site() -> Iterator[str]:
                 return Answer(page(*left.pop(0)))
             case "/news":
                 return Answer(ASKS)
+            case "/streams":
+                return Answer(STREAMS)
+            case "/search":
+                return Answer("", 204)
+            case "/results":
+                over.wait(RESULTS_S)
+                return Answer("data: after\n\n", headers=EVENTS)
             case _:
                 over.wait(30)
                 return Answer("", 404)
@@ -86,3 +105,14 @@ async def test_a_page_that_asks_in_vain_is_read_within_the_time_of_a_step(sessio
     read = await acting.do("extract", {"role": "paragraph"}, fields={"it": {"take": "text"}})
 
     assert (read.status, read.extracted) == (Status.DONE, {"it": "None"})
+
+
+async def test_what_an_input_has_a_stream_bring_is_read(session: ChromiumSession, site: str) -> None:
+    acting = Acting(session)
+    await acting.do("goto", url=f"{site}/streams")
+    before = await acting.do("extract", {"role": "paragraph"}, fields={"it": {"take": "text"}})
+    await acting.do("click", {"role": "button", "name": "Find"}, effect="idempotent")
+
+    after = await acting.do("extract", {"role": "paragraph"}, fields={"it": {"take": "text"}})
+
+    assert (before.extracted, after.extracted) == ({"it": "before"}, {"it": "after"})

@@ -56,6 +56,10 @@ class TabTraffic:
     """Addresses of awaited requests and event streams that have not ended."""
     failures: list[tuple[str, str]] = field(default_factory=list)
     """Address and reason of awaited requests without a usable answer; the first ones."""
+    streams: dict[str, float] = field(default_factory=dict)
+    """Start of each event stream that has not ended, by its request's id."""
+    given: tuple[str, float] = ("", 0.0)
+    """The document that the latest input was given to, by its loader's id, and when."""
     sockets: dict[str, str] = field(default_factory=dict)
     """Addresses of WebSocket connections."""
     statuses: dict[str, int] = field(default_factory=dict)
@@ -67,23 +71,19 @@ class TabTraffic:
         """Keep count."""
         match method:
             case "Network.requestWillBeSent":
-                self.loaders[params["requestId"]] = params.get("loaderId", "")
-                if params.get("type") in AWAITED_TYPES:
-                    self.pending[params["requestId"]] = now
-                    self.addresses[params["requestId"]] = params["request"]["url"]
-                elif params.get("type") == "Script":
-                    self.scripts.add(params["requestId"])
+                self._begun(params, now)
             case "Network.responseReceived":
                 if params["type"] == "Document":
                     self._remember(params["requestId"], params["response"]["status"])
                 status = params["response"]["status"]
                 if params["requestId"] in self.addresses and (status in _NO_ANSWER or status >= 500):
                     self._failed(params["response"]["url"], f"http_{status}")
-                if params["type"] == "EventSource" or params["response"]["mimeType"] == "text/event-stream":
-                    self.pending.pop(params["requestId"], None)
+                if params["response"]["mimeType"] == "text/event-stream" and params["requestId"] in self.pending:
+                    self.streams[params["requestId"]] = self.pending.pop(params["requestId"])
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self.ended += self.pending.pop(params["requestId"], None) is not None
                 self.scripts.discard(params["requestId"])
+                self.streams.pop(params["requestId"], None)
                 self.loaders.pop(params["requestId"], None)
                 self.left.discard(params["requestId"])
                 url = self.addresses.pop(params["requestId"], None)
@@ -93,6 +93,20 @@ class TabTraffic:
                 self.sockets[params["requestId"]] = params["url"]
             case "Network.webSocketClosed":
                 self.sockets.pop(params["requestId"], None)
+            case _:
+                pass
+
+    def _begun(self, params: Mapping[str, Any], now: float) -> None:
+        request_id = params["requestId"]
+        self.loaders[request_id] = params.get("loaderId", "")
+        match params.get("type"):
+            case "EventSource":
+                self.streams[request_id] = now
+            case "Script":
+                self.scripts.add(request_id)
+            case type_ if type_ in AWAITED_TYPES:
+                self.pending[request_id] = now
+                self.addresses[request_id] = params["request"]["url"]
             case _:
                 pass
 
@@ -114,12 +128,22 @@ class TabTraffic:
         gone = {number for number, of in self.loaders.items() if loader and of == loader}
         for number in gone:
             del self.loaders[number]
+            self.streams.pop(number, None)
         self.scripts -= gone
         self.left |= gone & self.pending.keys()
 
     def busy(self, since: float = 0.0) -> bool:
         """Return whether an awaited request that began at `since` or later is pending."""
         return any(began >= since and number not in self.left for number, began in self.pending.items())
+
+    def tells(self, since: float) -> bool:
+        """Return whether an event stream is open that the latest input made its page begin, at `since` or later.
+
+        What a page opens when it is loaded may stay open for good; what it opens for an input has the answer.
+        """
+        loader, given_at = self.given
+        begun = (number for number, began in self.streams.items() if began >= max(since, given_at))
+        return any(self.loaders.get(number) == loader for number in begun)
 
     @property
     def is_growing(self) -> bool:

@@ -89,14 +89,15 @@ class StepContext:
             return None
 
     async def until_rest(self, limit_s: float = _REST_S) -> None:
-        """Wait a few seconds until the page has loaded and no request that may change it is under way.
+        """Wait a few seconds until the page has loaded and no request or stream that may change it is under way.
 
         What a page waited for it draws a moment later, and may ask for more.
         """
         tab, until = self.tab, Deadline(self.deadline.left(limit_s))
 
         def rests() -> bool:
-            return tab.main.loaded and bool(tab.main.context) and not tab.traffic.is_growing
+            under_way = tab.traffic.is_growing or tab.traffic.tells(time.monotonic() - _REST_S)
+            return tab.main.loaded and bool(tab.main.context) and not under_way
 
         while not rests() and not until.passed:
             await self.tabs.until(rests, until.left())
@@ -159,6 +160,7 @@ class StepContext:
     def arm(self, *, watch: bool = False) -> None:
         """Collect evidence from now on; have the expected new document answer without being asked."""
         self.armed_at, self.given_at = time.monotonic(), time.time()
+        self.tab.traffic.given = (self.tab.main.loader if is_input(self.step) else "", self.armed_at)
         self._acted_in = self.tabs.document
         self.recorder = Recorder(self.frame.id, self.tab.main.id)
         self.tabs.record(self.recorder, popups=self.work.causes is None or Cause.POPUP in self.work.causes)
