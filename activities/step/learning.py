@@ -90,6 +90,7 @@ class Lesson:
             good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
             sends=sends if report.acted or old is None else old.sends,
             keeps_entries=report.keeps_entries if self.is_new or old is None else old.keeps_entries,
+            held_before=self._held_before(report),
             granted=self._grants(report, granted),
             run_id=context.run.run_id,
             origin=self._origin(healed=healed),
@@ -97,6 +98,13 @@ class Lesson:
             bound={name: digest(context.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and context.run.heal is Heal.PROPOSE,
         )
+
+    def _held_before(self, report: Report) -> bool:
+        """Tell if all that the step expects held before it was performed: a search finds what was shown before it."""
+        if not report.acted:
+            return self.old is not None and self.old.held_before
+        before = report.before[: len(self.context.step.expect)]
+        return bool(before) and all(was.passed for was in before)
 
     def _origin(self, *, healed: bool) -> str:
         if self.named_by or healed:

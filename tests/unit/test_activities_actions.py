@@ -515,6 +515,19 @@ async def test_a_commit_whose_parameters_are_on_the_page_already_is_left_alone(s
     assert (outcome.status, outcome.already_done, stage.inputs) == (Status.DONE, True, [])
 
 
+async def test_what_held_before_a_press_that_was_recorded_does_not_tell_that_it_was_done(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].texts = ("Message sent to ada@example.com",)
+    stage.site.pages[COMPOSE].elements["to"].value = "ada@example.com"
+    wanted = SENT_TO.model_copy(update={"effect": None})
+    entry = await stage.learn(learned(wanted, SEND))
+
+    replayed = await stage.perform(of_run("r2", request(wanted)))
+
+    assert (entry.effect, entry.held_before) == (Effect.COMMIT, True)
+    assert (replayed.status, replayed.already_done) == (Status.DONE, False)
+    assert stage.inputs == [Dispatch(Action.CLICK, "send")]
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

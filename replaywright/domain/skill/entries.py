@@ -87,6 +87,8 @@ class ActionCacheEntry(Target):
     """Requests of the step with their delays and senders; a replay waits for the same."""
     keeps_entries: bool = False
     """True if the page showed before the press all that had been entered: a replay does not press where it does not."""
+    held_before: bool = False
+    """True if all that is expected of the step held before it was performed, too: that it does tells nothing of it."""
     granted: tuple[Grant, ...] = ()
     """Requests of the verified step with their approvals; another element may send the same and nothing else."""
     is_proven: bool = False
