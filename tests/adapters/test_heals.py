@@ -81,7 +81,7 @@ async def test_a_press_is_healed_on_a_page_that_has_rested_since_before_its_step
     assert report.lookup.healed
 
 
-async def test_what_the_page_is_certain_of_and_the_decision_is_not_is_compared_once_and_taken(
+async def test_a_list_without_a_name_that_stands_among_other_texts_is_compared_before_it_is_given_anything(
     session: ChromiumSession, site: Site
 ) -> None:
     page, choice = "browser_list_moved.html", {"value": "calendar"}

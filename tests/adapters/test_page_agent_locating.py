@@ -120,10 +120,9 @@ async def test_the_hash_finds_an_element_without_a_name(agent: AgentPage) -> Non
     await agent.value("document.querySelector('main').prepend(document.querySelector('input'))")
     await agent.value("document.querySelector('div').append(document.createElement('textarea'))")
 
-    await agent.begin(target=bare(target, "elementHash", "container"), need="read")
-    ready = await agent.message("ready")
+    found = await candidates(agent, bare(target, "elementHash", "container"))
 
-    assert ready["candidates"][0]["tier"] == "hash"
+    assert [candidate.tier for candidate in found] == ["hash"]
 
 
 async def test_a_wrapper_and_a_new_sibling_are_bridged_by_path_variants(agent: AgentPage) -> None:

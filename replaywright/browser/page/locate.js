@@ -227,7 +227,7 @@ function isInRow(target, element, reading) {
  * says where: in the same row and the same container. An equal "Edit" in another row is another "Edit".
  */
 function certainOf(target, candidates, total, reading) {
-  if (!target.elementHash || total > CANDIDATE_LIMIT || target.namesakes > 1) return null;
+  if (!target.elementHash || !isTold(target) || total > CANDIDATE_LIMIT || target.namesakes > 1) return null;
   const agreeing = candidates.filter(({ element }) => agreesWith(target, element, reading));
   if (agreeing.length !== 1) return null;
   const [candidate] = agreeing;
@@ -236,6 +236,16 @@ function certainOf(target, candidates, total, reading) {
   if (!sameTexts(target.row ?? [], rowOf(element, reading))) return null;
   if (normalise(target.container ?? "") !== normalise(containerOf(element, reading))) return null;
   return candidate;
+}
+
+/**
+ * Returns whether the hash of an element tells more than what kind it is. Else Python looks at the texts around it,
+ * before it is given anything.
+ */
+function isTold({ name, attributes = {} }) {
+  const { id } = attributes;
+  const told = HASHED.some((key) => key !== "type" && attributes[key]) || (id && !looksGenerated(id));
+  return Boolean(normalise(name ?? "") || told);
 }
 
 const sameTexts = (left, right) =>
