@@ -124,9 +124,9 @@ class SessionActivities:
             held = await self.attachments.hold(request.session, request.epoch)
             if sockets := held.browser.open_sockets:
                 return HeldBack(why_not=f"the page has a WebSocket open ({sockets[0]}), and its messages would leave")
-            setup = request.setup.model_copy(update={"holds_back": True})
+            setup = await resolved(request.setup.model_copy(update={"holds_back": True}), self.vault)
             try:
-                await self.keepers.set_up(held.ref, await resolved(setup, self.vault))
+                await self.keepers.set_up(held.ref, setup)
             except InputInvalid:
                 return HeldBack(why_not="a remote browser is not told what to send")
             return HeldBack()

@@ -1,16 +1,16 @@
 """Reading what a site has stored in the Chromium profile of a person, from a copy and with nothing sent."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Route, async_playwright
 
+from replaywright.browser.reading.storage import storage_script
 from replaywright.errors import InputInvalid
+from replaywright.temporary import temporary_folder
 
 _KEYS: Final = "Local State"
 """File of a folder of profiles; with `Preferences` in each of them, it tells what is one."""
@@ -43,8 +43,7 @@ async def read_profile(
         raise InputInvalid(
             f"--profile {str(profile)!r}: no profile of Chromium: chrome://version names its folder as Profile Path"
         )
-    with tempfile.TemporaryDirectory(prefix="rw-profile-") as place:
-        copy = Path(place)
+    with temporary_folder("rw-profile-") as copy:
         try:
             _copied(folder, own, copy)
             return await _read(copy, origins, executable, has_sandbox=has_sandbox)
@@ -67,7 +66,6 @@ def _copied(folder: Path, own: Path, copy: Path) -> None:
 
 
 async def _read(copy: Path, origins: Sequence[str], executable: Path, *, has_sandbox: bool) -> dict[str, Any]:
-    source = (resources.files("replaywright.browser.reading") / "storage.js").read_text(encoding="utf-8")
     async with (
         async_playwright() as playwright,
         await playwright.chromium.launch_persistent_context(
@@ -85,7 +83,7 @@ async def _read(copy: Path, origins: Sequence[str], executable: Path, *, has_san
         for origin in origins:
             page = await context.new_page()
             await page.goto(origin, timeout=_LIMIT_MS)
-            stored.append((await page.evaluate(f'(() => {{"use strict";\n{source}\nreturn stored(); }})()'))["origin"])
+            stored.append((await page.evaluate(storage_script("stored()")))["origin"])
         return {"cookies": await context.cookies(), "origins": stored}
 
 

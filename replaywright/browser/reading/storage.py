@@ -28,9 +28,10 @@ RESTORE_S = 60.0
 
 
 @cache
-def _source() -> str:
+def storage_script(result: str) -> str:
+    """Return a script that reads what its origin has stored; `result` is an expression with `stored()` in it."""
     script = (resources.files("replaywright.browser.reading") / "storage.js").read_text(encoding="utf-8")
-    return f'(() => {{\n"use strict";\n{script}\nreturn Promise.all([stored(), replaywright.outline()]);\n}})()'
+    return f'(() => {{\n"use strict";\n{script}\nreturn {result};\n}})()'
 
 
 async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState, Outline]:
@@ -41,7 +42,9 @@ async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState,
         PlaywrightError: cookies cannot be read.
     """
     (reply, shown), inner, cookies = await asyncio.gather(
-        tab.call(tab.main, _source(), timeout_s=TAKE_S), _outlines_of_frames(tab), tab.page.context.cookies()
+        tab.call(tab.main, storage_script("Promise.all([stored(), replaywright.outline()])"), timeout_s=TAKE_S),
+        _outlines_of_frames(tab),
+        tab.page.context.cookies(),
     )
     state = PageState(
         url=tab.url,
