@@ -125,10 +125,7 @@ class SessionActivities:
             if sockets := held.browser.open_sockets:
                 return HeldBack(why_not=f"the page has a WebSocket open ({sockets[0]}), and its messages would leave")
             setup = await resolved(request.setup.model_copy(update={"holds_back": True}), self.vault)
-            try:
-                await self.keepers.set_up(held.ref, setup)
-            except InputInvalid:
-                return HeldBack(why_not="a remote browser is not told what to send")
+            await self.keepers.set_up(held.ref, setup)
             return HeldBack()
 
     @activity.defn(name="session.close")

@@ -200,12 +200,10 @@ class Keeper:
         Path(SOCKET_NAME).chmod(0o600)
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
-            self._watcher = RequestWatcher(self._chromium.devtools, self._gate, self._black_box)
-            await self._watcher.start()
-            await self._relays.start(self._chromium.devtools)
-            self._view = View(self._chromium.devtools, self._watcher.pages)
-        else:
-            await self._relays.start(self._chromium)
+        self._watcher = RequestWatcher(self._chromium.devtools, self._gate, self._black_box)
+        await self._watcher.start()
+        await self._relays.start(self._chromium.devtools)
+        self._view = View(self._chromium.devtools, self._watcher.pages)
         self._state = SessionState.READY
         self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused
         self._renew(self._epoch, self._options.lease_s)
@@ -230,7 +228,7 @@ class Keeper:
             StackFailed: the browser cannot be had, or does not come to the proxy: then there would be no gate.
         """
         name = f"{secrets.token_hex(16)}.invalid"
-        chromium = RemoteChromium(remote.endpoint, self._child_ended)
+        chromium = RemoteChromium(remote.endpoint, self._child_ended, self._directory)
         try:
             address = await chromium.connect()
             port, knocked = await self._proxy.start_for(EVERYWHERE if remote.proxy_host else address, name)
@@ -514,7 +512,7 @@ class Keeper:
     async def _set_up(self, request: SetUpRequest) -> Done:
         self._admit_epoch(request.epoch)
         if self._watcher is None or self._state is not SessionState.READY:
-            raise RequestRefused(ErrorCode.REFUSED, "only a browser of the keeper's own that is ready can be set up")
+            raise RequestRefused(ErrorCode.REFUSED, "only a browser that is ready can be set up")
         try:
             await self._watcher.set_up(request.setup)
         except StackFailed as failed:
@@ -551,8 +549,6 @@ class Keeper:
         self._admit_holder(request.epoch)
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to lend: {self._state}")
-        if isinstance(self._chromium, RemoteChromium):
-            raise RequestRefused(ErrorCode.REFUSED, "a remote browser is not lent: others have sessions in it, too")
         lent = await self._hands.lend(request.lending, request.lasts_s, self._chromium.devtools)
         if request.epoch < self._epoch:  # a greater epoch came while the port was opened
             self._hands.close()
@@ -566,7 +562,7 @@ class Keeper:
         if isinstance(request, WaitHeldRequest):
             return await self._gate.wait_held(request.op_id, limit_s)
         if self._view is None or self._state is not SessionState.READY:
-            raise RequestRefused(ErrorCode.REFUSED, "only a live browser of the keeper's own can be watched")
+            raise RequestRefused(ErrorCode.REFUSED, "only a live browser can be watched")
         try:
             return await self._view.after(request.seen, limit_s)
         except StackFailed as failed:

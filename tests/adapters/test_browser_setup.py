@@ -21,10 +21,10 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.host_patterns import host_rule
 from replaywright.domain.session.sessions import OpenSession, RecoverSession, SessionRef
-from replaywright.errors import ActionFailed, InputInvalid
+from replaywright.errors import ActionFailed
 from replaywright.keeper.host.client import list_live, reap
 from replaywright.keeper.host.local import LocalKeepers
-from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
+from replaywright.keeper.protocol import KeeperOptions
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK
 from tests.adapters.steps import PREDICATE, button, holds, says, work
@@ -401,11 +401,3 @@ async def test_a_challenge_of_another_origin_gets_no_answer(host: Host, server: 
         await session.perform(work("goto", url=f"http://127.0.0.1:{server.other_port}/private"))
 
     assert [h.get("authorization") for h in server.got("/private", server.other_port)] == [None]
-
-
-async def test_a_remote_browser_is_not_set_up(tmp_path: Path, chromium_path: Path) -> None:
-    options = KeeperOptions(executable=str(chromium_path), remote=RemoteBrowser(endpoint="http://127.0.0.1:9"))
-    keepers = LocalKeepers(tmp_path, options)
-
-    with pytest.raises(InputInvalid, match="run the task on a worker without"):
-        await keepers.set_up(SessionRef(session_id="s", queue=""), GERMAN)

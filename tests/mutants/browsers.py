@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 _KEEPER = "tests/adapters/test_keeper.py::"
-_SHARED = "tests/unit/test_context_filter.py::"
+_SHARED = "tests/unit/test_context_limits.py::"
 _REMOTE = "tests/adapters/test_remote_browser.py::"
 _STACK = "tests/adapters/test_stack.py::"
 _CERTIFICATES = "tests/adapters/test_client_certificates.py::"
@@ -36,9 +36,9 @@ BROWSERS = (
     Mutant(
         "command for a whole shared browser",
         "a session of a shared browser commands what is in its context only",
-        "ContextFilter.filter_command",
-        "        elif method not in _OF_TARGET and method not in _PLAIN:",
-        '        elif method == "Browser.crash":',
+        "ContextLimits._of_browser",
+        "        if method not in _OF_TARGET and method not in _PLAIN:",
+        '        if method == "Browser.crash":',
         (
             _SHARED + "test_what_is_not_for_one_context_does_not_reach_the_browser",
             _REMOTE + "test_a_worker_makes_no_context_that_goes_round_the_proxy",
@@ -47,13 +47,42 @@ BROWSERS = (
     Mutant(
         "pages of another context",
         "pages of other contexts of a shared browser do not exist for a session",
-        "ContextFilter.filter_message",
-        '            case "Target.attachedToTarget" if not self._is_ours(params["targetInfo"]):',
-        '            case "Target.attachedToTarget" if not params["targetInfo"]:',
-        (
-            _SHARED + "test_a_target_of_another_context_goes_on_and_is_not_shown",
-            _REMOTE + "test_sessions_in_one_browser_see_neither_each_others_pages_nor_cookies",
-        ),
+        "Multiplexer._is_hidden",
+        "        return self._limits is not None and not self._limits.shows(info)",
+        "        return False",
+        (_REMOTE + "test_sessions_in_one_browser_see_neither_each_others_pages_nor_cookies",),
+    ),
+    Mutant(
+        "pages of another context for the keeper",
+        "the keeper neither stops nor sets up pages of other contexts of a shared browser",
+        "Multiplexer._is_for_keeper",
+        '        if self._limits is None or "targetInfo" not in params or self._limits.shows(params["targetInfo"]):',
+        '        if self._limits is None or "targetInfo" in params:',
+        (_SHARED + "test_a_target_of_another_context_that_was_stopped_for_the_keeper_goes_on_and_is_left",),
+    ),
+    Mutant(
+        "files of the browser's host",
+        "nobody opens an address of a shared browser's own host",
+        "ContextLimits.commands",
+        '        if urlsplit(str(params.get("url", ""))).scheme.lower() not in _SCHEMES:',
+        '        if urlsplit(str(params.get("url", ""))).scheme == "telnet":',
+        (_SHARED + "test_what_is_not_for_one_context_does_not_reach_the_browser",),
+    ),
+    Mutant(
+        "any file of the worker's host",
+        "a page of a remote browser is given the session's own copies of files only",
+        "_inside",
+        "    if not file.resolve().is_relative_to(folder.resolve()):",
+        "    if not file.name:",
+        (_SHARED + "test_a_page_is_asked_for_nothing_outside_it",),
+    ),
+    Mutant(
+        "download told before it is here",
+        "a download of a remote browser is complete when it is on the worker's host",
+        "RemoteDownloads.on_event",
+        '        if event["method"] == "Browser.downloadProgress" and params["state"] == "completed":',
+        '        if params.get("state") == "never":',
+        ("tests/adapters/test_remote_sessions.py::test_a_download_comes_to_the_workers_host_before_its_step_ends",),
     ),
     Mutant(
         "remote browser past the proxy",

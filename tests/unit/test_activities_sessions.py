@@ -549,11 +549,11 @@ async def test_a_browser_that_cannot_be_set_up_is_given_back_and_not_asked_for_a
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(_session: SessionRef, _setup: BrowserSetup) -> None:
-        raise InputInvalid("browser: a task sets up no remote browser")
+        raise InputInvalid("browser: not on this worker")
 
     monkeypatch.setattr(stage.keepers, "set_up", refused)
 
-    with pytest.raises(ApplicationError, match="no remote browser") as failed:
+    with pytest.raises(ApplicationError, match="not on this worker") as failed:
         await run_activity(stage.sessions.open_session, set_up(locale="de-DE"))
 
     [(session_id, _)] = stage.keepers.launched
@@ -594,14 +594,3 @@ async def test_nothing_is_rehearsed_where_messages_of_a_websocket_would_leave(st
 
     assert "wss://app.example/live" in held.why_not
     assert stage.keepers.setups == {}
-
-
-async def test_nothing_is_rehearsed_in_a_remote_browser(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refused(_session: SessionRef, _setup: BrowserSetup) -> None:
-        raise InputInvalid("browser: a task sets up no remote browser")
-
-    monkeypatch.setattr(stage.keepers, "set_up", refused)
-
-    held = await run_activity(stage.sessions.hold_back, HoldBack(session=SESSION, epoch=1, setup=BrowserSetup()))
-
-    assert "remote browser" in held.why_not

@@ -1,16 +1,10 @@
 """A canary's browser sends nothing that came of an input and that no recording knows."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from replaywright.domain.session.browser_setup import BrowserSetup
-from replaywright.domain.session.sessions import SessionRef
-from replaywright.errors import InputInvalid
 from replaywright.keeper.gate.withholding import Withholding
-from replaywright.keeper.host.local import LocalKeepers
-from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 
 
 def asked(method: str, path: str, kind: str = "XHR") -> dict[str, Any]:
@@ -89,14 +83,3 @@ def test_while_a_step_is_rehearsed_nothing_unsafe_leaves_and_no_tab_is_left() ->
     assert permits(withholding, "GET", "/list")
     assert permits(withholding, "GET", "/frame", "Document", is_top=False)
     assert {each.reason for each in withholding.withheld} == {"the step that sent it was only rehearsed"}
-
-
-async def test_a_canary_may_have_a_remote_browser_which_withholds_nothing(tmp_path: Path) -> None:
-    options = KeeperOptions(executable="", remote=RemoteBrowser(endpoint="wss://browsers.example"))
-    keepers, session = LocalKeepers(tmp_path, options), SessionRef(session_id="s1", queue="q")
-
-    await keepers.set_up(session, BrowserSetup(sends=()))
-    with pytest.raises(InputInvalid, match="a task sets up no remote browser"):
-        await keepers.set_up(session, BrowserSetup(sends=(), locale="de-DE"))
-    with pytest.raises(InputInvalid, match="a task sets up no remote browser"):
-        await keepers.set_up(session, BrowserSetup(sends=(), holds_back=True))

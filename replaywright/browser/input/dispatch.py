@@ -130,7 +130,7 @@ class InputDispatch:
             await upload.set_field()
             await self._landing([], uploading.TAKEN_S)
         elif step.drop:
-            await self._landing(upload.drop(place), _LANDING_GRACE_S)
+            await self._landing(await upload.drop(place), _LANDING_GRACE_S)
         else:
             async with upload.caught_chooser():
                 await self._landing(trusted.point(context.tab.cdp, place, clicks=1), _LANDING_GRACE_S)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replaywright.browser.devtools.cdp import CdpSession
+from replaywright.browser.devtools.cdp import CdpFailed, CdpSession
 from replaywright.browser.devtools.channel import Frame, script_for
 from replaywright.browser.input import trusted
 from replaywright.browser.step.step_context import StepContext
@@ -78,26 +78,40 @@ class Uploading:
         if reply["mode"] == "selectSingle" and len(self._files) > 1:
             message = f"the field takes one file, and the step names {len(self._files)}"
             raise ActionFailed("takes_one_file", message, dispatched=True)
-        await self._listen(cdp, node, reply["frameId"])
-        await cdp.send("DOM.setFileInputFiles", {"files": self._paths, **node})
+        handle = await self._listened(cdp, node, reply["frameId"])
+        await cdp.send("DOM.setFileInputFiles", {"files": self._paths, "objectId": handle})
 
     async def _described(self, cdp: CdpSession, node: Mapping[str, Any]) -> Mapping[str, str]:
         flat = (await cdp.send("DOM.describeNode", node))["node"].get("attributes", ())
         return dict(zip(flat[::2], flat[1::2], strict=True))
 
-    async def _listen(self, cdp: CdpSession, node: Mapping[str, Any], frame_id: str) -> None:
-        """Have the agent say what the field is given; it is often in no document, so it can only be handed over."""
-        world = self._tab.world_number(frame_id, cdp)
-        if world is None or frame_id != self._frame.id:
-            return
-        resolved = await cdp.send("DOM.resolveNode", {**node, "executionContextId": world})
-        declaration = f"function() {{ {script_for('takeFiles', self._attempt.token)[:-1]}, this); }}"
-        handle = resolved["object"]["objectId"]
-        await cdp.send("Runtime.callFunctionOn", {"objectId": handle, "functionDeclaration": declaration})
+    async def _listened(self, cdp: CdpSession, node: Mapping[str, Any], frame_id: str) -> str:
+        """Return the field's handle, and have the agent say what the field is given.
 
-    def drop(self, place: tuple[float, float]) -> trusted.Posted:
-        """Post a drag of the files from outside, onto that place."""
-        return trusted.drop_files(self._tab.cdp, place, self._paths)
+        The field is often in no document, so it can only be handed over to the agent.
+        """
+        world = self._tab.world_number(frame_id, cdp) if frame_id == self._frame.id else None
+        in_world = {} if world is None else {"executionContextId": world}
+        handle = str((await cdp.send("DOM.resolveNode", {**node, **in_world}))["object"]["objectId"])
+        if world is not None:
+            declaration = f"function() {{ {script_for('takeFiles', self._attempt.token)[:-1]}, this); }}"
+            await cdp.send("Runtime.callFunctionOn", {"objectId": handle, "functionDeclaration": declaration})
+        return handle
+
+    async def drop(self, place: tuple[float, float]) -> trusted.Posted:
+        """Post a drag of the files from outside, onto that place.
+
+        Raises:
+            ActionFailed: `no_files_taken`: the browser is one that cannot; nothing was done.
+        """
+        posted = trusted.drop_files(self._tab.cdp, place, self._paths)
+        try:
+            await posted[0]
+        except CdpFailed as exc:
+            if exc.closed or exc.timed_out:
+                raise
+            raise ActionFailed("no_files_taken", exc.message, dispatched=False) from None
+        return posted
 
     async def verify(self) -> None:
         """Verify that the page was given these files, unless it went on to another document.

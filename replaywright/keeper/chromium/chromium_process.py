@@ -16,7 +16,7 @@ import psutil
 
 from replaywright.errors import StackFailed
 from replaywright.keeper.chromium.multiplexer import Multiplexer
-from replaywright.keeper.chromium.pipe import READ_FD, WRITE_FD, reserved_descriptors
+from replaywright.keeper.chromium.pipe import READ_FD, WRITE_FD, DevToolsPipe, reserved_descriptors
 from replaywright.keeper.host.identity import ProcessIdentity, identify
 
 LOGGED_LINES = 200
@@ -96,13 +96,18 @@ class ChromiumProcess:
             raise StackFailed(f"{arguments[0]!r} ended at once with code {process.returncode}")
         chromium = cls(process, identity)
         try:
-            await chromium.devtools.open(ours)
+            await chromium._open_pipe(ours)
             transport, _ = await asyncio.get_running_loop().connect_read_pipe(_ComplaintLog, process.stderr)
         except BaseException:  # the keeper is to end already
             await chromium.kill()
             raise
         chromium._stderr = transport
         return chromium
+
+    async def _open_pipe(self, ours: socket.socket) -> None:
+        pipe = DevToolsPipe(self.devtools.receive, self.devtools.lose)
+        await asyncio.get_running_loop().create_unix_connection(lambda: pipe, sock=ours)
+        self.devtools.speak_over(pipe)
 
     async def wait_until_debuggable(self, timeout_s: float) -> None:
         """Wait until Chromium answers over its debugging pipe.

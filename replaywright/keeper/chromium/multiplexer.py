@@ -11,13 +11,12 @@ import itertools
 import json
 import logging
 import re
-import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from replaywright.errors import StackFailed
-from replaywright.keeper.chromium.pipe import DevToolsPipe
+from replaywright.keeper.chromium.pipe import Sender
 from replaywright.keeper.chromium.websocket import WebSocket
 
 CALL_S = 10.0
@@ -25,11 +24,51 @@ CALL_S = 10.0
 _NUMBER = re.compile(rb'\{"id":(\d+),')
 _SESSION = re.compile(rb',"sessionId":"([0-9A-F]{32})"\}$')
 _SESSION_BYTES = 64
+_NO_SESSION = -32001
+_REFUSED = -32000
 _ENTERING = ("Input.", "DOM.setFileInputFiles")
 """Beginnings of commands that enter something."""
 _TARGET_EVENT = b'{"method":"Target.'
 _TARGETS = "Target.getTargets"
 _log = logging.getLogger(__name__)
+
+
+class Connection(Protocol):
+    """The keeper's end of a connection with a browser; it gives what comes to `Multiplexer.receive`."""
+
+    def send(self, message: bytes, sender: Sender | None = None) -> None:
+        """Send a message; a connection that is closed swallows it."""
+
+    async def drain(self) -> None:
+        """Wait until the browser has taken all messages."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class CommandRefused(Exception):
+    """A client's command does not reach the browser; the text is what the client is told."""
+
+
+class ClientLimits(Protocol):
+    """The part of a browser that its clients have: others use it, too."""
+
+    def shows(self, info: Mapping[str, Any]) -> bool:
+        """Return whether clients may know of this target."""
+
+    def commands(
+        self, method: str, params: Mapping[str, Any], *, is_of_browser: bool
+    ) -> AsyncIterator[tuple[str, Mapping[str, Any]]]:
+        """Yield what the browser is sent for a client's command; the last one is what it answers.
+
+        Args:
+            method: of the command.
+            params: of the command.
+            is_of_browser: the session is with the browser, not with a page.
+
+        Raises:
+            CommandRefused: nothing.
+        """
 
 
 @dataclass(eq=False)
@@ -38,6 +77,8 @@ class _Client:
 
     socket: WebSocket
     root: str
+    of_browser: set[str] = field(default_factory=set)
+    """Sessions with the browser itself."""
     sessions: set[str] = field(default_factory=set)
 
     def send(self, *parts: bytes | memoryview) -> None:
@@ -57,8 +98,10 @@ class _Asked:
 class Multiplexer:
     """The only one who speaks to Chromium."""
 
-    def __init__(self) -> None:
-        self._pipe = DevToolsPipe(self._received, self._lost)
+    def __init__(self, limits: ClientLimits | None = None) -> None:
+        """`limits` are for clients of a browser that others use, too."""
+        self._limits = limits
+        self._browser: Connection | None = None
         self._numbers = itertools.count(1)
         self._asked: dict[int, _Asked] = {}
         self._owners: dict[str, _Client] = {}
@@ -69,15 +112,16 @@ class Multiplexer:
         self.on_input: Callable[[], None] | None = None
         """Called when a client enters something."""
         self.is_lost = False
-        """Chromium has closed the pipe."""
+        """Chromium has closed the connection."""
 
-    async def open(self, ours: socket.socket) -> None:
-        """Speak over this end of the pipe from now on."""
-        await asyncio.get_running_loop().create_unix_connection(lambda: self._pipe, sock=ours)
+    def speak_over(self, browser: Connection) -> None:
+        """Speak over this connection from now on."""
+        self._browser = browser
 
     def close(self) -> None:
-        """Close the pipe, and with it every client's connection."""
-        self._pipe.close()
+        """Close the connection, and with it every client's."""
+        if self._browser is not None:
+            self._browser.close()
 
     def hide(self, context: str) -> None:
         """Show clients nothing of a browser context of the keeper's own."""
@@ -115,8 +159,15 @@ class Multiplexer:
         """Send a command of the keeper's own whose answer does not matter."""
         self._send(method, params, session, _Asked())
 
+    def tell(self, event: Mapping[str, Any]) -> None:
+        """Tell the clients of the browser of an event, as if the browser had sent it."""
+        message = json.dumps(event).encode()
+        for client in set(self._owners.values()):
+            if client.root in client.of_browser:
+                client.send(message)
+
     def subscribe(self, session: str, on_event: Callable[[str, dict[str, Any]], None]) -> None:
-        """Have `on_event` called with every event of a session of the keeper's own."""
+        """Have `on_event` called with every event of a session of the keeper's own; without a name, its first one."""
         self._own[session] = on_event
 
     def unsubscribe(self, session: str) -> None:
@@ -149,11 +200,11 @@ class Multiplexer:
             attaching.add_done_callback(self._abandon)
             raise
         one = _Client(client, root)
-        self._admit(one, root)
+        self._admit(one, root, is_of_browser=not target)
         try:
             while (message := await client.receive()) is not None:
-                self._pass_on(one, message)
-                await self._pipe.drain()
+                await self._pass_on(one, message)
+                await self._drain()
         finally:
             self._leave(one)
 
@@ -170,8 +221,10 @@ class Multiplexer:
         if not attaching.cancelled() and attaching.exception() is None:
             self.send("Target.detachFromTarget", {"sessionId": attaching.result()})
 
-    def _admit(self, client: _Client, session: str) -> None:
+    def _admit(self, client: _Client, session: str, *, is_of_browser: bool) -> None:
         client.sessions.add(session)
+        if is_of_browser:
+            client.of_browser.add(session)
         self._owners[session] = client
 
     def _leave(self, client: _Client) -> None:
@@ -181,7 +234,7 @@ class Multiplexer:
         self._asked = {number: asked for number, asked in self._asked.items() if asked.client is not client}
         self.send("Target.detachFromTarget", {"sessionId": client.root})
 
-    def _pass_on(self, client: _Client, message: bytes) -> None:
+    async def _pass_on(self, client: _Client, message: bytes) -> None:
         """Send a client's command to the session it is for, if that session is the client's."""
         number: object = None
         try:
@@ -192,14 +245,41 @@ class Multiplexer:
             client.send(_refusal(number, -32600, "a command is an object with id, method and params"))
             return
         if self._owners.get(session) is not client:
-            client.send(_refusal(number, -32001, "Session with given id not found."))
+            client.send(_refusal(number, _NO_SESSION, "Session with given id not found."))
             return
-        lists = bool(self._hidden_contexts) and method == _TARGETS
         if self.on_input is not None and method.startswith(_ENTERING):
             self.on_input()
+        if self._limits is not None:
+            try:
+                method, params = await self._within_limits(self._limits, client, session, method, params)
+            except CommandRefused as refused:
+                client.send(_refusal(number, _REFUSED, str(refused), command.get("sessionId", "")))
+                return
+        lists = method == _TARGETS and (self._limits is not None or bool(self._hidden_contexts))
         if method in self._fixed:
             params = {**params, **self._fixed[method]}
         self._send(method, params, session, _Asked(client, number, lists_targets=lists))
+
+    async def _within_limits(
+        self, limits: ClientLimits, client: _Client, session: str, method: str, params: Mapping[str, Any]
+    ) -> tuple[str, Mapping[str, Any]]:
+        """Send what comes before a client's command; return what is sent for it.
+
+        Raises:
+            CommandRefused: the client's part of the browser has no such command.
+        """
+        last: tuple[str, Mapping[str, Any]] | None = None
+        async for following in limits.commands(method, params, is_of_browser=session in client.of_browser):
+            if last is not None:
+                self.send(*last, session)
+                await self._drain()
+            last = following
+        assert last is not None
+        return last
+
+    async def _drain(self) -> None:
+        if self._browser is not None:
+            await self._browser.drain()
 
     def _send(self, method: str, params: Mapping[str, Any], session: str, asked: _Asked) -> int:
         number = next(self._numbers)
@@ -208,12 +288,14 @@ class Multiplexer:
             command["sessionId"] = session
         self._asked[number] = asked
         sender = None if asked.client is None else asked.client.socket
-        self._pipe.send(json.dumps(command, separators=(",", ":")).encode(), sender)
+        if self._browser is not None:
+            self._browser.send(json.dumps(command, separators=(",", ":")).encode(), sender)
         return number
 
     # ---- Chromium -----------------------------------------------------------------------------------------------
 
-    def _received(self, message: bytes) -> None:
+    def receive(self, message: bytes) -> None:
+        """Take what Chromium has sent."""
         found = _NUMBER.match(message)
         if found is not None:
             self._answered(int(found[1]), found.end(), message)
@@ -221,7 +303,9 @@ class Multiplexer:
         tail = _SESSION.search(message[-_SESSION_BYTES:])
         session = tail[1].decode() if tail is not None else ""
         if (on_event := self._own.get(session)) is not None:
-            on_event(session, json.loads(message))
+            event = json.loads(message)
+            if self._is_for_keeper(event, session):
+                on_event(session, event)
             return
         owner = self._owners.get(session)
         if message.startswith(_TARGET_EVENT) and not self._is_for_client(json.loads(message), session, owner):
@@ -259,12 +343,10 @@ class Multiplexer:
             case "Target.attachedToTarget":
                 child = params["sessionId"]
                 if owner is not None and self._is_hidden(params["targetInfo"]):
-                    self._hidden_sessions.add(child)
-                    self.send("Runtime.runIfWaitingForDebugger", {}, child)
-                    self.send("Target.detachFromTarget", {"sessionId": child}, session)
+                    self._let_go(child, session)
                     return False
                 if owner is not None:
-                    self._admit(owner, child)
+                    self._admit(owner, child, is_of_browser=params["targetInfo"]["type"] == "browser")
             case "Target.detachedFromTarget":
                 child = params["sessionId"]
                 if child in self._hidden_sessions:
@@ -273,14 +355,35 @@ class Multiplexer:
                 gone = self._owners.pop(child, None)
                 if gone is not None:
                     gone.sessions.discard(child)
+                    gone.of_browser.discard(child)
                     if child == gone.root:
                         gone.socket.abort()
             case "Target.targetCreated" | "Target.targetInfoChanged":
                 return not self._is_hidden(params["targetInfo"])
         return True
 
+    def _is_for_keeper(self, event: Mapping[str, Any], session: str) -> bool:
+        """Return whether an event of a session of the keeper's own tells of nothing that is another's."""
+        params = event.get("params", {})
+        if params.get("sessionId") in self._hidden_sessions:
+            self._hidden_sessions.discard(params["sessionId"])
+            return False
+        if self._limits is None or "targetInfo" not in params or self._limits.shows(params["targetInfo"]):
+            return True
+        if event["method"] == "Target.attachedToTarget" and session:  # the first one attaches to nothing by itself
+            self._let_go(params["sessionId"], session)
+        return False
+
+    def _let_go(self, child: str, session: str) -> None:
+        """Have a target go on that was stopped for `session` and is not to be seen there, and leave it."""
+        self._hidden_sessions.add(child)
+        self.send("Runtime.runIfWaitingForDebugger", {}, child)
+        self.send("Target.detachFromTarget", {"sessionId": child}, session)
+
     def _is_hidden(self, info: Mapping[str, Any]) -> bool:
-        return info.get("browserContextId") in self._hidden_contexts
+        if info.get("browserContextId") in self._hidden_contexts:
+            return True
+        return self._limits is not None and not self._limits.shows(info)
 
     def _without_hidden(self, message: bytes) -> bytes:
         reply = json.loads(message)
@@ -289,7 +392,8 @@ class Multiplexer:
             reply["result"]["targetInfos"] = [info for info in infos if not self._is_hidden(info)]
         return json.dumps(reply, separators=(",", ":")).encode()
 
-    def _lost(self) -> None:
+    def lose(self) -> None:
+        """Take note that Chromium has closed the connection."""
         self.is_lost = True
         for client in set(self._owners.values()):
             client.socket.abort()
@@ -298,5 +402,6 @@ class Multiplexer:
                 asked.answer.set_result({"error": {"message": "it is gone"}})
 
 
-def _refusal(number: object, code: int, why: str) -> bytes:
-    return json.dumps({"id": number, "error": {"code": code, "message": why}}).encode()
+def _refusal(number: object, code: int, why: str, session: str = "") -> bytes:
+    of_session = {"sessionId": session} if session else {}
+    return json.dumps({"id": number, "error": {"code": code, "message": why}, **of_session}).encode()

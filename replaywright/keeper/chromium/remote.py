@@ -1,21 +1,25 @@
 """A browser context of a Chromium on another host, in the place of a Chromium of the keeper's own.
 
 The context is made over the keeper's own connection, with the keeper's proxy as its only way out, and Chromium disposes
-of it when that connection ends: as with a child process, no keeper means no browser. Workers get a connection each,
-which shows them this context as if it were a browser of its own (`replaywright.keeper.chromium.context_filter`).
+of it when that connection ends: as with a child process, no keeper means no browser. Clients share the connection, and
+are shown this context as if it were a browser of its own (`replaywright.keeper.chromium.context_limits`).
 """
 
 import asyncio
 import contextlib
-import itertools
 import json
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from replaywright.errors import StackFailed
-from replaywright.keeper.chromium.context_filter import ContextFilter, Refused
+from replaywright.keeper.chromium.context_limits import ContextLimits
+from replaywright.keeper.chromium.multiplexer import Multiplexer
+from replaywright.keeper.chromium.pipe import Sender
+from replaywright.keeper.chromium.profile import DOWNLOADS_NAME, UPLOADS_NAME
+from replaywright.keeper.chromium.remote_downloads import RemoteDownloads
 from replaywright.keeper.chromium.websocket import WebSocket, fetched, open_websocket
 
 CALL_S = 10.0
@@ -27,20 +31,44 @@ ALIVE_EVERY_S = 5.0
 _log = logging.getLogger(__name__)
 
 
+class DevToolsSocket:
+    """The keeper's connection with a browser elsewhere, in the place of a `DevToolsPipe`."""
+
+    def __init__(self, socket: WebSocket, on_message: Callable[[bytes], None], on_lost: Callable[[], None]) -> None:
+        self._socket = socket
+        self._reading = asyncio.create_task(self._read(on_message, on_lost))
+
+    def send(self, message: bytes, _sender: Sender | None = None) -> None:
+        """Send a message; a connection that is closed swallows it."""
+        self._socket.write(message)
+
+    async def drain(self) -> None:
+        """Wait until the browser has taken all messages."""
+        await self._socket.drain()
+
+    def close(self) -> None:
+        """Close the connection, which disposes of the context."""
+        self._socket.abort()
+        self._reading.cancel()
+
+    async def _read(self, on_message: Callable[[bytes], None], on_lost: Callable[[], None]) -> None:
+        while (message := await self._socket.receive()) is not None:
+            on_message(message)
+        on_lost()
+
+
 class RemoteChromium:
     """A browser elsewhere, with the interface of `ChromiumProcess`."""
 
-    def __init__(self, endpoint: str, on_gone: Callable[[], None]) -> None:
-        """`on_gone` is called once when the browser is not there any more."""
+    def __init__(self, endpoint: str, on_gone: Callable[[], None], directory: Path) -> None:
+        """Have `on_gone` called once when the browser is not there any more; files go by the session's directory."""
         self._endpoint = urlsplit(endpoint)
         self._on_gone = on_gone
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._control: WebSocket | None = None
-        self._path = ""
-        self._context = ""
         self._tabs: dict[str, Mapping[str, Any]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._limits = ContextLimits(directory / UPLOADS_NAME, self._cancel_download, tabs=self._tabs)
+        self.devtools = Multiplexer(self._limits)
+        self._downloads = RemoteDownloads(self.devtools, directory / DOWNLOADS_NAME)
+        self._living: asyncio.Task[None] | None = None
         self.identity = None
         """Never set: it is no process of this host."""
         self.exit_code: int | None = None
@@ -58,16 +86,16 @@ class RemoteChromium:
         """
         try:
             async with asyncio.timeout(CALL_S):
-                self._path = await self._browser_path()
-                self._control = await open_websocket(self._endpoint, self._path)
+                socket = await open_websocket(self._endpoint, await self._browser_path())
         except (OSError, ValueError, KeyError, TimeoutError) as error:
             raise StackFailed(
                 f"no Chromium answers at {self.shown}: {error!r}; check REPLAYWRIGHT_BROWSER_ENDPOINT"
             ) from error
-        self._begin(self._listen(self._control))
-        version = await self._call("Browser.getVersion")
+        self.devtools.speak_over(DevToolsSocket(socket, self.devtools.receive, self._end))
+        self.devtools.subscribe("", self._on_event)
+        version = await self.devtools.call("Browser.getVersion")
         _log.info("connected to %s at %s", version.get("product"), self.shown)
-        return self._control.local_address
+        return socket.local_address
 
     async def _browser_path(self) -> str:
         query = f"?{self._endpoint.query}" if self._endpoint.query else ""
@@ -82,16 +110,14 @@ class RemoteChromium:
         Raises:
             StackFailed: the browser refuses.
         """
-        made = await self._call(
-            "Target.createBrowserContext",
-            {"disposeOnDetach": True, "proxyServer": proxy, "proxyBypassList": "<-loopback>"},
-        )
-        self._context = made["browserContextId"]
-        await self._call("Target.setDiscoverTargets", {"discover": True})
+        way_out = {"disposeOnDetach": True, "proxyServer": proxy, "proxyBypassList": "<-loopback>"}
+        made = await self.devtools.call("Target.createBrowserContext", way_out)
+        self._limits.context = made["browserContextId"]
+        await self.devtools.call("Target.setDiscoverTargets", {"discover": True})
+        await self._downloads.start(self._limits.context)
         # A new window for the context: in the tab strip of another one it would be hidden, and its page throttled.
-        window = {"width": width, "height": height, "newWindow": True}
-        await self._call("Target.createTarget", {"url": "about:blank", "browserContextId": self._context, **window})
-        self._begin(self._stay_alive())
+        await self._create_tab("about:blank", width=width, height=height, newWindow=True)
+        self._living = asyncio.create_task(self._stay_alive())
 
     async def knock(self, url: str) -> None:
         """Have the context ask for `url`, in a tab that is closed again when `url` came or not.
@@ -99,7 +125,11 @@ class RemoteChromium:
         Raises:
             StackFailed: the browser refuses.
         """
-        await self._call("Target.createTarget", {"url": url, "browserContextId": self._context})
+        await self._create_tab(url)
+
+    async def _create_tab(self, url: str, **window: object) -> None:
+        where = {"url": url, "browserContextId": self._limits.context}
+        await self.devtools.call("Target.createTarget", {**where, **window})
 
     async def refuse_datagrams(self, address: str, host: str) -> None:
         """Check that a page's datagrams do not reach this host past the proxy: they would leave past the gate, too.
@@ -115,11 +145,11 @@ class RemoteChromium:
         transport, heard = await loop.create_datagram_endpoint(_Datagrams, local_addr=(address, 0))
         try:
             port = transport.get_extra_info("sockname")[1]
-            tab = next(iter(self._tabs))
-            session = (await self._call("Target.attachToTarget", {"targetId": tab, "flatten": True}))["sessionId"]
+            whole = {"targetId": next(iter(self._tabs)), "flatten": True}
+            session = str((await self.devtools.call("Target.attachToTarget", whole))["sessionId"])
             request = {"expression": _ASKS_BY_UDP % f"stun:{host}:{port}", "awaitPromise": True}
-            await self._call("Runtime.evaluate", request, session, limit_s=PROOF_S)
-            await self._call("Target.detachFromTarget", {"sessionId": session})
+            await self.devtools.call("Runtime.evaluate", request, session, limit_s=PROOF_S)
+            await self.devtools.call("Target.detachFromTarget", {"sessionId": session})
         finally:
             transport.close()
         if heard.any:
@@ -131,7 +161,7 @@ class RemoteChromium:
     async def quiet(self) -> None:
         """Close all tabs of the context but the first."""
         for tab in list(self._tabs)[1:]:
-            await self._call("Target.closeTarget", {"targetId": tab})
+            await self.devtools.call("Target.closeTarget", {"targetId": tab})
 
     def reap(self) -> bool:
         """Return whether it is gone."""
@@ -139,100 +169,46 @@ class RemoteChromium:
 
     async def kill(self) -> None:
         """Dispose of the context with all its pages."""
-        if self._context and self.exit_code is None:
+        self._downloads.close()
+        if self._limits.context and self.exit_code is None:
             with contextlib.suppress(StackFailed):  # then the end of the connection does it
-                await self._call("Target.disposeBrowserContext", {"browserContextId": self._context})
+                disposed = {"browserContextId": self._limits.context}
+                await self.devtools.call("Target.disposeBrowserContext", disposed)
         self.exit_code = 0 if self.exit_code is None else self.exit_code
-        if self._control is not None:
-            self._control.abort()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.devtools.close()
+        if self._living is not None:
+            self._living.cancel()
+            await asyncio.gather(self._living, return_exceptions=True)
 
-    # ---- the keeper's own connection ----------------------------------------------------------------------------
+    # ---- events -------------------------------------------------------------------------------------------------
 
-    def _begin(self, work: Any) -> None:
-        task: asyncio.Task[None] = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _on_event(self, _session: str, event: Mapping[str, Any]) -> None:
+        params = event["params"]
+        match event["method"]:
+            case "Target.targetCreated" | "Target.targetInfoChanged" if params["targetInfo"]["type"] == "page":
+                self._tabs[params["targetInfo"]["targetId"]] = params["targetInfo"]
+            case "Target.targetDestroyed":
+                self._tabs.pop(params["targetId"], None)
+            case "Browser.downloadWillBegin" | "Browser.downloadProgress":
+                self._downloads.on_event(event)
 
-    async def _call(
-        self, method: str, params: Mapping[str, Any] | None = None, session: str = "", limit_s: float = CALL_S
-    ) -> dict[str, Any]:
-        assert self._control is not None
-        number = next(self._numbers)
-        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
-        command = {"id": number, "method": method, "params": params or {}}
-        if session:
-            command["sessionId"] = session
-        try:
-            async with asyncio.timeout(limit_s):
-                await self._control.send(json.dumps(command).encode())
-                reply = await answer
-        except (OSError, TimeoutError) as error:
-            raise StackFailed(f"the browser at {self.shown} does not answer {method}: {error!r}") from error
-        finally:
-            self._waiting.pop(number, None)
-        if "error" in reply:
-            raise StackFailed(f"the browser at {self.shown} refuses {method}: {reply['error'].get('message')}")
-        result: dict[str, Any] = reply.get("result", {})
-        return result
-
-    async def _listen(self, control: WebSocket) -> None:
-        while (message := await control.receive()) is not None:
-            reply = json.loads(message)
-            waiting = self._waiting.get(reply.get("id", 0))
-            if waiting is not None and not waiting.done():
-                waiting.set_result(reply)
-            elif reply.get("method") in ("Target.targetCreated", "Target.targetInfoChanged"):
-                info = reply["params"]["targetInfo"]
-                if info.get("browserContextId") == self._context and info["type"] == "page":
-                    self._tabs[info["targetId"]] = info
-            elif reply.get("method") == "Target.targetDestroyed":
-                self._tabs.pop(reply["params"]["targetId"], None)
-        self._ended()
+    def _cancel_download(self, number: str) -> None:
+        self._downloads.cancel(number)
 
     async def _stay_alive(self) -> None:
         try:
             while True:
                 await asyncio.sleep(ALIVE_EVERY_S)
-                await self._call("Browser.getVersion")
+                await self.devtools.call("Browser.getVersion")
         except StackFailed as error:
-            _log.error("%s", error)
-            self._ended()
+            _log.error("the browser at %s: %s", self.shown, error)
+            self._end()
 
-    def _ended(self) -> None:
+    def _end(self) -> None:
         if self.exit_code is None:
             self.exit_code = 1
-            for waiting in self._waiting.values():
-                if not waiting.done():
-                    waiting.set_exception(ConnectionResetError("the browser closed the connection"))
+            self.devtools.lose()
             self._on_gone()
-
-    # ---- what workers see ---------------------------------------------------------------------------------------
-
-    async def serve(self, client: WebSocket) -> None:
-        """Connect a worker with the browser, of which it sees this context only.
-
-        Raises:
-            StackFailed: the browser does not answer.
-        """
-        try:
-            there = await open_websocket(self._endpoint, self._path)
-        except OSError as error:
-            raise StackFailed(f"the browser at {self.shown} does not answer: {error}") from error
-        context_filter = ContextFilter(self._context, tabs=self._tabs)
-        ways = [
-            asyncio.create_task(_down(there, client, context_filter)),
-            asyncio.create_task(_up(client, there, context_filter)),
-        ]
-        try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for way in ways:
-                way.cancel()
-            there.abort()
-            await asyncio.gather(*ways, return_exceptions=True)
 
 
 class _Datagrams(asyncio.DatagramProtocol):
@@ -257,22 +233,3 @@ _ASKS_BY_UDP = """(async () => {
   });
   peer.close();
 })()"""
-
-
-async def _up(here: WebSocket, there: WebSocket, context_filter: ContextFilter) -> None:
-    """Carry messages from the worker to the browser."""
-    while (message := await here.receive()) is not None:
-        try:
-            await there.send(context_filter.filter_command(message))
-        except Refused as refused:
-            await here.send(refused.answer)
-
-
-async def _down(there: WebSocket, here: WebSocket, context_filter: ContextFilter) -> None:
-    """Carry messages from the browser to the worker."""
-    while (message := await there.receive()) is not None:
-        passed, commands = context_filter.filter_message(message)
-        for command in commands:
-            await there.send(command)
-        if passed is not None:
-            await here.send(passed)

@@ -1,6 +1,7 @@
 """WebSockets as DevTools speaks them: whole text messages, in both roles."""
 
 import asyncio
+import contextlib
 import ssl
 from collections import deque
 from urllib.parse import SplitResult
@@ -127,6 +128,11 @@ class WebSocket:
         self._flush()
         if self._writer.transport.get_write_buffer_size() > MAX_MESSAGE_BYTES:
             self.abort()
+
+    async def drain(self) -> None:
+        """Wait while the peer takes no more; a connection that is lost takes everything."""
+        with contextlib.suppress(ConnectionError):
+            await self._writer.drain()
 
     def abort(self) -> None:
         """Cut the connection."""

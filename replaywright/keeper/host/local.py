@@ -8,7 +8,7 @@ from replaywright.domain.run.steering import HandedBack, LentBrowser
 from replaywright.domain.session.browser_setup import BrowserSetup
 from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.session.sessions import SessionRef, Wear
-from replaywright.errors import Fenced, InputInvalid, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
+from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.gate.commit_gate import LocalCommitGate
 from replaywright.keeper.gate.dead_keepers import left_behind
 from replaywright.keeper.host.client import KeeperClient, KeeperHandle, start_keeper
@@ -85,13 +85,6 @@ class LocalKeepers:
 
     async def set_up(self, session: SessionRef, setup: BrowserSetup) -> None:
         """Set the session's browser up; see the port."""
-        if self._template.remote is not None:
-            if setup == BrowserSetup(sends=setup.sends):  # a canary's: only a browser of ours withholds anything
-                return
-            raise InputInvalid(
-                "browser: a task sets up no remote browser, in which others have sessions, too: leave the field out, "
-                "or run the task on a worker without REPLAYWRIGHT_BROWSER_ENDPOINT"
-            )
         async with await self._client(session) as client:
             await client.set_up(session.epoch, setup)
 
