@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-pictures bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
+.PHONY: bench bench-batch bench-faults bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-pictures bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
 
 BIN := .venv/bin
 ARGS ?=
@@ -75,6 +75,9 @@ injection: setup ## hostile pages, a model that obeys them, and what nobody aske
 
 bench: setup ## compare a replay with plain Playwright and with other tools: one flow, one site, interleaved
 	$(BIN)/python -m bench.replaying $(ARGS)
+
+bench-faults: setup ## one mail under the same faults, by Replaywright, a Playwright script and other tools: duplicates, lost, false successes
+	$(BIN)/python -m bench.faults $(ARGS)
 
 bench-scale: setup ## measure 1 to 4 workers and 1 to 64 runs at once, long runs, large caches, many skills
 	$(BIN)/python -m bench.scale $(ARGS)

@@ -94,9 +94,10 @@ class EffectActivities:
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             if (recorded := await self._by_ledger(asked, before)) is not None:
                 where = self._where_it_shows(asked)
-                if not request.adopted and where is not None:  # a rebuilt page is that of before
+                if where is not None:
                     held = await self.attachments.hold(asked.run.session, asked.run.epoch)
-                    await go_there(held.browser, where, asked)
+                    if await _has_no_page_after(request, held):
+                        await go_there(held.browser, where, asked)
                 return recorded
             if before.state in _OPEN and not _attempts(request, before):
                 return await self._not_done(asked, NO_INTENT, "what the ledger tells of was settled before")
@@ -296,7 +297,7 @@ class EffectActivities:
         finding = await ask_site(held.browser, reconcile, asked)
         answer = f"the site was asked {finding.asked} times: {finding.reason}"
         if finding.answer == "yes":
-            if not request.adopted:
+            if await _has_no_page_after(request, held):
                 await go_there(held.browser, reconcile, asked)
             warnings, proof = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
             return await self._done(asked, finding.results, finding.url, proof, reason="on_site", warnings=warnings)
@@ -416,6 +417,11 @@ class EffectActivities:
         who = f"undecidable: {reason}"
         await self.store.settle(**asked.record, epoch=asked.run.epoch, state="ESCALATED", who=who)
         return Resolution(verdict="undecidable", reason=reason)
+
+
+async def _has_no_page_after(request: ResolveRequest, held: Attachment) -> bool:
+    """Tell if the page is none that the step led to: it was rebuilt as it was before, or its site did not send it."""
+    return not request.adopted or bool(await held.browser.page_fault())
 
 
 def _attempts(request: ResolveRequest, before: Known) -> set[int]:

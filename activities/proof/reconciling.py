@@ -75,7 +75,7 @@ async def answer_once(browser: BrowserSession, reconcile: Reconcile, asked: Step
 
 
 async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: StepContext) -> None:
-    """Bring the run's own page to where the site shows the effect: a rebuilt one is still where the step began.
+    """Bring the run's own page to where the site shows the effect: it is not where the step led.
 
     Raises:
         SessionLost: the browser is gone.

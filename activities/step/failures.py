@@ -55,7 +55,7 @@ def _met_sign_in(context: StepContext, outcome: StepOutcome, now: Snapshot, reco
     return (
         is_open
         and not context.signs_in
-        and was_signed_out(now, recorded, outcome.reason, is_elsewhere=context.is_elsewhere)
+        and was_signed_out(now, recorded, outcome.reason, is_elsewhere=context.is_elsewhere or context.is_signed_in)
     )
 
 

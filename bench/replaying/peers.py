@@ -87,7 +87,10 @@ class Peer:
         self._stand_in = stand_in
         self._line = line
         self._home = home
+        self._folder = Path()
         self._process: Child | None = None
+        self.is_killed = False
+        """Its process was killed in the middle of an order."""
 
     async def learn(self) -> Learned | None:
         """Make its environment if need be, start it, and let it do the task once with the stand-in."""
@@ -96,11 +99,8 @@ class Peer:
         except EnvironmentFailed as error:
             raise Skipped(str(error)) from error
         self.version = version_in(folder, self._spec.package)
-        self._process = self._started(folder)
-        try:
-            await self._process.wait_until(self._line_is_open, _READY_S)
-        except StackFailed as error:
-            raise Skipped(f"it does not start: {error}") from error
+        self._folder = folder
+        await self._start()
         for _ in range(_LEARNING_TRIES - 1):
             with contextlib.suppress(Failed):
                 return await self._learned()
@@ -108,6 +108,22 @@ class Peer:
             return await self._learned()
         except Failed as error:
             raise Skipped(f"it did not learn the flow in {_LEARNING_TRIES} runs: {error}") from error
+
+    async def _start(self) -> None:
+        self._process = self._started(self._folder)
+        try:
+            await self._process.wait_until(self._line_is_open, _READY_S)
+        except StackFailed as error:
+            raise Skipped(f"it does not start: {error}") from error
+
+    async def replace_process(self) -> None:
+        """End its process with SIGKILL, and start another; what it has learned it has to have kept."""
+        if self._process is not None:
+            self.is_killed = True
+            self._line.forget(self.key)
+            self._process.kill()
+            await self._process.ended_within(_READY_S)
+        await self._start()
 
     async def _learned(self) -> Learned:
         before = self._stand_in.asked(self.key)
@@ -123,6 +139,7 @@ class Peer:
 
     async def run(self) -> Window:
         """Let it replay once."""
+        self.is_killed = False
         told = await self._ordered("replay")
         return Window(told["begun"], told["ended"])
 
@@ -152,7 +169,7 @@ class Peer:
             "state": str(self._home),
             "steps": [asdict(turn) for turn in turns_of(self._flow)],
         }
-        self._home.mkdir()
+        self._home.mkdir(exist_ok=True)
         return start_child(
             self.name,
             [*program, _DRIVERS / self._spec.driver],
@@ -190,6 +207,10 @@ class Line:
     def is_open(self, name: str) -> bool:
         """Whether its driver has called in."""
         return name in self._ends
+
+    def forget(self, name: str) -> None:
+        """Forget a driver that has to call in anew."""
+        self._ends.pop(name, None)
 
     async def ask(self, name: str, order: Mapping[str, str]) -> dict[str, Any]:
         """Give an order and return what came of it.

@@ -1,8 +1,9 @@
 """The flow as somebody would write it by hand with Playwright."""
 
+import contextlib
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Playwright
@@ -47,21 +48,28 @@ class Script:
 
     async def run(self) -> Window:
         """Do the flow in a new context of a fresh browser."""
+        async with self.fresh_page() as page:
+            try:
+                window = await self.through(page)
+                await self._flow.arrived()  # before the browser is closed under it
+            except PlaywrightError as error:
+                raise Failed(error.message.splitlines()[0]) from error
+            return window
+
+    @contextlib.asynccontextmanager
+    async def fresh_page(self) -> AsyncIterator[Page]:
+        """Open a page in a new context of a fresh browser, and close the browser in the end."""
         async with fresh_chromium(self._flow.stage.place.settings) as endpoint:
             browser = await self._playwright.chromium.connect_over_cdp(endpoint)
             context = await browser.new_context(viewport={"width": 1280, "height": 900})
             context.set_default_timeout(_LIMIT_MS)
-            page = await context.new_page()
             try:
-                window = await self._window(page)
-                await self._flow.arrived()  # before the browser is closed under it
-                return window
-            except PlaywrightError as error:
-                raise Failed(error.message.splitlines()[0]) from error
+                yield await context.new_page()
             finally:
                 await browser.close()
 
-    async def _window(self, page: Page) -> Window:
+    async def through(self, page: Page) -> Window:
+        """Do the flow on this page. Raises Playwright's errors, and `Failed`."""
         begun = time.time()
         for step in self._flow.task.steps:
             await self._step(page, step)

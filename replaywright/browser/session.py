@@ -53,6 +53,9 @@ from replaywright.ports.browser import (
 )
 
 _Reading = TypeVar("_Reading")
+_STATUS = "performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0"
+_STATUS_S = 2.0
+"""Limit for a page to tell the status that its document came with."""
 
 FRAMES_S = 1.0
 """Wait for loading frames before a page is shown to a model or a person."""
@@ -289,6 +292,18 @@ class ChromiumSession:
     async def capture(self, redact: Callable[[str], str]) -> Capture:
         """See `BrowserSession.capture`."""
         return await capture.take(self.tabs.current, self._journal, self.environment.typed, redact)
+
+    async def page_fault(self) -> str:
+        """See `BrowserSession.page_fault`."""
+        tab = self.tabs.current
+        if tab.main.unreachable:
+            return "navigation_failed"
+        try:
+            status = int(await tab.call(tab.main, _STATUS, timeout_s=_STATUS_S))
+        except CdpFailed:
+            self.tabs.require_alive()
+            return ""  # it is busy: something is there
+        return f"http_{status}" if status >= 400 else ""
 
     async def outline(self) -> Outline:
         """See `BrowserSession.outline`."""

@@ -310,6 +310,9 @@ class BrowserSession(Protocol):
         hidden before a picture is taken. A page that hangs is no error: what it does not give is in `missing`.
         """
 
+    async def page_fault(self) -> str:
+        """Return why the current tab shows no page of its site: `http_502` and so on, `navigation_failed`; else ""."""
+
     @property
     def document(self) -> str:
         """Id of the current tab's document: it changes with every navigation to another one."""

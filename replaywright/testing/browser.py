@@ -120,6 +120,8 @@ class FakeSite:
     """Next answers of `ask_site`."""
     asked: int = 0
     """Number of questions to the site."""
+    page_fault: str = ""
+    """Fault of the page that is shown."""
     captures: list[Capture] = field(default_factory=list)
     """Next results of `capture`."""
     no_picture: str = ""
@@ -330,6 +332,10 @@ class FakeBrowserSession:
     def document(self) -> str:
         """An id of the document, new for each page that was opened."""
         return str(self._opened)
+
+    async def page_fault(self) -> str:
+        """Return nothing, unless a test says so: every page is there."""
+        return self.site.page_fault
 
     async def outline(self) -> Outline:
         """Return the elements of the page."""

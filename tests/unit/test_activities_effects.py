@@ -648,6 +648,19 @@ async def test_what_the_ledger_has_is_done_and_a_rebuilt_page_goes_on_from_where
     assert stage.browser.url == LIST
 
 
+@pytest.mark.parametrize(("fault", "url"), [("http_502", LIST), ("navigation_failed", LIST), ("", COMPOSE)])
+async def test_where_the_step_s_page_did_not_come_the_run_goes_on_from_where_the_site_shows_it(
+    stage: Stage, pauses: list[float], fault: str, url: str
+) -> None:
+    await stage.intend(ASKING)
+    stage.site.page_fault, stage.site.answers = fault, [YES]
+
+    resolution = await resolved(stage, asked=ASKING, answered=True)
+
+    assert (resolution.verdict, resolution.reason) == ("done", "on_site")
+    assert stage.browser.url == url
+
+
 async def test_what_the_site_shows_is_recorded_as_the_step_s_outcome(stage: Stage, pauses: list[float]) -> None:
     stage.site.pages[LIST] = FakePage(texts=("To: ada@example.com",))
 

@@ -179,6 +179,18 @@ async def test_a_form_that_refuses_and_has_a_password_field_has_signed_nobody_ou
     assert (refused.status, refused.reason == "signed_out") == (Status.UNMET, False)
 
 
+@pytest.mark.parametrize(("is_signed_in", "is_seen"), [(True, True), (False, False)])
+async def test_a_run_with_a_session_that_misses_its_element_on_a_page_with_a_password_field_was_signed_out(
+    stage: Stage, is_signed_in: bool, is_seen: bool
+) -> None:
+    word = Target(tag="input", role="textbox", name="Password", attributes={"type": "password"})
+    stage.site.pages[COMPOSE].elements = {"word": FakeElement(word)}
+
+    missed = await stage.perform(request(CLICK_SEND, mode=Mode.REPLAY, is_signed_in=is_signed_in))
+
+    assert (missed.status, missed.reason == "signed_out") == (Status.MISSED, is_seen)
+
+
 @pytest.mark.parametrize(
     "trouble", [SessionLost("the page is gone"), ActionFailed("timeout", "", dispatched=False), TimeoutError()]
 )

@@ -29,8 +29,6 @@ with workflow.unsafe.imports_passed_through():
 _FIRST_WAIT = timedelta(minutes=1)
 _LONGEST_WAIT = timedelta(minutes=30)
 """A run that waits asks again after these times: whoever gives the session may have been ended meanwhile."""
-_TRIES = 3
-"""States that a run tries, one after another, each signed in anew because the site did not take the one before."""
 VERIFICATION_FAILED = "verification_failed"
 """Reason of a run whose steps are all done, and whose page is not what was to be."""
 _RELEASING = Terms(policies.OPENING, total=policies.NOTING_TOTAL)
@@ -109,7 +107,7 @@ class SigningIn:
             await self._enter_to_sign_in()
             return
         why = ""
-        for _ in range(_TRIES):
+        for _ in range(policies.SIGN_INS_PER_STEP):  # others use it, too: it may end between two requests
             entered = await self._entered(self.name)
             if entered.held:
                 since = self._context.position if self._context.state.site_session is not None else -1
@@ -125,7 +123,7 @@ class SigningIn:
             SIGN_IN_FAILED,
             not_signed_in(
                 self.name,
-                f"it was signed in {_TRIES - 1} times, and the site does not take it: {why}; "
+                f"it was signed in {policies.SIGN_INS_PER_STEP - 1} times, and the site does not take it: {why}; "
                 f"look at `signed_in` in the file of sessions",
             ),
             at_step=False,

@@ -79,6 +79,8 @@ class Attempt:
     """The item of a list that the step is of."""
     is_elsewhere: bool = False
     """See `StepContext.is_elsewhere`."""
+    is_signed_in: bool = False
+    """See `StepContext.is_signed_in`."""
     signs_in: bool = False
     """See `StepContext.signs_in`."""
     ahead: str = ""
@@ -254,6 +256,7 @@ class Attempt:
             why=self._why,
             checkpoint=self.checkpoint,
             is_elsewhere=self.is_elsewhere,
+            is_signed_in=self.is_signed_in,
             signs_in=self.signs_in,
         )
 

@@ -64,6 +64,7 @@ class AttemptFactory:
             previous=previous,
             act=course.act_at(position),
             item=course.label_at(position),
+            is_signed_in=bool(context.run.task.session),
             signs_in=signs_in(course.plan, position),
             weak=context.run.task.on_weak_step or ("ask" if context.asks_on_failure else "warn"),
             consent=consent_for(context, step),

@@ -1,4 +1,5 @@
 // HyperAgent: its agent does the task once with a model; `runFromActionCache` replays the actions that it kept.
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { given, now, serve } from "./channel.mjs";
@@ -31,17 +32,18 @@ async function withAgent(endpoint, use) {
   }
 }
 
-let cache;
+const kept = join(given.state, "cache.json");
 
 serve({
   learn: (endpoint) =>
     withAgent(endpoint, async (agent, page) => {
       const result = await agent.executeTask(given.goal, { maxSteps: given.steps.length + 2 }, page);
       if (result.status !== "completed") throw new Error(`the task ended ${result.status}: ${result.output}`);
-      cache = result.actionCache;
+      writeFileSync(kept, JSON.stringify(result.actionCache));
     }),
   replay: (endpoint) =>
     withAgent(endpoint, async (agent, page) => {
+      const cache = JSON.parse(readFileSync(kept, "utf8"));
       const begun = now();
       const result = await agent.runFromActionCache(cache, page);
       const ended = now();

@@ -190,6 +190,7 @@ class Tab:
         frame.url = payload["url"] + payload.get("urlFragment", "")
         frame.name = payload.get("name", "")
         frame.loader = payload["loaderId"]
+        frame.unreachable = payload.get("unreachableUrl", "")
         for child in tree.get("childFrames", ()):
             self._grow(cdp, child)
         return frame

@@ -34,7 +34,7 @@ def was_signed_out(now: Snapshot, recorded: Sequence[Snapshot], reason: str, *, 
     """Return True if the site asks for a password now and did not before.
 
     The evidence is an answer 401, or that no page of the recorded step has a password field, or, without a recording,
-    a page that the step before does not lead to.
+    a page that the step before does not lead to (`is_elsewhere`): any, in a run that uses a session.
     """
     if not asks_for_password(now):
         return False

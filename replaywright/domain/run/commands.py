@@ -50,6 +50,8 @@ class StepContext(Record):
     """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
     is_elsewhere: bool = False
     """The page is another one than the step before leads to by its address, or led to when it was recorded."""
+    is_signed_in: bool = False
+    """The run uses a session: no step of it has to sign in."""
     signs_in: bool = False
     """The step, the one before or after it, or one on the page that it opens enters a secret: a page to sign in on is
     its own business."""
