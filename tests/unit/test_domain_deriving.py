@@ -195,3 +195,7 @@ def test_what_did_not_hold_on_a_good_run_is_given_up_and_nothing_else() -> None:
 
     assert kept == (PATH, FIELD, GONE)
     assert loosened(all_of_them, (verdict(True), verdict(True), verdict(True)), VALUES) == all_of_them
+
+
+def test_nothing_is_given_up_where_nothing_was_looked_at() -> None:
+    assert loosened((PATH, STATUS), (), VALUES) == (PATH, STATUS)

@@ -80,7 +80,13 @@ def filled_expectations(derived: Iterable[Predicate], values: Mapping[str, str])
 def loosened(
     derived: Sequence[Predicate], results: Sequence[PredicateResult], values: Mapping[str, str]
 ) -> tuple[Predicate, ...]:
-    """Drop predicates that failed although the step was done; `results` are the verdicts on `todays`."""
+    """Drop predicates that failed although the step was done.
+
+    `results` are the verdicts on those that `filled_expectations` makes of them; none where nothing was expected of an
+    element that stands where the recorded one stood.
+    """
+    if not results:
+        return tuple(derived)
     usable = [predicate for predicate in derived if named_parameters(predicate) <= values.keys()]
     failed = [
         predicate for predicate, result in zip(usable, results, strict=True) if not (result.passed or result.required)
