@@ -68,20 +68,23 @@ async def test_a_box_that_is_clipped_away_is_pressed_by_its_label(session: Chrom
 
 
 @pytest.mark.parametrize(
-    ("group", "text", "said"),
+    ("name", "text", "said"),
     [
         ("Date", "2027-01-31", "date 31-1-2027;"),
         ("Date", "2026-02-28", "date 28-2-2026;"),
+        ("month", "2027-01-31", "date 31-1-2027;"),
         ("Time", "07:05", "time 7-5;"),
+        ("minute", "07:05", "time 7-5;"),
     ],
 )
 async def test_a_date_or_time_that_is_made_of_spin_buttons_is_filled_part_by_part(
-    session: ChromiumSession, site: Site, group: str, text: str, said: str
+    session: ChromiumSession, site: Site, name: str, text: str, said: str
 ) -> None:
     await opened(session, site, PAGE)
+    target = {"role": "group" if name.istitle() else "spinbutton", "name": name}
 
-    report = await session.perform(work("fill", {"role": "group", "name": group}, text=text))
-    again = await session.perform(work("fill", {"role": "group", "name": group}, text=text))
+    report = await session.perform(work("fill", target, text=text))
+    again = await session.perform(work("fill", target, text=text))
     await session.perform(work("click", button("Elsewhere")))
 
     assert holds(report)

@@ -566,7 +566,7 @@ class Attempt {
     const element = isConnected(known) ? known : successorOf(known, identity, rowWhenReady, reading);
     if (!element) return;
     this.element = element;
-    this.control = controlFor(element, this.spec.need, reading);
+    this.control = controlFor(element, this.spec, reading);
   }
 }
 

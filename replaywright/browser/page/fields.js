@@ -41,12 +41,15 @@ function innerElements(element, test, limit = INSIDE_LIMIT) {
 const isTicked = (element) => matches(element, TICKED);
 const isList = (element) => matches(element, CHOSEN_FROM);
 
-/** The control that `element` stands for: itself, the one it labels, or the only one of its kind inside it. */
-function controlFor(element, need, reading) {
+/** The control that `element` stands for: itself, what it is a part of, the one it labels, or the only one of its kind inside it. */
+function controlFor(element, { need, text }, reading) {
   const kind = TEXT_NEEDS.has(need) ? isEditable : need === "select" ? isList : need === "check" ? isTicked
     : need === "expand" ? isExpandable : null;
   if (!kind) return element;
-  if (kind(element)) return TEXT_NEEDS.has(need) ? editedWith(element, reading) : element;
+  if (kind(element)) {
+    const whole = need === "fill" && isNumberPart(element) ? wholeOf(element, text, reading) : null;
+    return whole ?? (TEXT_NEEDS.has(need) ? editedWith(element, reading) : element);
+  }
   const labelled = controlOf(element) ?? (need === "expand" ? closest(element, "summary,[aria-expanded],[popovertarget]") : null);
   if (labelled && kind(labelled)) return labelled;
   const inside = innerElements(element, kind);

@@ -44,7 +44,7 @@ class Preparation {
     const field = files && !files.drop ? fileFieldFor(element) : null;
     if (field) return this.prepareFiles(field, reading);
     if (!reading.isShown(element)) return attempt.block("invisible");
-    const control = (attempt.control = controlFor(element, need, reading));
+    const control = (attempt.control = controlFor(element, spec, reading));
     if (NEEDS_ENABLED.has(need) && isDisabled(control)) return attempt.block("disabled");
     if (isAsWanted(control, spec, reading)) return this.alreadyThere(reading);
     if (spec.secret && !takesSecret(control)) return attempt.block(isReadonly(control) ? "readonly" : "not_editable");

@@ -33,6 +33,17 @@ function timeParts(element, reading) {
   return named;
 }
 
+/** How far around a part the others of its date or time stand. */
+const WHOLE_DEPTH = 5;
+
+/** The date or time that a part belongs to, if the text is a whole one; null if it is for the part alone. */
+function wholeOf(part, text, reading) {
+  if ((writtenTime(text ?? "")?.size ?? 0) < 2) return null;
+  let at = reading.parent(part);
+  for (let depth = 0; at && depth < WHOLE_DEPTH; depth++, at = reading.parent(at)) if (timeParts(at, reading)) return at;
+  return null;
+}
+
 const partNow = (part) => numberIn(part, "aria-valuenow");
 
 /** Returns whether every part has its number. */
