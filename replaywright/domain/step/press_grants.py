@@ -101,8 +101,10 @@ class Consent(Record):
 
 def kind_of(method: str, url: str, fields: Iterable[str] = ()) -> RequestKind:
     """Make the kind of a request, without its query and with identifiers left open."""
-    path = "/".join("*" if _IDENTIFIER.fullmatch(part) else part for part in urlsplit(url).path.split("/"))
-    return RequestKind(method=method, origin=origin_of(url) or url[:100], path=path, fields=tuple(sorted(set(fields))))
+    parts = urlsplit(url)
+    path = "/".join("*" if _IDENTIFIER.fullmatch(part) else part for part in parts.path.split("/"))
+    origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("ws", "wss") else origin_of(url) or url[:100]
+    return RequestKind(method=method, origin=origin, path=path, fields=tuple(sorted(set(fields))))
 
 
 def held_consequence(kind: RequestKind, target: Target | None) -> Consequence:
