@@ -30,6 +30,8 @@ class Attempt {
     this.identity = "";
     this.row = null;
     this.rowWhenReady = null;
+    /** Boxes like the one to tick, itself among them, before the input. */
+    this.switches = [];
     this.chosenTier = "";
     this.place = null;
     this.offered = [];
@@ -414,6 +416,7 @@ class Attempt {
   arm(receiver, reading, point = null) {
     this.phase = "ready";
     this.rowWhenReady = this.element && rowKey(this.element, reading);
+    this.switches = this.spec.need === "check" ? switchesAlike(this.identity, reading) : [];
     this.takeMutations();
     this.guard.arm(receiver, point);
   }
@@ -563,10 +566,20 @@ class Attempt {
   followRedrawn(reading) {
     if (!this.element || !this.control || isConnected(this.control)) return;
     const { element: known, identity, rowWhenReady } = this;
-    const element = isConnected(known) ? known : successorOf(known, identity, rowWhenReady, reading);
+    const element = isConnected(known) ? known : successorOf(known, identity, rowWhenReady, reading) ?? this.redrawn(reading);
     if (!element) return;
     this.element = element;
     this.control = controlFor(element, this.spec, reading);
+  }
+
+  /** The box that stands where one of several equal ones stood: as many are there, and none of those left has moved. */
+  redrawn(reading) {
+    const at = this.switches.indexOf(this.element);
+    if (at < 0) return null;
+    const now = switchesAlike(this.identity, reading);
+    const isSame = now.length === this.switches.length && this.switches.every((one, place) => !isConnected(one) || now[place] === one);
+    if (isSame) this.switches = now;
+    return isSame ? now[at] : null;
   }
 }
 

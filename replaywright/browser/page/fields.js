@@ -83,6 +83,10 @@ function successorOf(element, identity, row, reading) {
   return found.length === 1 ? found[0] : null;
 }
 
+/** Boxes and switches that are what one is, in the order of the page. */
+const switchesAlike = (identity, reading) => reading.roots.flatMap((root) => Array.from(queryAll(root, TICKED)))
+  .filter((other) => elementHash(other, reading) === identity);
+
 // -------------------------------------------------------------------------------------------------- text
 
 function isEditable(element) {
