@@ -67,6 +67,7 @@ def test_requests_of_one_kind_differ_in_identifiers_and_in_nothing_else(url: str
 
 def test_messages_of_websockets_are_told_by_address_without_identifiers() -> None:
     assert str(kind_of("SEND", "ws://site:8080/rooms/417/live")) == "SEND ws://site:8080/rooms/*/live"
+    assert "opened before" in str(kind_of("SEND", ""))
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,8 @@ class Recorder:
             case "Network.loadingFailed":
                 self._broke(params)
             case "Network.webSocketFrameSent":
-                url = without_query(traffic.sockets.get(params["requestId"], ""))
+                address = traffic.sockets.get(params["requestId"], "")
+                url = without_query(address) if address else ""  # it was opened before this attachment
                 known = self._requests.get(number := f"socket {params['requestId']}")
                 at = round(time.time(), 3) if known is None else known.sent_at
                 self._requests[number] = UnsafeRequest(method="SEND", url=url, kind="websocket", sent_at=at)

@@ -53,7 +53,8 @@ class RequestKind(Record):
 
     def __str__(self) -> str:
         sent = f" with {', '.join(self.fields)}" if self.fields else ""
-        return f"{self.method} {self.origin}{self.path}{sent}"
+        where = f"{self.origin}{self.path}" or "by a connection that was opened before the browser was taken over"
+        return f"{self.method} {where}{sent}"
 
 
 class Grant(Record):
