@@ -552,7 +552,7 @@ function labelOf(element, role, reading) {
     const native = labels.map((label) => textOf(label, reading, 120)).filter(Boolean).join(" ");
     if (native) return cut(native, 120);
   }
-  if (!LABELLED.has(role) && !has(element, "contenteditable")) return "";
+  if (!LABELLED.has(role) && !has(element, "contenteditable")) return SIGNED.has(role) ? signOf(element, reading) : "";
   const cell = closest(element, "td,th,[role=cell],[role=gridcell]");
   if (cell) {
     const before = previousElementOf(cell);
@@ -566,6 +566,39 @@ function labelOf(element, role, reading) {
     // What labels a field stands close: on its line or right above it.
     const isClose = found && gap(box, found.box) < 60 && isLabel(found.text) && !found.ofTab;
     if (isClose && mayLabel(found.node, element, reading)) return found.text;
+  }
+  return "";
+}
+
+const SIGNED = new Set(["button", "link", "menuitem", "tab"]);
+/** Parts of a control that are looked at for a sign. */
+const SIGN_PARTS = 12;
+const SIGN_ATTRIBUTES = [...TEST_IDS, "data-icon"];
+
+/**
+ * How the page's author calls the sign that is all there is on a nameless control, though no reader hears it: the word that an
+ * icon font draws, the name in the font's classes (`mdi mdi-delete`), or that of an <svg> (`data-testid="DeleteIcon"`, `#delete`).
+ */
+function signOf(element, reading) {
+  const said = nameOf(element, reading) || textOf(element, reading, 60);
+  if (said.replace(ICON, "").trim()) return "";
+  for (const part of Array.from(queryAll(element, "*")).slice(0, SIGN_PARTS)) {
+    const called = reading.isSign(part) ? dataOf(firstChildOf(part)).trim() : signInMarkup(part, reading);
+    if (called) return cut(called, 60);
+  }
+  return "";
+}
+
+function signInMarkup(part, reading) {
+  if (tagOf(part) === "use") return /#([^#]+)$/.exec(attr(part, "href") || attr(part, "xlink:href"))?.[1] ?? "";
+  const isDrawing = tagOf(part) === "svg";
+  const given = isDrawing ? SIGN_ATTRIBUTES.map((name) => attr(part, name)).find(Boolean) : "";
+  if (given) return given;
+  if (!isDrawing && (firstChildOf(part) || !pseudoContent(part, "::before", { reading }).match(ICON))) return "";
+  const classes = attr(part, "class").split(/\s+/).filter(Boolean);
+  for (const set of classes) {
+    const sign = classes.find((one) => one.startsWith(`${set}-`) && one[set.length + 1] !== "-");
+    if (sign) return sign.slice(set.length + 1);
   }
   return "";
 }

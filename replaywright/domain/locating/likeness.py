@@ -16,6 +16,7 @@ _ROLE_GROUPS = (
     frozenset({"checkbox", "switch", "menuitemcheckbox"}),
     frozenset({"radio", "menuitemradio"}),
 )
+PRESSED = _ROLE_GROUPS[0]
 _STABLE = (*TEST_IDS, "name", "placeholder", "href", "title", "alt")
 
 

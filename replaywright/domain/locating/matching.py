@@ -25,7 +25,15 @@ from replaywright.domain.locating.identity import (
     identity_keys,
     telling_keys,
 )
-from replaywright.domain.locating.likeness import agrees, place, roles_compatible, similarity, stays, wording_of
+from replaywright.domain.locating.likeness import (
+    PRESSED,
+    agrees,
+    place,
+    roles_compatible,
+    similarity,
+    stays,
+    wording_of,
+)
 from replaywright.domain.locating.wording import Wording, compare, says_how_long_ago
 from replaywright.domain.page.snapshots import Element
 from replaywright.domain.page.targets import ElementQuery, Target
@@ -297,7 +305,8 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     """Return True if two elements without role and name differ for a person.
 
     Without a role, that is how they look. Without a name, it is what is read on them, where there are or were others
-    (`alike` are there now), or else the row, or the nearest text; the text of a field is what was typed into it.
+    (`alike` are there now), and its sign, or else the row, or the nearest text; the text of a field is what was
+    typed into it.
     """
     classes, others = recorded.attributes.get("class", "").split(), seen.attributes.get("class", "").split()
     if (
@@ -324,8 +333,10 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
         said = compare(recorded.text, seen.text)
         if said >= Wording.ALIKE or max(alike, recorded.namesakes) > 1:
             return said < Wording.ALIKE
-    if in_row:
-        return False  # the row tells it; what is nearest in it changes as parts of it move
+    has_signs = recorded.role in PRESSED and bool(recorded.label and seen.label)
+    is_other_sign = has_signs and is_relabelled and max(alike, recorded.namesakes) > 1
+    if is_other_sign or in_row:
+        return is_other_sign  # the row tells it; what is nearest in it changes as parts of it move
     near, now = (
         [normalise(text) for text in one.neighbours if not says_how_long_ago(text)] for one in (recorded, seen)
     )

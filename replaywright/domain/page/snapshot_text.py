@@ -163,7 +163,7 @@ def _label(target: Target) -> str:
     For a named element it is only a guess from positions, as the name includes the declared label, unless it is a hint.
     """
     hints = (target.attributes.get("placeholder"), target.attributes.get("title"))
-    return target.label if not target.name or target.name in hints else ""
+    return target.label if not tokens(target.name) or target.name in hints else ""
 
 
 # ------------------------------------------------------------------------------------------------------ repetitions
