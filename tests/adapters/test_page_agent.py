@@ -515,6 +515,33 @@ async def test_queries_count_visible_elements(agent: AgentPage, query: Json, cou
     assert (await agent.message("observed"))["probes"][0]["count"] == count
 
 
+@pytest.mark.parametrize(
+    ("label", "count"),
+    [
+        ("Password", 1),
+        ("Password Lost password", 1),
+        ("Lost password", 0),
+        ("Street", 1),
+        ("I accept the terms of use", 1),
+        ("Real name", 1),
+        ("Real name: May be left empty", 1),
+    ],
+)
+async def test_a_label_is_one_of_several_with_or_without_what_can_be_pressed_in_it(
+    agent: AgentPage, label: str, count: int
+) -> None:
+    await agent.show(
+        "<label for=a>Password <a href=/lost>Lost password</a></label><input id=a type=password>"
+        "<label>St<b>reet</b>: <button title=Help>?</button> <input></label>"
+        "<label><input type=checkbox> I accept the <a href=/terms>terms of use</a></label>"
+        "<label for=b>Real name:</label><input id=b><label for=b>May be left empty</label>"
+    )
+
+    await agent.begin(need="none", probes=[{"query": {"label": label}}])
+
+    assert (await agent.message("observed"))["probes"][0]["count"] == count
+
+
 async def test_text_split_over_elements_and_shadow_roots_reads_as_one_line(agent: AgentPage) -> None:
     await agent.open("shadow.html")
     probes = [text_probe("Message sent to nobody"), text_probe("inner title"), text_probe("Unseen")]

@@ -6,6 +6,15 @@ const STATES_SHOWN = 3;
 /** Text of a label as people write it in a task: without the colon or star at its end. */
 const bareLabel = (text) => normalise(text).replace(/[\s:*]+$/, "");
 
+/** The words of each label of an element, without the links and buttons in it: "Password", beside which stands "Lost password". */
+const ownLabelsOf = (element, reading) => reading.labels(element).map((label) => {
+  let words = "";
+  for (let part = firstChildOf(label); part; part = nextSiblingOf(part)) {
+    words += isElement(part) && matches(part, PRESSED) ? " " : rawText(part, reading, true);
+  }
+  return words;
+});
+
 /** What is drawn before or after the words of a name ("More ▾", "🗑 Delete"). */
 const SIGNS = "(?:[\\p{So}\\p{Me}\\u2190-\\u21ff×]|\\ufe0f)+";
 const OUTER_SIGNS = new RegExp(`^${SIGNS} | ${SIGNS}$`, "gu");
@@ -110,8 +119,8 @@ function answersTo(element, query, reading, textIn = readingText) {
   if (query.label) {
     const role = roleOf(element, reading);
     const wanted = bareLabel(query.label);
-    const labelled = bareLabel(labelOf(element, role, reading)) === wanted || bareLabel(nameOf(element, reading)) === wanted;
-    if (!labelled) return false;
+    const called = [labelOf(element, role, reading), nameOf(element, reading), ...ownLabelsOf(element, reading)];
+    if (!called.some((text) => bareLabel(text) === wanted)) return false;
   }
   if (query.text && !contains(textIn(element, reading), query.text)) return false;
   if (query.text_in) {
