@@ -125,3 +125,10 @@ def test_one_that_nobody_can_see_is_told_with_what_may_show_it() -> None:
     told = missed_message(ElementQuery(role="button", name="Trash"), "", page(target("link", "Home")), Lookup(hidden=1))
 
     assert told.startswith('looked for button "Trash"; the page has 1 that nobody can see: a step before may show it')
+
+
+def test_a_nameless_field_in_a_group_of_the_wanted_name_is_told_with_its_group() -> None:
+    query = ElementQuery(role="textbox", name="Notes")
+    seen = (target("textbox", "Search"), target("textbox", "", container='group "Notes"'))
+
+    assert missed_message(query, "", page(*seen)).endswith('; there is textbox without a name in group "Notes"')

@@ -53,11 +53,21 @@ def missed_message(sought: Sought | None, words: str, page: Snapshot | None, loo
 
 
 def _of_role(sought: Sought | None, seen: Sequence[Target], near: Sequence[str]) -> str:
-    """Return the page's first elements of the role, where none that is near has it; empty if there are none."""
+    """Return the page's first elements of the role, where none that is near has it; empty if there are none.
+
+    What stands in a group that is called as what was looked for ("Notes", with a text area in it) comes first.
+    """
     if sought is None or not sought.role or any(words.startswith(f"{sought.role} ") for words in near):
         return ""
-    there = [_words(target) for target in seen if target.role == sought.role]
-    return f"; there is {', '.join(there[:_NEAREST])}" if there else ""
+    there = [target for target in seen if target.role == sought.role]
+    within = [target for target in there if sought.name and _is_in(target, sought.name)]
+    told = [f"{_words(target)} in {target.container}" for target in within] or [_words(target) for target in there]
+    return f"; there is {', '.join(told[:_NEAREST])}" if told else ""
+
+
+def _is_in(seen: Target, name: str) -> bool:
+    """Return whether an element stands in what has this name."""
+    return normalise(seen.container.partition(" ")[2].strip('"')) == normalise(name)
 
 
 def _tables(sought: Sought | None, page: Snapshot) -> str:
