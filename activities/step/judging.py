@@ -1,13 +1,12 @@
 """The verdict on a step that acted: done, failed, or done with warnings."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replaywright.domain.common.durations import clock_of
 from replaywright.domain.common.text import shorten
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
-from replaywright.domain.predicate.predicates import Predicate, ResponseStatus, flattened
+from replaywright.domain.predicate.predicates import Predicate, judges_responses
 from replaywright.domain.predicate.unmet import unmet_message
 from replaywright.domain.proof.proof import effect_seen, failed_requests, refused_by, unanswered
 from replaywright.domain.proof.witness import Witness, witness_of
@@ -108,7 +107,7 @@ class Judge:
 
     def _hears_servers(self, report: Report) -> bool:
         """Tell if the servers' answers count: the step does not judge them itself."""
-        return report.acted and not _judges_responses(self.step.expect)
+        return report.acted and not judges_responses(self.step.expect)
 
     def _must_be_proven(self, report: Report) -> bool:
         """Tell if the step fails without proof: not if, as when it was recorded, it is only counted by the site."""
@@ -131,7 +130,3 @@ def _sendings(request: UnsafeRequest) -> str:
 
 def _is_unproven(report: Report) -> bool:
     return report.acted and report.proof is Proof.NONE
-
-
-def _judges_responses(predicates: Sequence[Predicate]) -> bool:
-    return any(isinstance(part, ResponseStatus) for each in predicates for part in flattened(each))

@@ -612,6 +612,17 @@ async def test_a_page_that_cannot_be_opened_says_why(
     assert failed.value.dispatched is dispatched
 
 
+@pytest.mark.parametrize(("status", "holding"), [("404", True), ("4xx", True), ("200", False)])
+async def test_a_page_of_whose_status_the_step_speaks_is_judged_by_that(
+    session: ChromiumSession, site: Site, status: str, holding: bool
+) -> None:
+    report = await session.perform(
+        work("goto", url=site.url("status-404"), expect=[{"response_status": status, "within_ms": 500}])
+    )
+
+    assert holds(report) is holding
+
+
 @pytest.mark.parametrize("page", ["members-only", "asks-first"])
 async def test_a_refused_page_that_asks_for_a_password_is_there_for_steps_that_sign_in(
     session: ChromiumSession, site: Site, page: str

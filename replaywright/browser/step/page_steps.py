@@ -12,6 +12,7 @@ from replaywright.browser.input.dispatch import delivered
 from replaywright.browser.step import consequences
 from replaywright.browser.step.step_context import StepContext
 from replaywright.domain.common.urls import is_web, web_address
+from replaywright.domain.predicate.predicates import judges_responses
 from replaywright.domain.proof.proof import needs_proof
 from replaywright.domain.proof.signed_out import is_sign_in
 from replaywright.domain.task.actions import Cause
@@ -148,7 +149,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     Raises:
         ActionFailed: `scheme_refused`, `address_refused`, `no_history`: nothing was done. `navigation_failed`,
             `timeout`, `held_by_dialog`, `http_404` and so on: the page did not come. One that is refused and asks for
-            a password came if the steps on it sign in.
+            a password came if the steps on it sign in; an expected status (`response_status`) is judged later.
     """
     tab = context.tab
     command, params = await _navigation(tab, step)
@@ -173,10 +174,11 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     if not tab.main.loaded and Cause.NEW_DOCUMENT in recorder.causes:
         context.fail("timeout", "the document did not arrive completely in time")
     status = tab.traffic.statuses.get(tab.main.loader, 0)
-    if status < 400 or Cause.NEW_DOCUMENT not in recorder.causes:
+    if status < 400 or Cause.NEW_DOCUMENT not in recorder.causes or judges_responses(context.work.expect):
         return
     if not (context.work.signs_in and is_sign_in(status, await context.snapshot())):
-        context.fail(f"http_{status}", f"{without_query(tab.url)} answered with status {status}")
+        answered = f"{without_query(tab.url)} answered with status {status}"
+        context.fail(f"http_{status}", f"{answered}; if that is as it should be, expect response_status")
 
 
 def _in_words(error: str) -> str:

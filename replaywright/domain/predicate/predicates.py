@@ -349,6 +349,11 @@ def flattened(predicate: Predicate) -> "Iterator[Predicate]":
         yield from flattened(part)
 
 
+def judges_responses(predicates: Iterable[Predicate]) -> bool:
+    """Return True if one of them says what servers are to answer: an error status is then no failure by itself."""
+    return any(isinstance(part, ResponseStatus) for each in predicates for part in flattened(each))
+
+
 def meaning_of(predicate: Predicate) -> dict[str, Any]:
     """Return the predicate as JSON without its patience: part of a step's digests."""
     return predicate.model_dump(mode="json", exclude_none=True, exclude={"within_ms"})
