@@ -317,6 +317,7 @@ LINES = "<div><div {}><div>1</div><div>2</div></div><div id=text contenteditable
             id="what is before such numbers",
         ),
         pytest.param(LINES.format(""), "2", id="numbers for everybody"),
+        pytest.param("<p>Phone</p><b role=combobox>+51</b> <input>", "Phone", id="what is before a drawn list"),
     ],
 )
 async def test_a_text_labels_a_field_if_it_is_said_of_the_fields_own_row(

@@ -42,6 +42,20 @@ async def test_states_values_and_options_are_read(agent: AgentPage) -> None:
     assert by_name["Copies"].value == "1"
 
 
+async def test_what_a_drawn_list_shows_as_chosen_is_no_field(agent: AgentPage) -> None:
+    await agent.show(
+        "<p>Country</p><span role=combobox tabindex=0 aria-labelledby=a>"
+        "<span id=a role=textbox aria-readonly=true>Peru</span></span>"
+        "<p>City</p><div role=combobox><input value=Cusco></div>"
+        "<p>Street</p><span role=textbox aria-readonly=true>Sol 1</span>"
+    )
+
+    fields = [(e.target.role, e.target.label) for e in (await snapshot(agent)).elements if e.actionable]
+
+    assert ("textbox", "Country") not in fields
+    assert {("combobox", "Country"), ("textbox", "City"), ("textbox", "Street")} <= set(fields)
+
+
 async def test_a_described_element_is_the_same_in_a_snapshot(agent: AgentPage) -> None:
     await agent.open("form.html")
     alone = await agent.describe("[name=subject]")

@@ -470,7 +470,10 @@ function textsBeside(element, direction, reading) {
   return entriesBeside(element, direction, reading, { wanted: NEIGHBOURS, budget: 2000, hints: true });
 }
 
-/** The entries of these texts; `spoken` passes over what is hidden from readers, as the numbers of an editor's lines are. */
+/**
+ * The entries of these texts; `spoken` passes over what is hidden from readers, as the numbers of an editor's lines are, and over
+ * what a drawn list shows as chosen.
+ */
 function entriesBeside(element, direction, reading, { wanted, budget, hints = false, spoken = false }) {
   const found = [];
   let left = budget;
@@ -490,7 +493,7 @@ function entriesBeside(element, direction, reading, { wanted, budget, hints = fa
       return;
     }
     const standing = reading.standing(node);
-    if (standing === ABSENT || (spoken && attr(node, "aria-hidden") === "true")) return;
+    if (standing === ABSENT || (spoken && (attr(node, "aria-hidden") === "true" || attr(node, "role") === "combobox"))) return;
     for (let child = flatEnd(node, direction); child; child = flatSibling(child, direction)) {
       if (standing !== VEILED || !isText(child)) visit(child, depth + 1);
     }

@@ -17,6 +17,7 @@ function isActionable(element, tag, role, walk, inside) {
   const { reading } = walk;
   const marks = reading.marks(element);
   if (role === "gridcell") return (marks & (TABINDEX | ONCLICK)) !== 0;
+  if (isShownChoice(element, role)) return false;
   if (ACTIONABLE_ROLES.has(role)) return true;
   if (tag === "input") return inputTypeOf(element) !== "hidden";
   if (marks & ONCLICK || reading.isEditingHost(element)) return true;
@@ -30,6 +31,10 @@ function isActionable(element, tag, role, walk, inside) {
   // inside something that is actionable anyway.
   return !inside && (CLICKABLE.has(tag) || tag.includes("-")) && (pointerBeginsAt(element, walk) || isPressed(element, walk));
 }
+
+/** Returns whether an element is what a drawn list shows as chosen: its author may call it a text field, and it takes no text. */
+const isShownChoice = (element, role) =>
+  role === "textbox" && !isEditable(element) && isReadonly(element) && closest(element, "[role=combobox]") !== null;
 
 /** Elements with a listener of presses, as the browser tells before a snapshot: this world does not see the page's own. */
 let hearing = new WeakSet();
