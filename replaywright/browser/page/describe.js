@@ -88,9 +88,17 @@ function attributesOf(element, reading) {
 /** Role and name as recorded: what has no role gets its visible text for a name, or nothing would confirm it. */
 function identityOf(element, reading) {
   const role = roleOf(element, reading);
-  let name = nameOf(element, reading);
+  let name = role === "combobox" ? nameBesideChoice(element, reading) : nameOf(element, reading);
   if (!name && !role) name = textOf(element, reading, 100);
   return { tag: tagOf(element), role, name: cut(name, 200) };
+}
+
+/** The name of a list without what it shows as chosen, by which authors call drawn ones: with another choice it is no other list. */
+function nameBesideChoice(element, reading) {
+  const root = getRoot(element);
+  const named = attr(element, "aria-labelledby").split(/\s+/).filter(Boolean).map((id) => byId(root, id)).filter(Boolean);
+  const beside = named.filter((one) => !flatContains(element, one));
+  return beside.length === named.length ? nameOf(element, reading) : beside.map((one) => textOf(one, reading, 100)).join(" ");
 }
 
 const HASHED = ["type", "name", "placeholder", "aria-label", ...TEST_IDS];

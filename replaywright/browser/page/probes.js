@@ -30,6 +30,7 @@ function valueOf(element, reading) {
   if (element instanceof HTMLTextAreaElement) return textareaValueOf(element);
   if (element instanceof HTMLSelectElement) return selectedLabels(element).join(", ");
   if (isEditingHost(element)) return readText(element, reading);
+  if (attr(element, "role") === "combobox") return textOf(element, reading);
   return attr(element, "aria-valuetext") || attr(element, "aria-valuenow");
 }
 
@@ -140,7 +141,7 @@ const given = (value) => value !== null && value !== undefined;
 
 // What has no role has no accessible name, but a task that names nothing else means what it reads.
 const nameForQuery = (element, query, reading) =>
-  query.css || query.test_id ? identityOf(element, reading).name : nameOf(element, reading);
+  nameOf(element, reading) || (query.css || query.test_id ? identityOf(element, reading).name : "");
 
 function readingText(element, reading) {
   reading.fullTexts ??= new Map();

@@ -74,7 +74,8 @@ def require_effect(context: StepContext) -> None:
     if isinstance(context.step, SelectOption):
         if not context.step.expect:  # lists that only trigger something return to their old value
             chosen = ", ".join(map(repr, context.step.wanted))
-            context.fail("value_differs", f"chose {chosen}, but the list shows {_held(context)}")
+            told = f"chose {chosen}, but the list shows {_held(context)}"
+            context.fail("value_differs", f"{told}; if it only triggers something, expect what comes of it")
         return
     state = context.attempt.state  # what an editor draws beside the text is no mask of a field
     if state.get("drawn") or not entering.holds(str(state.get("value") or ""), context.work.text):
