@@ -35,7 +35,7 @@ class Acting:
         """Act on what was recorded; if that is not certain, on what the task itself declares, which needs no model.
 
         What is found so must not contradict the recording, and is as much of a heal as any other: the page is not what
-        was recorded.
+        was recorded. If several elements are as declared, that is why it was missed.
 
         Raises:
             Ungranted: a request was thrown away that nobody had granted.
@@ -63,7 +63,7 @@ class Acting:
         again = replace(work, target=None, query=declared, recorded=work.target, causes=None, timeout_ms=left_ms)
         second = await self._performed(again)
         if not second.lookup.hit:
-            return report
+            return second if second.lookup.reason == "ambiguous" else report
         return replace(
             second,
             lookup=second.lookup.model_copy(update={"healed": True}),

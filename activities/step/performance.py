@@ -280,7 +280,8 @@ class Performance:
         """Return the outcome of a step without an element: the page, and if another run found the element."""
         at = self._at
         recorded = None if at.entry is None else at.entry.target
-        sought = at.declared if recorded is None else filled_target(recorded, at.context.values)
+        by_query = report.lookup.tier == "query"
+        sought = at.declared if recorded is None or by_query else filled_target(recorded, at.context.values)
         message = missed_message(sought, getattr(at.step, "instruction", ""), report.snapshot, report.lookup)
         if recorded is not None and at.entry is not None and (others := at.entry.other_values(at.context.values)):
             named = " and ".join(f"{{{{{name}}}}}" for name in others)

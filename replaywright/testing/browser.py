@@ -385,7 +385,8 @@ class FakeBrowserSession:
                 return MatchDecision(Lookup(reason="no_entry"))
             found = self._found(work.query, visible)
             if len(found) != 1:
-                return MatchDecision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
+                reason = "ambiguous" if found else "not_found"
+                return MatchDecision(Lookup(tier="query", reason=reason, candidates=len(found)))
             index = list(visible).index(found[0])
             chosen = ElementCandidate(index=index, tier="query", target=visible[found[0]].target)
             if work.recorded is not None and not may_be_declared(work.recorded, chosen.target, work.query):

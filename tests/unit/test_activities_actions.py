@@ -835,6 +835,22 @@ async def test_what_is_not_found_as_recorded_is_found_as_declared_if_that_contra
         assert [entry.name for entry in await stage.versions(outcome) if entry.run_id == "r2"] == [name]
 
 
+async def test_what_is_not_found_as_recorded_and_as_declared_several_times_is_missed_for_that(stage: Stage) -> None:
+    elements = stage.site.pages[COMPOSE].elements
+    elements["star"] = FakeElement(Target(tag="span", css=".star", xpath="/span[1]", text="one", element_hash="h1"))
+    asked = request(step("click", "the star icon", target={"css": ".star"}))
+    await stage.learn(asked)
+    for number, says in enumerate(("two", "three")):
+        other = Target(tag="b", css=".star", xpath=f"/div/b[{number}]", text=says, element_hash=says)
+        elements[f"star{number}"] = FakeElement(other)
+    del elements["star"]
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert (outcome.status, outcome.reason) == (Status.MISSED, "ambiguous")
+    assert outcome.message.startswith('looked for css ".star"; 2 elements are so: say more of the one that is meant')
+
+
 @pytest.mark.parametrize(("row", "status"), [((), Status.DONE), (("Invoice 7",), Status.MISSED)])
 async def test_an_identifier_alone_is_enough_for_what_is_called_nothing_and_stands_in_no_row(
     stage: Stage, row: tuple[str, ...], status: Status
