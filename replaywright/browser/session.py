@@ -1,5 +1,6 @@
 """The Chromium implementation of the `BrowserSession` port."""
 
+import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from replaywright.browser.devtools.downloads import DOWNLOAD_LIMIT_BYTES, Downlo
 from replaywright.browser.devtools.evidence import without_query
 from replaywright.browser.devtools.journal import Journal
 from replaywright.browser.devtools.passkeys import Authenticator
+from replaywright.browser.devtools.sockets import OpenSockets
 from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input.debounce import Debounces
 from replaywright.browser.input.uploads import Copies
@@ -99,7 +101,8 @@ class ChromiumSession:
         self._late_requests = LateRequests()
         self._authenticator: Authenticator | None = None
         self._journal = Journal()
-        tabs.listeners += [self._on_event, self.environment.downloads.on_event]
+        self._sockets = OpenSockets(directory)
+        tabs.listeners += [self._on_event, self.environment.downloads.on_event, self._sockets.on_event]
 
     async def open(self) -> None:
         """Attach to all open tabs.
@@ -109,6 +112,9 @@ class ChromiumSession:
         """
         self._context.on("dialog", self.environment.dialogs.answer)
         await self.tabs.open()
+        await asyncio.to_thread(self._sockets.read)
+        for tab in self.tabs.attached:
+            tab.traffic.earlier_sockets = self._sockets.earlier
         await self.environment.downloads.open()
 
     def _on_event(self, tab: Tab | None, method: str, params: Mapping[str, Any]) -> None:
@@ -133,7 +139,8 @@ class ChromiumSession:
     @property
     def open_sockets(self) -> tuple[str, ...]:
         """See `BrowserSession.open_sockets`."""
-        return tuple(without_query(url) for tab in self.tabs.attached for url in tab.traffic.sockets.values())
+        seen = (without_query(url) for tab in self.tabs.attached for url in tab.traffic.sockets.values())
+        return tuple(dict.fromkeys((*self._sockets.earlier.values(), *seen)))
 
     @property
     def document(self) -> str:

@@ -7,10 +7,34 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from replaywright.browser.devtools.attach import ChromiumBrowsers
-from tests.adapters.chromium import Chromium
+from tests.adapters.chromium import Chromium, leave_one_blank_tab
+from tests.adapters.steps import button, work
 from tests.waiting import until
+
+BUYING = "<title>Shop</title><button onclick=\"w.send('buy')\">Buy</button>"
+OPENED = """new Promise(done => {
+  window.w = new WebSocket(`ws://${location.host}/live?token=x`);
+  w.onopen = () => done();
+})"""
+
+
+def shown(connection: ServerConnection, request: Request) -> Response | None:
+    """The page, where no WebSocket is asked for."""
+    if "Upgrade" in request.headers:
+        return None
+    response = connection.respond(200, BUYING)
+    response.headers["Content-Type"] = "text/html"
+    return response
+
+
+async def swallow(connection: ServerConnection) -> None:
+    """Take messages until the end."""
+    async for _ in connection:
+        pass
 
 
 def connected_to(endpoint: str) -> bool:
@@ -43,3 +67,28 @@ async def test_who_stops_waiting_leaves_nobody_connected_and_no_error_for_anothe
     assert attaching.cancelled()
     assert url == "about:blank"
     assert "event listener" not in caplog.text
+
+
+async def test_who_attaches_later_knows_where_messages_of_an_open_websocket_go(tmp_path: Path, endpoint: str) -> None:
+    browsers, directory = ChromiumBrowsers(), str(tmp_path)
+    async with serve(swallow, "127.0.0.1", 0, process_request=shown) as server:
+        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        first = await browsers.attach(endpoint, directory)
+        await first.perform(work("goto", url=f"http://{address}/"))
+        await first.tabs.current.page.evaluate(OPENED)
+        await first.detach()
+
+        second = await browsers.attach(endpoint, directory)
+        known = second.open_sockets
+        report = await second.perform(work("click", button("Buy"), effect="commit"))
+        await second.tabs.current.page.evaluate("w.close()")
+        await until(lambda: not second.open_sockets)
+        third = await browsers.attach(endpoint, directory)
+        left = third.open_sockets
+        await third.detach()
+        await leave_one_blank_tab(endpoint, second)
+    await browsers.close()
+
+    assert known == (f"ws://{address}/live",)
+    assert [request.url for request in report.evidence.requests] == [f"ws://{address}/live"]
+    assert left == ()

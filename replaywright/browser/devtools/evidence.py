@@ -62,6 +62,8 @@ class TabTraffic:
     """The document that the latest input was given to, by its loader's id, and when."""
     sockets: dict[str, str] = field(default_factory=dict)
     """Addresses of WebSocket connections."""
+    earlier_sockets: Mapping[str, str] = field(default_factory=dict)
+    """The same, of those that were opened before this attachment, in whatever tab."""
     statuses: dict[str, int] = field(default_factory=dict)
     """HTTP status of the latest documents, by their loader's id."""
     ended: int = 0
@@ -283,9 +285,10 @@ class Recorder:
             case "Network.loadingFailed":
                 self._broke(params)
             case "Network.webSocketFrameSent":
-                address = traffic.sockets.get(params["requestId"], "")
-                url = without_query(address) if address else ""  # it was opened before this attachment
-                known = self._requests.get(number := f"socket {params['requestId']}")
+                socket = params["requestId"]
+                address = traffic.sockets.get(socket) or traffic.earlier_sockets.get(socket, "")
+                url = without_query(address) if address else ""  # nobody was attached when it was opened
+                known = self._requests.get(number := f"socket {socket}")
                 at = round(time.time(), 3) if known is None else known.sent_at
                 self._requests[number] = UnsafeRequest(method="SEND", url=url, kind="websocket", sent_at=at)
             case _:
