@@ -91,8 +91,8 @@ KNOWN: dict[str, str] = {
         "Chromium takes the role from an option outside of any listbox; ARIA leaves that to the browser"
     ),
     r"role=\"combobox\"[^>]* aria-labelledby=.*: Chromium combobox .*, we combobox": (
-        "authors of drawn lists call them by what is chosen in them; we leave that out of the name: with another choice it "
-        "is the same list"
+        "authors of drawn lists call them by what is chosen in them; we leave that out of the name: with another "
+        "choice it is the same list"
     ),
     r"aria-owns=.*: Chromium button 'says its part', we button 'saysits part'": (
         "an inline element that is owned is put behind the words without a space, as accname says of inline elements"
