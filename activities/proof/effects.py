@@ -297,7 +297,7 @@ class EffectActivities:
         finding = await ask_site(held.browser, reconcile, asked)
         answer = f"the site was asked {finding.asked} times: {finding.reason}"
         if finding.answer == "yes":
-            if await _has_no_page_after(request, held):
+            if flight is not None or await _has_no_page_after(request, held):  # its page got no answer
                 await go_there(held.browser, reconcile, asked)
             warnings, proof = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
             return await self._done(asked, finding.results, finding.url, proof, reason="on_site", warnings=warnings)

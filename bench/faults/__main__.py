@@ -85,6 +85,7 @@ async def under(fault: Fault, contender: Contender, flow: Flow, site: FaultySite
         said = await _attempted(fault, contender, site, number)
         if said.word in ("done", "asks") or (contender.goes_on_by_itself and said.word == "failed"):
             break
+    site.release()
     await asyncio.sleep(LATE_S)
     return judged(said, len(flow.stage.sent())), site.fired.is_set(), said.text
 

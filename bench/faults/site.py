@@ -37,6 +37,7 @@ FAULTS: Final = (
     Fault("killed after sending", "sending", accepts=True, answers="as it is", kills=True),
     Fault("answer lost", "sending", accepts=True, answers="never", kills=False),
     Fault("accepted, answered with 502", "sending", accepts=True, answers="502", kills=False),
+    Fault("accepted, never answered", "sending", accepts=True, answers="held", kills=False),
     Fault("refused with 503", "sending", accepts=False, answers="503", kills=False),
 )
 

@@ -57,7 +57,8 @@ async def asked(url: str, method: str) -> str:
         (FAULTS[2], "200", 1),
         (FAULTS[3], "RemoteProtocolError", 1),
         (FAULTS[4], "502", 1),
-        (FAULTS[5], "503", 0),
+        (FAULTS[5], "RemoteProtocolError", 1),
+        (FAULTS[6], "503", 0),
     ],
     ids=lambda given: given.name if isinstance(given, Fault) else str(given),
 )
