@@ -63,6 +63,8 @@ class Flight:
 
     left_at: float
     """Time, in seconds since 1970; 0 if unknown."""
+    is_request: bool = False
+    """It is a request whose answer the page waits for, not a tunnel: messages of a WebSocket have none."""
 
     def __str__(self) -> str:
         return f"it left at {clock_of(self.left_at)} (UTC) and was not answered"
@@ -191,7 +193,9 @@ class EffectActivities:
             seen = await self._gate_of(request, held, epoch)
             is_known = is_known and seen is not None
             if seen is not None and seen.in_flight:
-                return Flight(max((sent.sent_at for sent in seen.sent if sent.is_in_flight), default=0.0))
+                flying = [sent for sent in seen.sent if sent.is_in_flight]
+                left_at = max((sent.sent_at for sent in flying), default=0.0)
+                return Flight(left_at, is_request=any(sent.method for sent in flying))
         if is_known:
             return None
         if before.state == "INTENT" and await has_lost_nothing(self.store, request.action, request.witness):
@@ -297,7 +301,8 @@ class EffectActivities:
         finding = await ask_site(held.browser, reconcile, asked)
         answer = f"the site was asked {finding.asked} times: {finding.reason}"
         if finding.answer == "yes":
-            if flight is not None or await _has_no_page_after(request, held):  # its page got no answer
+            is_unanswered = flight is not None and flight.is_request
+            if is_unanswered or await _has_no_page_after(request, held):
                 await go_there(held.browser, reconcile, asked)
             warnings, proof = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
             return await self._done(asked, finding.results, finding.url, proof, reason="on_site", warnings=warnings)

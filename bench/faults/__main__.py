@@ -6,10 +6,11 @@
 
 The site is behind a proxy that breaks one exchange of each run: it says when a process is to be killed, and gives no
 answer, or a wrong one. Who is killed, or says that it failed, is begun again from the start, as a scheduler does that
-tries a job three times; Replaywright's worker is started again, and its run goes on. Then the site is asked how many
-mails it has accepted, and that is held against what the run says of itself. A fault that did not happen is told
-(`fired`). Peers learn once, from a stand-in of a model that is told the answers. The script and the peers have no way
-to ask whether the mail went out; the task file says where Replaywright can look (`reconcile`).
+tries a job three times; Replaywright's worker is started again, and its run goes on: one that failed is told as that.
+Then the site is asked how many mails it has accepted, and that is held against what the run says of itself. A fault
+that did not happen is told (`fired`). Peers learn once, from a stand-in of a model that is told the answers. The script
+and the peers have no way to ask whether the mail went out; the task file says where Replaywright can look
+(`reconcile`).
 """
 
 import argparse
@@ -33,6 +34,7 @@ from bench.replaying.flow import Flow, flow_on
 from bench.replaying.ours import selectors_of
 from bench.replaying.peers import PEERS, meeting
 from bench.replaying.script import Script
+from bench.team.part import count
 from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
@@ -208,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench.faults", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=3, help="runs under each fault (default: %(default)s)")
+    parser.add_argument("--rounds", type=count, default=3, help="runs under each fault (default: %(default)s)")
     parser.add_argument("--only", type=_names, default=NAMES, help=f"of {', '.join(NAMES)}, with commas between")
     parser.add_argument(
         "--faults", type=_faults, default=FAULTS, help=f"of {', '.join(each.name for each in FAULTS)!r}, with ; between"

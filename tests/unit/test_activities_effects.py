@@ -661,18 +661,19 @@ async def test_where_the_step_s_page_did_not_come_the_run_goes_on_from_where_the
     assert stage.browser.url == url
 
 
-async def test_a_page_that_got_no_answer_is_left_for_where_the_site_shows_the_step(
-    stage: Stage, pauses: list[float]
+@pytest.mark.parametrize(("method", "url"), [("POST", LIST), ("", COMPOSE)], ids=["request", "tunnel"])
+async def test_a_page_whose_request_got_no_answer_is_left_for_where_the_site_shows_the_step(
+    stage: Stage, pauses: list[float], method: str, url: str
 ) -> None:
     await stage.intend(ASKING)
-    sent = SentRequest("POST", "https://mail.example/send", sent_at=1_700_000_000.0)
+    sent = SentRequest(method, "https://mail.example/send", sent_at=1_700_000_000.0)
     seen = GateSeen(operation_of(ASKING.context), 1, "permitted", bytes_up=9, sent=(sent,))
     stage.keepers.gates["s1"].operations[operation_of(ASKING.context), 1] = seen
     stage.site.answers = [YES]
 
     resolution = await resolved(stage, asked=ASKING)
 
-    assert (resolution.verdict, resolution.reason, stage.browser.url) == ("done", "on_site", LIST)
+    assert (resolution.verdict, resolution.reason, stage.browser.url) == ("done", "on_site", url)
 
 
 async def test_what_the_site_shows_is_recorded_as_the_step_s_outcome(stage: Stage, pauses: list[float]) -> None:
