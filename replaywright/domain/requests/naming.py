@@ -1,0 +1,116 @@
+"""Roles and names of elements as the markup alone gives them: the part of WAI-ARIA that needs no style sheet."""
+
+from collections.abc import Mapping
+
+from replaywright.domain.requests.markup import Markup, MarkupElement, line_of, raw_text, words
+
+_TAGS: Mapping[str, str] = {
+    "button": "button", "summary": "button", "textarea": "textbox", "img": "img", "tr": "row", "table": "table",
+    "ul": "list", "ol": "list", "menu": "list", "nav": "navigation", "main": "main", "form": "form", "dialog": "dialog",
+    "output": "status", "p": "paragraph", "article": "article",
+    **{f"h{level}": "heading" for level in range(1, 7)},
+}  # fmt: skip
+_INPUTS: Mapping[str, str] = {
+    "hidden": "", "button": "button", "submit": "button", "reset": "button", "image": "button", "file": "button",
+    "checkbox": "checkbox", "radio": "radio", "search": "searchbox", "number": "spinbutton", "range": "slider",
+}  # fmt: skip
+_DECLARED = words("alert alertdialog status tab menuitem switch treeitem log note")
+"""Roles that hardly an element has by itself: pages declare them."""
+_COMPUTED = words(
+    "link searchbox spinbutton slider checkbox radio combobox listbox cell columnheader rowheader listitem"
+)
+KNOWN = frozenset({*_TAGS.values(), *_COMPUTED, *_DECLARED})
+"""Roles that can be told."""
+_NAMED_BY_CONTENT = words("button cell checkbox columnheader heading link menuitem radio rowheader switch tab treeitem")
+_FIELDS = words("input select textarea button meter output progress")
+_ALIASES = {"image": "img", "directory": "list"}
+
+
+def role_of(element: MarkupElement) -> str:  # noqa: PLR0911 - one case a tag
+    """Return the role of an element; empty if it has none, or one that cannot be told."""
+    explicit = element.get("role").lower().split()
+    if explicit:
+        role = _ALIASES.get(explicit[0], explicit[0])
+        return "" if role in ("none", "presentation", "generic") else role
+    match element.tag:
+        case "a" | "area":
+            return "link" if "href" in element.attributes else ""
+        case "input":
+            kind = element.get("type").strip().lower()
+            return _INPUTS.get(kind, "combobox" if element.get("list") else "textbox")
+        case "select":
+            several = "multiple" in element.attributes or element.get("size").strip() not in ("", "0", "1")
+            return "listbox" if several else "combobox"
+        case "li":
+            return "listitem" if element.parent is not None and element.parent.tag in ("ul", "ol", "menu") else ""
+        case "td":
+            return "cell"
+        case "th":
+            return _header_role(element)
+        case "img":
+            return "" if element.attributes.get("alt") == "" and not element.get("title") else "img"
+        case tag:
+            return _TAGS.get(tag, "")
+
+
+def _header_role(element: MarkupElement) -> str:
+    scope = element.get("scope").lower()
+    if scope.startswith(("col", "row")):
+        return "columnheader" if scope.startswith("col") else "rowheader"
+    siblings = element.parent.elements if element.parent is not None else []
+    return "rowheader" if any(one.tag == "td" for one in siblings) else "columnheader"
+
+
+def name_of(element: MarkupElement, markup: Markup) -> str:
+    """Return the accessible name on one line; empty without one."""
+    referred = (markup.by_id(one) for one in element.get("aria-labelledby").split())
+    referring = " ".join(content_of(one) for one in referred if one is not None)
+    role = role_of(element)
+    by_content = content_of(element) if role in _NAMED_BY_CONTENT and element.tag != "input" else ""
+    ways = (referring, element.get("aria-label"), _native(element, markup), by_content, element.get("title"))
+    hint = element.get("placeholder") if element.tag in ("input", "textarea") else ""
+    return next((" ".join(way.split()) for way in (*ways, hint) if way.strip()), "")
+
+
+def _native(element: MarkupElement, markup: Markup) -> str:
+    """Return the name that HTML itself gives: labels, alternatives, values of buttons."""
+    if element.tag in _FIELDS and (labels := label_of(element, markup)):
+        return labels
+    kind = element.get("type").strip().lower()
+    if element.tag == "input" and kind in ("submit", "reset", "button"):
+        return element.attributes.get("value", {"submit": "Submit", "reset": "Reset"}.get(kind, ""))
+    if element.tag in ("img", "area") or (element.tag == "input" and kind == "image"):
+        return element.get("alt")
+    if element.tag == "table":
+        return next((line_of(one) for one in element.elements if one.tag == "caption"), "")
+    return element.get("label") if element.tag in ("option", "optgroup") else ""
+
+
+def label_of(element: MarkupElement, markup: Markup) -> str:
+    """Return the texts of the labels of a field, those for it and the one around it."""
+    id_ = element.get("id")
+    around = next((one for one in element.ancestors() if one.tag == "label" and "for" not in one.attributes), None)
+    labels = [one for one in markup.tagged("label") if one is around or (id_ and one.get("for") == id_)]
+    return " ".join(filter(None, map(line_of, labels)))
+
+
+def content_of(element: MarkupElement) -> str:
+    """Return the words inside an element on one line, with the alternatives of images and labels of what is in it."""
+    parts: list[str] = []
+    left: list[MarkupElement | str] = list(reversed(element.children))
+    while left:
+        node = left.pop()
+        if isinstance(node, str):
+            parts.append(node)
+        elif not node.is_visible or node.get("aria-hidden").lower() == "true":
+            continue
+        elif said := node.get("aria-label") or (node.get("alt") if node.tag == "img" else ""):
+            parts.append(said)
+        elif node.tag == "svg":
+            parts.extend(raw_text(one) for one in node.elements if one.tag == "title")
+        elif node.tag not in ("select", "textarea"):
+            edge = [" "] if node.is_apart or node.tag == "br" else []
+            left.extend(edge)
+            left.extend(reversed(node.children))
+            parts.extend(edge)
+    return " ".join("".join(parts).split())
