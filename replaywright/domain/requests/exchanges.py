@@ -64,4 +64,4 @@ class Exchange:
     is_main: bool = False
     """True for a document of a tab itself, not of a frame in it."""
     fault: str = ""
-    """Reason for which the exchange cannot be replayed by itself, in plain words, such as `it sends a file`; else empty."""
+    """Reason for which it cannot be replayed by itself, in plain words, such as `it sends a file`; else empty."""
