@@ -18,6 +18,7 @@ from bench.mutations import OPERATORS, Bed, key_of
 from bench.sources import Source
 from replaywright.browser.devtools.cdp import CdpSession, EvaluationCounter
 from replaywright.browser.devtools.channel import Frame, Tab, script_for
+from replaywright.browser.devtools.exchanges import Exchanges
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.reading import frames, snapshots
 from replaywright.domain.common.text import normalise
@@ -139,8 +140,9 @@ async def stage_on(source: Source) -> AsyncIterator[Stage]:
     page.on("dialog", lambda dialog: asyncio.ensure_future(_answered(dialog)))
     assert source.context.browser is not None
     connection = await connection_to(source.context.browser)
-    counts = EvaluationCounter()
-    tab = Tab(page, CdpSession(connection, "", lambda *_: None, counts), Pulse(), _Silent(), counts)
+    counts, pulse = EvaluationCounter(), Pulse()
+    cdp = CdpSession(connection, "", lambda *_: None, counts)
+    tab = Tab(page, cdp, pulse, _Silent(), counts, Exchanges(pulse))
     try:
         await tab.open()
         yield Stage(page, tab)

@@ -34,6 +34,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.proof import is_input
+from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.site_session.passkeys import Passkey
 from replaywright.domain.step.checkpoints import PageState
@@ -61,6 +62,8 @@ _STATUS_S = 2.0
 
 FRAMES_S = 1.0
 """Wait for loading frames before a page is shown to a model or a person."""
+BODIES_S = 1.0
+"""Wait for bodies of responses that are being read."""
 READING_MS = 1_000
 """Least time for reading a list after its page has used up the time of the step."""
 SECRET_LIMIT = 4
@@ -156,6 +159,7 @@ class ChromiumSession:
         """See `BrowserSession.perform`."""
         if isinstance(work.step, ForEach):
             work = await self._wait_for_list(work)
+        await self.tabs.keep_exchanges(work.records)
         tabs, typed = self.tabs, self.environment.typed
         entered = (work.text, work.dialog_text or "") if work.sensitive else ()
         typed += [text for text in entered if len(text) >= SECRET_LIMIT and text not in typed]
@@ -256,7 +260,12 @@ class ChromiumSession:
 
     async def ask_site(self, works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
         """See `BrowserSession.ask_site`."""
-        return await asking.ask(self.environment, self.perform, works, expect)
+        exchanges = self.tabs.exchanges
+        step = exchanges.step
+        try:
+            return await asking.ask(self.environment, self.perform, works, expect)
+        finally:
+            exchanges.step = step
 
     async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
         """See `BrowserSession.due`."""
@@ -337,6 +346,10 @@ class ChromiumSession:
             self.tabs.require_alive()
             message = "cookies and storage could not be put back"
             raise ActionFailed("timeout", message, dispatched=False) from None
+
+    async def exchanges(self) -> tuple[Exchange, ...]:
+        """See `BrowserSession.exchanges`."""
+        return await self.tabs.exchanges.all(BODIES_S)
 
     async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:
         """See `BrowserSession.put_passkeys`."""

@@ -11,6 +11,8 @@ from playwright.async_api import Error as PlaywrightError
 from replaywright.browser.devtools.cdp import BrowserConnection, CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.channel import Frame, Tab
 from replaywright.browser.devtools.evidence import Recorder
+from replaywright.browser.devtools.exchanges import Exchanges
+from replaywright.browser.devtools.first_requests import FirstRequests
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.page.observed import SAFE_METHODS
@@ -37,6 +39,8 @@ class Tabs:
     ) -> None:
         self.pulse = Pulse()
         self.counts = EvaluationCounter()
+        self.exchanges = Exchanges(self.pulse)
+        self._first_requests = FirstRequests(self.exchanges)
         self.cdp = CdpSession(connection, "", self._on_browser_event, self.counts)
         """CDP session of the browser itself."""
         self.listeners: list[Listener] = []
@@ -85,7 +89,7 @@ class Tabs:
         self._current = next((tab for tab in self.attached if tab.url not in BLANK), self.attached[0])
 
     async def _attach(self, page: Page) -> None:
-        tab = Tab(page, self.cdp, self.pulse, self, self.counts, self._scripts)
+        tab = Tab(page, self.cdp, self.pulse, self, self.counts, self.exchanges, self._scripts)
         try:
             async with asyncio.timeout(TAB_TIMEOUT_S):
                 await tab.open()
@@ -94,6 +98,7 @@ class Tabs:
         except (CdpFailed, PlaywrightError, TimeoutError):
             return  # the tab closed or hangs: it cannot be used
         if self._tab_of(page) is None:
+            tab.is_attached = True
             self.attached.append(tab)
             self.seen.append(tab)
 
@@ -216,6 +221,7 @@ class Tabs:
         self._detached = True
         for task in tuple(self._opening):
             task.cancel()
+        self._first_requests.close()
         for tab in self.attached:
             tab.detach()
         self.cdp.close()
@@ -243,6 +249,15 @@ class Tabs:
         if popups:
             recorder.covers_popups = True
             self._context.on("request", self._on_request)
+
+    async def keep_exchanges(self, step: int | None) -> None:
+        """Keep the requests from now on as those of this step; with None keep none."""
+        self.exchanges.step = step
+        if step is None or self.exchanges.is_on:
+            return
+        self.exchanges.is_on = True
+        self._context.on("request", self._on_first_request)
+        await asyncio.gather(*(tab.keep_bodies() for tab in self.open_tabs))
 
     def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """Pass a message of the page agent to the attempt it is for, or what a person did to its listener."""
@@ -280,9 +295,15 @@ class Tabs:
         if recorder is None or request.method.upper() in SAFE_METHODS:
             return
         by_worker = request.service_worker is not None
-        try:
-            page = None if by_worker else request.frame.page
-        except PlaywrightError:  # its tab is not there yet
-            page = None
-        if self._tab_of(page) is None:
+        if by_worker or self._is_of_new_tab(request):
             recorder.sent_elsewhere(request.method.upper(), request.url, by_worker=by_worker)
+
+    def _on_first_request(self, request: Request) -> None:
+        if request.service_worker is None and self._is_of_new_tab(request):
+            self._first_requests.add(request)
+
+    def _is_of_new_tab(self, request: Request) -> bool:
+        try:
+            return self._tab_of(request.frame.page) is None
+        except PlaywrightError:  # its tab is not there yet
+            return True

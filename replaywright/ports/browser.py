@@ -11,6 +11,7 @@ from replaywright.domain.page.snapshots import Snapshot
 from replaywright.domain.page.targets import Box, ElementQuery, Target
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.proof.deriving import Seen
+from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.secrets.secret_sites import BoundSecret
 from replaywright.domain.session.guard import StepGuard
 from replaywright.domain.site_session.passkeys import Passkey
@@ -76,6 +77,8 @@ class Work:
     """Time of that wait; longer while requests are under way."""
     overrides: tuple[OverrideRule, ...] = ()
     """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
+    records: int | None = None
+    """Index of the step whose requests are kept; None: none are."""
     guard: StepGuard | None = None
     """Limits on the browser from now on; None: those before."""
 
@@ -335,6 +338,12 @@ class BrowserSession(Protocol):
 
         Raises:
             ActionFailed: the browser does not take them.
+        """
+
+    async def exchanges(self) -> tuple[Exchange, ...]:
+        """Everything recorded since the session was attached, in the order of sending.
+
+        Waits up to 1 s for bodies that are being read.
         """
 
     async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:

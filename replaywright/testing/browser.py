@@ -28,6 +28,7 @@ from replaywright.domain.plan.loops import items_of
 from replaywright.domain.predicate.evaluation import evaluate, failing
 from replaywright.domain.predicate.predicates import Predicate, probes_of
 from replaywright.domain.proof.proof import needs_proof, proof_of
+from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.secrets.secret_sites import RULE, refusal
 from replaywright.domain.site_session.passkeys import Passkey
 from replaywright.domain.step.checkpoints import PageState
@@ -136,6 +137,8 @@ class FakeSite:
     """Late requests of presses by the fingerprint of their step."""
     idled: list[float] = field(default_factory=list)
     """Seconds for which its pages were only listened to."""
+    exchanges: list[Exchange] = field(default_factory=list)
+    """Requests that its pages send, by the step that is recorded with them."""
     gate: FakeGate | None = None
     """The gate that requests of its pages pass."""
 
@@ -353,6 +356,12 @@ class FakeBrowserSession:
         self._must_live()
         raise_next(self.site.fail_restore)
         self.stored = list(state.storage.get("origins", []))
+
+    async def exchanges(self) -> tuple[Exchange, ...]:
+        """Return the site's scripted exchanges of steps whose requests are kept."""
+        self._must_live()
+        recorded = {work.records for work in self.works}
+        return tuple(exchange for exchange in self.site.exchanges if exchange.step in recorded)
 
     async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:
         """Take them; no page uses one."""

@@ -45,7 +45,7 @@ def serving(answer: Callable[[Asked], Answer], certificate: Path | None = None) 
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            body = self.rfile.read(int(self.headers.get("content-length", 0))).decode(errors="replace")
             path, cookie = self.path.partition("?")[0], self.headers.get("cookie", "")
             told = answer(Asked(self.command, path, body, cookie))
             content = told.body.encode() if isinstance(told.body, str) else told.body

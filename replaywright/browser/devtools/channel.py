@@ -14,6 +14,7 @@ from playwright.async_api import Page
 
 from replaywright.browser.devtools.cdp import CdpFailed, CdpSession, EvaluationCounter
 from replaywright.browser.devtools.evidence import TabTraffic
+from replaywright.browser.devtools.exchanges import Exchanges
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.page import page_agent_source
 
@@ -28,6 +29,8 @@ WORLD = "replaywright"
 BINDING = "__replaywright"
 FRAMES_ADOPTED_S = 3.0
 """Wait for frames in other processes when their tab is attached."""
+BODIES_S = 2.0
+"""Wait for a page that hangs to keep the bodies of its responses."""
 _WATCH_MS = 2**31 - 1
 """The longest time that Playwright's driver can be asked to wait."""
 
@@ -79,12 +82,15 @@ class Tab:
     pulse: Pulse
     listener: Listener
     counts: EvaluationCounter
+    exchanges: Exchanges
     scripts: tuple[str, ...] = ()
     """Files of `replaywright/browser` that run in the agent's scope, too."""
     cdp: CdpSession = field(init=False)
     main: Frame = field(init=False)
     frames: dict[str, Frame] = field(default_factory=dict)
     traffic: TabTraffic = field(default_factory=TabTraffic)
+    is_attached: bool = False
+    """True when it can be spoken to."""
     closed: bool = False
     crashed: bool = False
     unattended: bool = False
@@ -137,8 +143,9 @@ class Tab:
         Raises:
             CdpFailed: the page does not answer.
         """
-        self.cdp = await self.browser.attached(await _target_of(self.page), self._on_event, self.counts)
-        self.main = Frame("", None, self.cdp)
+        target = await _target_of(self.page)
+        self.cdp = await self.browser.attached(target, self._on_event, self.counts)
+        self.main = Frame(target, None, self.cdp)  # a page and its top frame have one id
         try:
             self.main = await self._install(self.cdp)
             if self._tasks:
@@ -170,7 +177,7 @@ class Tab:
         asked = cdp.post("Page.getFrameTree")
         await asyncio.gather(
             enabled,
-            cdp.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            self.exchanges.enable(cdp),
             cdp.send("Runtime.enable"),
             cdp.send("Log.enable"),
             cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": self._world}),
@@ -233,6 +240,15 @@ class Tab:
             self._forget(frame.id)
             self.pulse.beat()
 
+    async def keep_bodies(self) -> None:
+        """Have the sessions that are there keep the bodies of responses; one that hangs is left as it is."""
+        sessions = (self.cdp, *self._remote.values())
+        await asyncio.gather(*(self._keep_bodies(cdp) for cdp in sessions))
+
+    async def _keep_bodies(self, cdp: CdpSession) -> None:
+        with contextlib.suppress(CdpFailed):
+            await self.exchanges.enable(cdp, timeout_s=BODIES_S)
+
     def detach(self) -> None:
         """Let go of the page; it stays as it is. Its sessions end with the connection."""
         for task in self._tasks:
@@ -248,6 +264,9 @@ class Tab:
             handler(cdp, params)
         elif method.startswith("Network."):
             self.traffic.on_event(method, params, time.monotonic())
+            self.exchanges.on_event(
+                cdp, method, params, top=self.main.id, traffic=self.traffic, opening=not self.is_attached
+            )
         else:
             self._on_progress(cdp, method, params)
         self.listener.on_event(self, method, params)

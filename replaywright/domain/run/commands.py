@@ -128,6 +128,8 @@ class Perform(InputCommand):
     """Time of that wait; longer while requests are under way."""
     looks: bool = False
     """Only look for the element: nothing is done to the page, and nothing recorded but the trace's line."""
+    records: bool = False
+    """The requests of the step are kept, for a recipe."""
     disproved: bool = False
     """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
 
