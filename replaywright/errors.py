@@ -18,6 +18,9 @@ ReplaywrightError
 ├── CodeLost                   a code that a person gave cannot be read any more: it is asked for again
 ├── NoticeFailed               a delivery of notices did not arrive: it is tried again, and no run waits for it
 ├── DoneElsewhere              the lineage has an intent, or more, for the same act under another fingerprint
+├── RequestFailed              a request to a site, sent without a browser, got no answer that can be used
+│   ├── RequestNotSent         no byte of it has left: certain
+│   └── RequestInDoubt         it may have arrived
 ├── SessionLost                the live browser of this run is gone, or no longer ours
 │   ├── Fenced                 a newer attempt owns this session or step
 │   ├── KeeperUnavailable      the keeper's control socket does not answer
@@ -139,6 +142,18 @@ class CodeLost(ReplaywrightError):
 
 class NoticeFailed(ReplaywrightError):
     """A delivery of notices did not arrive."""
+
+
+class RequestFailed(ReplaywrightError):
+    """A request to a site, sent without a browser, got no answer that can be used."""
+
+
+class RequestNotSent(RequestFailed):
+    """No byte of a request has left: certain."""
+
+
+class RequestInDoubt(RequestFailed):
+    """A request may have arrived, and nobody knows what came of it."""
 
 
 class DoneElsewhere(ReplaywrightError):

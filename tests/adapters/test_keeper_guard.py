@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from replaywright.domain.session.network_policy import NetworkPolicy, OwnService
-from replaywright.keeper.gate.guard import REFUSED_LIMIT, Resolver
+from replaywright.keeper.gate.guard import REFUSED_LIMIT
+from replaywright.reaching import Resolver
 from tests.adapters.networks import LOOPBACK, network, rules
 from tests.adapters.test_keeper_proxy import Rig, Site, rig
 

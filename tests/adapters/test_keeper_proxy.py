@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.keeper.gate.black_box import BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate, RequestRefused
-from replaywright.keeper.gate.guard import NetworkGuard, Resolver
+from replaywright.keeper.gate.guard import NetworkGuard
 from replaywright.keeper.gate.http1 import (
     Body,
     BodyEnd,
@@ -28,8 +28,8 @@ from replaywright.keeper.gate.http1 import (
     parse_target,
 )
 from replaywright.keeper.gate.proxy import ForwardProxy
-from replaywright.keeper.gate.upstream import resolve
 from replaywright.keeper.host.own_processes import OwnPorts
+from replaywright.reaching import Resolver, resolve
 from replaywright.testing.grants import ON_LOOPBACK
 from tests.adapters.networks import LOOPBACK, network
 

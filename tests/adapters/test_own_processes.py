@@ -13,7 +13,8 @@ import pytest
 
 from replaywright.keeper.host import own_processes
 from replaywright.keeper.host.identity import identify
-from replaywright.keeper.host.own_processes import ENTRIES, OwnPorts, enter_process, entered, is_of_this_machine
+from replaywright.keeper.host.own_processes import ENTRIES, OwnPorts, enter_process, entered
+from replaywright.reaching import is_of_this_machine
 from tests.adapters.networks import network
 from tests.adapters.test_keeper_guard import connect, get
 from tests.adapters.test_keeper_proxy import Site, rig

@@ -1410,9 +1410,9 @@ NETWORK = (
     Mutant(
         "servers of ours that no setting names",
         "a port that a process of the home listens on is refused",
-        "NetworkGuard._on_own",
-        "        if is_here and self._own_ports is not None and self._own_ports.has(port):",
-        "        if not is_here and self._own_ports is not None and self._own_ports.has(port):",
+        "refusal_of_own",
+        "    if is_here and has_port is not None and has_port(port):",
+        "    if not is_here and has_port is not None and has_port(port):",
         (_OWN + "test_a_wide_policy_opens_no_port_of_our_own_by_any_form_of_the_address",),
     ),
     Mutant(

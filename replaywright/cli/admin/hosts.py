@@ -11,7 +11,8 @@ from replaywright.cli.options import Json
 from replaywright.domain.session.host_patterns import host_rule
 from replaywright.errors import InputInvalid
 from replaywright.grants import change_grants, grants_file, read_grants
-from replaywright.keeper.host.own_processes import OwnPorts, is_of_this_machine
+from replaywright.keeper.host.own_processes import OwnPorts
+from replaywright.reaching import is_of_this_machine
 from replaywright.settings import load_settings
 
 hosts_app = admin.group(

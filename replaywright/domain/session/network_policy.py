@@ -261,6 +261,21 @@ def not_granted(rules: Iterable[HostRule], policy: NetworkPolicy) -> ConnectionD
     return None
 
 
+def covers(rules: Iterable[HostRule], host: str, port: int) -> bool:
+    """Return True if one of these rules has the host, by its name as the browser has it."""
+    name = host.strip("[]").lower().rstrip(".")
+    literal = parsed_address(name)
+    return any(rule.covers_host(name, literal) and rule.covers_port(port) for rule in rules)
+
+
+def traffic_spent(name: Literal["up_mb", "down_mb"], limit: int | None, total: int) -> ConnectionDecision | None:
+    """Return the refusal of traffic over the limit of this name; None up to it."""
+    if limit is None or total <= limit:
+        return None
+    reason = f"this session has used up its {limit:,} bytes: raise traffic.{name}"
+    return ConnectionDecision(is_allowed=False, rule=f"traffic.{name}", reason=reason)
+
+
 def grants_nothing(rule: HostRule) -> bool:
     """Return True if the rule names public addresses only."""
     named = (rule.host,) if rule.kind == "network" else rule.addresses

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import NameOID
 
+from replaywright.domain.session.network_policy import covers
 from replaywright.errors import StackFailed
 from replaywright.keeper.gate.tls_end import TlsContexts
-from replaywright.keeper.gate.upstream import covers
 from replaywright.keeper.protocol import SiteCertificate
 
 _LIFE: Final = timedelta(days=365)

@@ -1,27 +1,22 @@
 """The network policy in force, which the proxy asks before it connects, and its refusals so far."""
 
-import asyncio
-import socket
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from replaywright.domain.session.network_policy import (
     ConnectionDecision,
     NetworkPolicy,
     NetworkSeen,
-    OwnService,
     RefusedHost,
     UnreachedHost,
     decide,
-    describe,
-    is_address,
     opens_own,
-    own_service,
+    traffic_spent,
 )
 from replaywright.keeper.gate.black_box import BlackBox
 from replaywright.keeper.gate.upstream import UpstreamFailed
-from replaywright.keeper.host.own_processes import OwnPorts, is_of_this_machine
+from replaywright.keeper.host.own_processes import OwnPorts
+from replaywright.reaching import Resolver, located, refusal_of_own, why_unreached
 
 REFUSED_LIMIT = 200
 """Hosts, with port and rule, that are remembered as refused; a page can ask for any number of them."""
@@ -30,10 +25,6 @@ UNREACHED_LIMIT = 20
 _HOST_LIMIT = 253
 _ADDRESSES_S = 10.0
 """Time for which the addresses of own servers are remembered."""
-_RESOLVE_S = 2.0
-
-Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""Returns the addresses of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +73,9 @@ class NetworkGuard:
             return spent
         decision = decide(self.policy, host, port, address)
         if decision.is_allowed and address is not None and not opens_own(self.policy, host, port):
-            decision = self._on_own(port, address) or decision
-        return Verdict(decision.is_allowed, decision.reason, decision.rule)
+            has_port = None if self._own_ports is None else self._own_ports.has
+            decision = refusal_of_own(self.policy, port, address, has_port) or decision
+        return _verdict(decision)
 
     async def learn_own(self, port: int, resolver: Resolver) -> None:
         """Resolve the names of own servers at this port, unless that was done a moment ago."""
@@ -93,34 +85,15 @@ class NetworkGuard:
             if service.port != port or now_s - self._resolved_s.get(key, -_ADDRESSES_S) < _ADDRESSES_S:
                 continue
             self._resolved_s[key] = now_s
-            try:
-                async with asyncio.timeout(_RESOLVE_S):
-                    addresses = tuple(await resolver(service.host, service.port))
-            except OSError:  # what was known of it stays known
-                continue
-            own = tuple(
-                each.model_copy(update={"addresses": addresses}) if (each.host, each.port) == key else each
-                for each in self.policy.own
-            )
-            self.policy = self.policy.model_copy(update={"own": own})
-
-    def _on_own(self, port: int, address: str) -> ConnectionDecision | None:
-        """Return the refusal of an own server that can only be told from others on this host."""
-        is_here = is_of_this_machine(address)
-        for service in self.policy.own:
-            if service.port == port and (_is_here(service) if is_here else _is_unknown(service) and describe(address)):
-                return own_service(service.name)
-        if is_here and self._own_ports is not None and self._own_ports.has(port):
-            return own_service("a server of Replaywright on this machine")
-        return None
+            self.policy = await located(self.policy, service, resolver)
 
     def spent_up(self, size: int) -> Verdict | None:
         """Return the refusal of `size` more bytes to be sent; None if they may be."""
-        return _spent("up_mb", self.policy.up_bytes, self._black_box.bytes_up + size)
+        return _refusal(traffic_spent("up_mb", self.policy.up_bytes, self._black_box.bytes_up + size))
 
     def spent_down(self, size: int = 0) -> Verdict | None:
         """Return the refusal of `size` more bytes to be received; None if they may be."""
-        return _spent("down_mb", self.policy.down_bytes, self._black_box.bytes_down + size)
+        return _refusal(traffic_spent("down_mb", self.policy.down_bytes, self._black_box.bytes_down + size))
 
     def note(self, host: str, port: int, verdict: Verdict) -> None:
         """Remember a refusal."""
@@ -138,7 +111,7 @@ class NetworkGuard:
         """Remember why a host that is allowed gave no answer."""
         key = (host[:_HOST_LIMIT], port)
         self._unreached.pop(key, None)
-        self._unreached[key] = (_why_unreached(error), isinstance(error, UpstreamFailed), time.monotonic())
+        self._unreached[key] = (why_unreached(error), isinstance(error, UpstreamFailed), time.monotonic())
         if len(self._unreached) > UNREACHED_LIMIT:
             del self._unreached[next(iter(self._unreached))]
 
@@ -162,28 +135,9 @@ class NetworkGuard:
         )
 
 
-def _why_unreached(error: Exception) -> str:
-    match error:
-        case TimeoutError():
-            return "it did not answer in time"
-        case ConnectionRefusedError():
-            return "nothing listens there"
-        case socket.gaierror():
-            return "its name is not known to the name server"
-        case _:
-            return f"{error!s:.200}"
+def _verdict(decision: ConnectionDecision) -> Verdict:
+    return Verdict(decision.is_allowed, decision.reason, decision.rule)
 
 
-def _spent(name: str, limit: int | None, total: int) -> Verdict | None:
-    if limit is None or total <= limit:
-        return None
-    return Verdict(False, f"this session has used up its {limit:,} bytes: raise traffic.{name}", f"traffic.{name}")
-
-
-def _is_here(service: OwnService) -> bool:
-    return any(map(is_of_this_machine, (service.host, *service.addresses)))
-
-
-def _is_unknown(service: OwnService) -> bool:
-    """Return whether nobody knows where it is: it may be at any address that is not public."""
-    return not service.addresses and not is_address(service.host)
+def _refusal(decision: ConnectionDecision | None) -> Verdict | None:
+    return None if decision is None else _verdict(decision)

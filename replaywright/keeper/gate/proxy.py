@@ -16,7 +16,7 @@ from typing import Literal
 
 from replaywright.keeper.gate.black_box import SWITCHED, BlackBox, UpstreamConnection
 from replaywright.keeper.gate.gate import Gate
-from replaywright.keeper.gate.guard import NetworkGuard, Resolver, Verdict
+from replaywright.keeper.gate.guard import NetworkGuard, Verdict
 from replaywright.keeper.gate.http1 import (
     NO_CONTENT,
     Body,
@@ -32,12 +32,12 @@ from replaywright.keeper.gate.http1 import (
     parse_target,
 )
 from replaywright.keeper.gate.tls_end import SiteTlsFailed, TlsContexts, TlsEnd
-from replaywright.keeper.gate.upstream import UpstreamFailed, first_that_answers, resolve, route_of
+from replaywright.keeper.gate.upstream import UpstreamFailed, first_that_answers, route_of
 from replaywright.keeper.gate.wire import BufferedConnection
 from replaywright.keeper.host.tcp_users import own_user, user_at
 from replaywright.keeper.protocol import SiteCertificate, UpstreamRoute
+from replaywright.reaching import CONNECT_TIMEOUT_S, Resolver, resolve
 
-CONNECT_TIMEOUT_S = 20.0
 HALF_CLOSED_TIMEOUT_S = 30.0
 """Limit of a tunnel without traffic after one side has closed."""
 REFUSED_BODY_BYTES = 1024 * 1024

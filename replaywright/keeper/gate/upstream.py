@@ -6,8 +6,6 @@ could check.
 
 import asyncio
 import base64
-import ipaddress
-import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -16,12 +14,11 @@ from python_socks import ProxyConnectionError, ProxyError, ProxyType
 from python_socks.async_.asyncio import Proxy
 
 from replaywright.domain.common.urls import bracketed
-from replaywright.domain.session.network_policy import HostRule, parsed_address
+from replaywright.domain.session.network_policy import covers
 from replaywright.keeper.gate.wire import BufferedConnection
 from replaywright.keeper.protocol import UpstreamRoute
+from replaywright.reaching import ADDRESS_TIMEOUT_S
 
-ADDRESS_TIMEOUT_S = 4.0
-"""Time limit for each address of a name but the last."""
 _SOCKS_OF_TARGET = frozenset((3, 4, 5, 6))
 """Replies of SOCKS that tell of the address: network or host unreachable, refused, too late (RFC 1928)."""
 _HTTP_OF_TARGET = frozenset((502, 503, 504))
@@ -36,32 +33,9 @@ class UpstreamFailed(OSError):
         """It is of the proxy itself, so no other address of the site would do better."""
 
 
-async def resolve(host: str, port: int) -> list[str]:
-    """Return the addresses of a name, in the system's order of preference.
-
-    Raises:
-        OSError: the name has none.
-    """
-    try:
-        return [str(ipaddress.ip_address(host))]
-    except ValueError:
-        pass
-    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: never asked of a name server
-        return ["127.0.0.1", "::1"]
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
-
-
 def route_of(routes: Sequence[UpstreamRoute], host: str, port: int) -> UpstreamRoute | None:
     """Return the first route that has this host; None for a direct connection."""
     return next((route for route in routes if not route.hosts or covers(route.hosts, host, port)), None)
-
-
-def covers(rules: Sequence[HostRule], host: str, port: int) -> bool:
-    """Return whether one of these rules has the host, by its name as the browser has it."""
-    name = host.strip("[]").lower().rstrip(".")
-    literal = parsed_address(name)
-    return any(rule.covers_host(name, literal) and rule.covers_port(port) for rule in rules)
 
 
 async def first_that_answers(addresses: Sequence[str], port: int, route: UpstreamRoute | None) -> BufferedConnection:

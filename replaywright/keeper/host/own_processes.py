@@ -12,7 +12,6 @@ import struct
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 
 from replaywright.keeper.host.identity import ProcessIdentity, identify, is_alive, start_ticks_of
@@ -99,26 +98,6 @@ class OwnPorts:
         """Return the processes of which one port counts, with the port."""
         entries = (entry for _, entry in _entries(self._entries))
         return {(entry.process.pid, entry.port) for entry in entries if entry.port is not None and entry.is_alive}
-
-
-def is_of_this_machine(address: str) -> bool:
-    """Return whether a connection to this address stays on this machine: loopback, or one of its own addresses."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    inner = getattr(parsed, "ipv4_mapped", None) or parsed
-    if inner.is_loopback or inner.is_unspecified:
-        return True
-    family, kind, protocol, _, place = socket.getaddrinfo(
-        address if inner is parsed else str(inner), 0, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
-    )[0]
-    try:
-        with socket.socket(family, kind, protocol) as probe:
-            probe.bind(place)  # only its own addresses can be bound
-    except OSError:
-        return False
-    return True
 
 
 # ------------------------------------------------------------------------------------------- entries
