@@ -12,9 +12,10 @@ from replaywright.browser.devtools.waiting import Deadline
 from replaywright.browser.input import keys
 from replaywright.browser.input.scrolling import search
 from replaywright.browser.reading import frames
-from replaywright.browser.reading.extraction import number_in, typed
+from replaywright.browser.reading.extraction import typed
 from replaywright.domain.page.targets import FrameStep
 from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.converting import number_in
 from replaywright.domain.task.steps import ExtractField
 from replaywright.errors import ActionFailed
 
@@ -80,6 +81,7 @@ def test_a_shortcut_types_nothing() -> None:
         ("Total: 3 items.", 3.0),
         ("3 of 4", None),
         ("none", None),
+        pytest.param("9" * 400, None, id="beyond all numbers"),
     ],
 )
 def test_numbers_are_read_as_people_write_them(text: str, number: float | None) -> None:

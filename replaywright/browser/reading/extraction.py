@@ -1,17 +1,13 @@
 """Values read from a page, as the types that the task declares."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from replaywright.domain.common.text import normalise, shorten
+from replaywright.domain.common.text import shorten
 from replaywright.domain.plan.loops import items_of
+from replaywright.domain.task.converting import converted
 from replaywright.domain.task.steps import ITEMS_FIELD, Extract, ExtractField, ForEach
 from replaywright.errors import ActionFailed
-
-_NUMBER = re.compile(r"[-+−]?\d[\d\s.,'’\u00a0\u202f]*")
-_YES = frozenset({"true", "yes", "on", "1", "checked", "ja", "✓", "✔", "enabled"})
-_NO = frozenset({"false", "no", "off", "0", "", "unchecked", "nein", "✗", "✘", "disabled"})
 
 
 def read(step: Extract | ForEach, reply: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -53,43 +49,9 @@ def _wanted(field: ExtractField) -> str:
 
 
 def _converted(name: str, field: ExtractField, value: Any) -> Any:
-    if field.take in ("table", "texts"):
-        return value
-    text = str(value).strip()
-    converted: Any = None
-    match field.type:
-        case "string":
-            return value if isinstance(value, str) else text
-        case "integer" | "number":
-            number = number_in(text)
-            if number is not None and (field.type == "number" or number == int(number)):
-                converted = int(number) if field.type == "integer" else number
-        case "boolean":
-            plain = normalise(text)
-            converted = True if plain in _YES else False if plain in _NO else None
-    if converted is None:
-        message = f"field {name!r} is {shorten(text, 80)!r}; expected a value of type {field.type}"
+    typed_value = converted(field, value)
+    if typed_value is None:
+        shown = shorten(str(value).strip(), 80)
+        message = f"field {name!r} is {shown!r}; expected a value of type {field.type}"
         raise ActionFailed("extract_type", message, dispatched=False)
-    return converted
-
-
-def number_in(text: str) -> float | None:
-    """Return the only number in `text`, with thousands separators and either decimal sign; else None.
-
-    A single separator followed by three digits groups thousands (`1,234`), otherwise it is the decimal sign.
-    """
-    found = _NUMBER.findall(text)
-    if len(found) != 1:
-        return None
-    digits = re.sub(r"[\s'’\u00a0\u202f]", "", found[0]).replace("−", "-").rstrip(".,")
-    last = max(digits.rfind("."), digits.rfind(","))
-    if last >= 0:
-        sign = digits[last]
-        other = "," if sign == "." else "."
-        groups = digits.count(sign) > 1 or (other not in digits and re.fullmatch(r"[-+]?[1-9]\d{0,2}[.,]\d{3}", digits))
-        whole, fraction = (digits, "") if groups else (digits[:last], digits[last + 1 :])
-        digits = f"{whole.replace(',', '').replace('.', '')}.{fraction or '0'}"
-    try:
-        return float(digits)
-    except ValueError:
-        return None
+    return typed_value

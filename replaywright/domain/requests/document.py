@@ -197,6 +197,20 @@ def leaves(data: Json) -> Iterable[tuple[JsonSteps, str | bool]]:
             yield path, value
 
 
+def inner_json(data: Json, path: JsonSteps) -> Json:
+    """Return the value at a path of JSON; None if there is none."""
+    at = data
+    for key in path:
+        match at:
+            case dict() if isinstance(key, str) and key in at:
+                at = at[key]
+            case list() if isinstance(key, int) and 0 <= key < len(at):
+                at = at[key]
+            case _:
+                return None
+    return at
+
+
 def leaf_text(leaf: str | bool) -> str:
     """Return a leaf as JSON writes it, a text without quotes."""
     return leaf if isinstance(leaf, str) else "true" if leaf else "false"

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import css_attribute, normalise
-from replaywright.domain.requests.document import Document, Json, JsonSteps, leaf_text, leaves, parse_json
+from replaywright.domain.requests.document import Document, Json, JsonSteps, inner_json, leaf_text, leaves, parse_json
 from replaywright.domain.requests.forms import Form, FormAddress, forms_of, option_value, path_of
 from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text
 
@@ -104,9 +104,7 @@ def _values(document: Document, place: Place) -> Iterator[str]:
         case JsonPath(path=path):
             yield from _at(document.data, path)
         case ScriptJson(id=id_, path=path):
-            for script in _json_scripts(document):
-                if script.get("id") == id_:
-                    yield from _at(_json_in(script), path)
+            yield from (leaf for of, data in json_scripts(document) if of == id_ for leaf in _at(data, path))
         case LinkAddress(text=text, path_like=path):
             yield from (url for said, url in _links(document) if (said, path_like(url)) == (normalise(text), path))
 
@@ -141,8 +139,8 @@ def _candidates(document: Document, value: str) -> Iterator[Place]:
         if named and (selector := _selector(element)):
             yield from (DataAttribute(selector=selector, name=name) for name in named)
     yield from (JsonPath(path=path) for path in _paths(document.data, value))
-    for script in _json_scripts(document):
-        yield from (ScriptJson(id=script.get("id"), path=path) for path in _paths(_json_in(script), value))
+    for id_, data in json_scripts(document):
+        yield from (ScriptJson(id=id_, path=path) for path in _paths(data, value))
     for text, url in _links(document):
         if text and url == value:
             yield LinkAddress(text=text, path_like=path_like(url))
@@ -162,16 +160,14 @@ def _selector(element: MarkupElement) -> str:
     return css_attribute("id", element.get("id")) if element.get("id") else ""
 
 
-def _json_scripts(document: Document) -> list[MarkupElement]:
-    scripts = document.markup.tagged("script")
-    return [one for one in scripts if one.get("id") and one.get("type").strip().lower().endswith("json")]
-
-
-def _json_in(script: MarkupElement) -> Json:
-    try:
-        return parse_json(raw_text(script))
-    except ValueError:
-        return None
+def json_scripts(document: Document) -> Iterator[tuple[str, Json]]:
+    """Yield ids and values of the scripts that are JSON."""
+    for script in document.markup.tagged("script"):
+        if script.get("id") and script.get("type").strip().lower().endswith("json"):
+            try:
+                yield script.get("id"), parse_json(raw_text(script))
+            except ValueError:
+                continue
 
 
 def _paths(data: Json, value: str) -> Iterator[JsonSteps]:
@@ -180,17 +176,9 @@ def _paths(data: Json, value: str) -> Iterator[JsonSteps]:
 
 def _at(data: Json, path: JsonSteps) -> Iterator[str]:
     """Yield the leaf at the path, if there is one."""
-    at = data
-    for key in path:
-        match at:
-            case dict() if isinstance(key, str) and key in at:
-                at = at[key]
-            case list() if isinstance(key, int) and 0 <= key < len(at):
-                at = at[key]
-            case _:
-                return
-    if isinstance(at, str | bool):
-        yield leaf_text(at)
+    leaf = inner_json(data, path)
+    if isinstance(leaf, str | bool):
+        yield leaf_text(leaf)
 
 
 def _links(document: Document) -> list[tuple[str, str]]:
