@@ -9,6 +9,7 @@ from replaywright.domain.predicate.predicates import Predicate, fill_predicate
 from replaywright.domain.requests.document import Document, read_document
 from replaywright.domain.requests.exchanges import Response
 
+PREDICATE = TypeAdapter[Predicate](Predicate)
 PAGE = """<!doctype html><html><head><title> Mail
  sent </title><style>p{color:red}</style></head><body>
 <nav><a href="/inbox">Inbox</a> <a>nowhere</a></nav>
@@ -34,7 +35,7 @@ def page(
 
 
 def verdict(predicate: object, document: Document | None = None, status: int = 200, **values: str) -> bool | None:
-    parsed: Predicate = TypeAdapter(Predicate).validate_python(predicate)
+    parsed = PREDICATE.validate_python(predicate)
     return (document or page()).evaluate(fill_predicate(parsed, values), status)
 
 
