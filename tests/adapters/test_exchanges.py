@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.requests.exchanges import BODY_LIMIT, Exchange
@@ -18,7 +19,8 @@ _FORMS = """<!doctype html><meta charset=utf-8><title>Forms</title><link rel=ico
 <button>Add</button></form><form action=/find><input name=q value="a b"><button>Find</button></form>
 <form method=post action=/add target=_blank><input name=title value=Tea><button>Add elsewhere</button></form>
 <form method=post action=/add enctype=multipart/form-data><input name=title value="Käse"><input type=file name=paper>
-<button>Attach</button></form>"""
+<button>Attach</button></form>
+<form method=post action=/add><button>Repeat</button></form>"""
 _LEADS_ON = '<title>On the way</title><p>Order 17</p><script>location.replace("/end")</script>'
 _SERVICE = """oninstall = () => skipWaiting(); onactivate = e => e.waitUntil(clients.claim());
 onfetch = e => { if (e.request.url.endsWith('/served')) e.respondWith(new Response('from the worker')) }"""
@@ -54,6 +56,11 @@ async def forms(session: ChromiumSession, address: str) -> ChromiumSession:
     """A session that records, on the page of forms: step 0."""
     await session.perform(work("goto", url=f"{address}/forms", records=0))
     return session
+
+
+async def _echo(connection: ServerConnection) -> None:
+    async for message in connection:
+        await connection.send(message)
 
 
 async def run(session: ChromiumSession, script: str) -> None:
@@ -151,6 +158,13 @@ async def test_a_form_in_parts_is_text_until_it_has_a_file(forms: ChromiumSessio
     assert (with_file.step, with_file.fault, with_file.request.body) == (2, "it sends a file", "")
 
 
+async def test_a_form_without_fields_sends_nothing_and_no_file(forms: ChromiumSession) -> None:
+    await forms.perform(work("click", button("Repeat"), expect=[says("was added")], records=1))
+
+    repeated = await last(forms, "/add")
+    assert (repeated.request.method, repeated.request.body, repeated.fault) == ("POST", "", "")
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -222,6 +236,19 @@ async def test_beacons_and_sockets_are_kept_without_an_answer(forms: ChromiumSes
     assert beacon.response is None
     assert (socket.kind, socket.request.url) == ("websocket", f"{address.replace('http', 'ws')}/socket")
     assert socket.response is None
+
+
+async def test_what_a_step_sends_over_a_socket_is_a_fault(forms: ChromiumSession) -> None:
+    async with serve(_echo, "127.0.0.1", 0) as server:
+        url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}/talk"
+        await run(forms, f"new Promise(done => {{ self.talk = new WebSocket('{url}'); talk.onopen = done }})")
+        await forms.perform(work("scroll", to="bottom", records=4))
+        await run(forms, "new Promise(done => { talk.onmessage = done; talk.send('order'); talk.send('order') })")
+
+    opened, sent = (await forms.exchanges())[1:]
+    assert (opened.step, opened.request.method, opened.request.url, opened.fault) == (0, "GET", url, "")
+    assert (sent.step, sent.request.method, sent.request.url) == (4, "SEND", url)
+    assert sent.fault == "it is sent over a WebSocket"
 
 
 @pytest.mark.parametrize(

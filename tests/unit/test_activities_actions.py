@@ -778,6 +778,15 @@ async def test_a_miss_for_want_of_a_recording_of_this_value_says_so(stage: Stage
     )
 
 
+async def test_requests_are_kept_of_the_steps_that_are_to_be_recorded(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+
+    await stage.perform(but(asked, records=True))
+    await stage.perform(of_run("r2", asked))
+
+    assert [work.records for work in stage.browser.works] == [asked.context.sequence, None]
+
+
 async def test_what_a_healed_step_leads_to_is_learned_once_more_by_the_next_run(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
     await stage.learn(asked)

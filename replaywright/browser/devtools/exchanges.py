@@ -56,6 +56,10 @@ class Heard:
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     is_told: bool = False
     """Its headers are complete: those that are told later belong to hops that follow."""
+    length: str = ""
+    """Length of the body that it sends, as its headers say."""
+    is_untold: bool = False
+    """The browser does not tell the body that it sends."""
     body: str = field(default="", repr=False)
     response: Response | None = field(default=None, repr=False)
     fault: str = ""
@@ -76,6 +80,7 @@ class Heard:
     def add_headers(self, headers: Mapping[str, str]) -> None:
         """Add headers of the request."""
         lower = {name.lower(): value for name, value in headers.items() if not name.startswith(":")}
+        self.length = lower.get("content-length", self.length)
         self.headers |= {name: value for name, value in lower.items() if name not in _OF_CONNECTION}
 
     def fail(self, fault: str) -> None:
@@ -85,12 +90,13 @@ class Heard:
     def give_body(self, body: bytes | None) -> None:
         """Take the body that it sends; None if the browser does not tell it."""
         try:
-            text = None if body is None else body.decode("utf-8")
+            text = (body or b"").decode("utf-8")
         except UnicodeDecodeError:
-            text = None
-        if text is None or (text.startswith("--") and _FILE.search(text)):
+            body, text = None, ""
+        self.is_untold = body is None
+        if text.startswith("--") and _FILE.search(text):
             self.fail(SENDS_FILE)
-        elif len(body or b"") > BODY_LIMIT:
+        elif len(text) > BODY_LIMIT:
             self.fail(TOO_LONG)
         else:
             self.body = text
@@ -126,7 +132,9 @@ class Heard:
         """Return what is known."""
         request = Request(self.method, self.url, self.headers, self.body)
         response = self.response if self.is_read else None
-        return Exchange(self.step, self.kind, request, response, self.is_main, self.fault)
+        sends_file = self.is_untold and self.length != "0"  # an empty body is not told, either
+        fault = SENDS_FILE if sends_file else self.fault
+        return Exchange(self.step, self.kind, request, response, self.is_main, fault)
 
 
 def decoded(body: bytes, headers: Mapping[str, str]) -> str:

@@ -59,8 +59,7 @@ def _is_top(request: Request) -> bool:
 async def _read(heard: Heard, request: Request) -> None:
     heard.add_headers(await request.all_headers())
     if request.post_data_buffer is not None or heard.method not in SAFE_METHODS:
-        length = (await request.all_headers()).get("content-length", "0")
-        heard.give_body(request.post_data_buffer or (b"" if length == "0" else None))
+        heard.give_body(request.post_data_buffer)
     response, last = await request.response(), request
     while last.redirected_to is not None:
         last = last.redirected_to
