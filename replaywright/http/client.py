@@ -1,6 +1,7 @@
 """Clients of sites: `SiteClients` over HTTP/1.1, by httpcore."""
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -51,6 +52,7 @@ class HttpSiteClients:
             has_own_port: tells if a process of ours listens on a port of this machine; see `OwnPorts.has`.
             resolver: returns the addresses of a name.
         """
+        logging.getLogger("httpcore.http11").setLevel(logging.INFO)  # below, it writes the headers of responses
         self._not_direct = not_direct
         self._has_own_port = has_own_port
         self._resolver = resolver

@@ -37,6 +37,6 @@ def next_request(request: Request, response: Response) -> Request | None:
         if headers.get("origin", own := without_usual_port(here)) != own:
             headers["origin"] = "null"
     if "referer" in headers and (source := origin_of(headers["referer"])) != there:
-        is_lower = source.startswith("https:") and not there.startswith("https:")
-        headers["referer"] = "" if is_lower else f"{without_usual_port(source)}/"
+        is_told = source and (source.startswith("http:") or there.startswith("https:"))
+        headers["referer"] = f"{without_usual_port(source)}/" if is_told else ""
     return Request(method, url, {name: value for name, value in headers.items() if value}, body)

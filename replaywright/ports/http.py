@@ -51,7 +51,11 @@ class SiteClient(Protocol):
         """Add cookies in the form of Playwright's storage state; expired ones are left out."""
 
     def cookie(self, url: str, name: str) -> str | None:
-        """Return the value of the cookie of this name that a request to the address would have; None without one."""
+        """Return the value of the cookie of this name that a request to the address would have; None without one.
+
+        Raises:
+            InputInvalid: the address cannot be opened.
+        """
 
 
 class SiteClients(Protocol):

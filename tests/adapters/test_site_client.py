@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gzip
+import logging
 import socket
 import ssl
 import zlib
@@ -13,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from replaywright.domain.requests.exchanges import BODY_LIMIT, Request
-from replaywright.domain.session.network_policy import HostRule, NetworkPolicy, OwnService
+from replaywright.domain.session.network_policy import HostRule, NetworkPolicy, OwnService, covers
 from replaywright.errors import Fenced, PolicyBlocked, RequestInDoubt, RequestNotSent
 from replaywright.http.client import HttpSiteClient, HttpSiteClients
+from replaywright.http.cookies import SiteCookies
+from replaywright.keeper.host.routes import not_direct
+from replaywright.keeper.protocol import SiteCertificate, UpstreamRoute
 from replaywright.reaching import Resolver, resolve
 from tests.adapters.networks import LOOPBACK, network
 from tests.adapters.test_tls import Authority
@@ -292,6 +296,33 @@ async def test_what_is_no_request_is_not_sent_and_not_told(
     assert site.arrived == []
 
 
+async def test_a_cancelled_request_breaks_off_and_the_client_goes_on(client: HttpSiteClient, site: SmallSite) -> None:
+    arrived = asyncio.Event()
+
+    def begin(_: Arrived) -> bytes:
+        arrived.set()
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
+
+    site.answers["/do"] = begin
+    sending = asyncio.create_task(client.send(post(site.url("/do"))))
+    await arrived.wait()
+
+    sending.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await sending
+    assert (await client.send(get(site.url("/after")))).status == 200
+
+
+async def test_requests_at_the_same_time_do_not_share_a_connection(client: HttpSiteClient, site: SmallSite) -> None:
+    await client.send(get(site.url("/0")))
+
+    answers = await asyncio.gather(*(client.send(get(site.url(f"/{number}"))) for number in range(5)))
+
+    assert [each.url for each in answers] == [site.url(f"/{number}") for number in range(5)]
+    assert {each.connection for each in site.arrived} == {1, 2, 3, 4, 5}
+
+
 # ----------------------------------------------------------------------------------------------------- policy
 
 
@@ -419,6 +450,16 @@ async def test_an_answer_beyond_the_bytes_of_the_policy_is_refused_as_sent(site:
         with pytest.raises(PolicyBlocked, match=r"traffic\.down_mb") as raised:
             await client.send(post(site.url("/do")))
     assert raised.value.dispatched
+
+
+def test_a_proxy_for_all_hosts_leaves_no_direct_connection() -> None:
+    proxy = UpstreamRoute(scheme="http", host="proxy.example", port=3128)
+    rule = HostRule(text="a.example", kind="name", host="a.example")
+    certificate = SiteCertificate(name="card", chain="", key="", hosts=(rule,))
+
+    assert covers(not_direct([proxy], []), "shop.example", 8443)
+    assert not_direct([proxy.model_copy(update={"hosts": (rule,)})], [certificate]) == (rule, rule)
+    assert not_direct([], []) == ()
 
 
 # -------------------------------------------------------------------------------------------------- redirects
@@ -557,6 +598,38 @@ def test_cookies_of_a_storage_state_go_where_they_belong() -> None:
     assert client.cookie("https://shop.example/", "host") == "host-1"
 
 
+def test_cookies_of_a_domain_go_to_its_hosts_and_to_no_others() -> None:
+    cookies = SiteCookies()
+    lines = ["a=1; Domain=shop.example", "b=1; Domain=.example", "c=1; Domain=evil.example", "d=1", 'e="x y"; Path=/']
+
+    cookies.take("https://www.shop.example/in", lines)
+
+    assert cookies.header("https://www.shop.example/") == 'a=1; d=1; e="x y"'
+    assert cookies.header("https://shop.example/") == cookies.header("https://a.shop.example/") == "a=1"
+    assert cookies.header("https://evil.example/") == cookies.header("https://other.example/") == ""
+
+
+def test_cookies_go_by_their_age_and_not_only_by_their_date() -> None:
+    cookies = SiteCookies()
+
+    cookies.take(
+        "http://shop.example/", ["a=1; Max-Age=600; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "b=1; Max-Age=600"]
+    )
+    cookies.take("http://shop.example/", ["b=2; Expires=Wed, 21 Oct 2015 07:28:00 GMT"])
+
+    assert cookies.header("http://shop.example/") == "a=1"
+
+
+async def test_no_log_has_a_cookie(client: HttpSiteClient, site: SmallSite, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    site.answers["/in"] = answer(b"private", "Set-Cookie: sid=private", "X-Token: private")
+
+    await client.send(post(site.url("/in"), body="private", authorization="private"))
+    await client.send(get(site.url("/in?token=private")))
+
+    assert "private" not in caplog.text
+
+
 async def test_a_cookie_in_a_charset_of_the_sites_comes_back_as_it_was(client: HttpSiteClient, site: SmallSite) -> None:
     site.answers["/in"] = answer(b"", "Set-Cookie: name=J\xfcrg\xe9")
 
@@ -632,15 +705,23 @@ async def test_a_site_over_tls_is_trusted_by_the_authorities_of_the_system(
     authority: Authority, shop: NetworkPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate("ca")))
+    seen: list[list[str]] = []
+    small = SmallSite()
+
+    async def permit() -> None:
+        seen.append(small.lines)
+
     async with (
-        serving(SmallSite(), server_tls(authority)) as site,
+        serving(small, server_tls(authority)) as site,
         HttpSiteClients(resolver=to("127.0.0.1")).open(shop) as client,
     ):
         await client.send(get(site.url("/1", host="shop.example")))
         await client.send(get(site.url("/2", host="shop.example")))
+        await client.send(post(site.url("/do", host="shop.example")), before_send=permit)
         with pytest.raises(RequestNotSent, match="its certificate cannot be verified"):
             await client.send(post(site.url("/3", host="other.example")))
-    assert [each.connection for each in site.arrived] == [1, 1]
+    assert [each.connection for each in site.arrived] == [1, 1, 2]
+    assert seen == [["GET /1", "GET /2"]]
 
 
 async def test_nothing_is_sent_to_a_site_whose_certificate_is_not_trusted(

@@ -1336,6 +1336,7 @@ INTEGRITY = (
 _GUARD = "tests/adapters/test_keeper_guard.py::"
 _PEERS = "tests/adapters/test_keeper_users.py::"
 _OWN = "tests/adapters/test_own_processes.py::"
+_CLIENT = "tests/adapters/test_site_client.py::"
 _NETWORK = "tests/unit/test_domain_network_policy.py::"
 _TOOL = "tests/unit/test_activities_network.py::"
 
@@ -1414,6 +1415,38 @@ NETWORK = (
         "    if is_here and has_port is not None and has_port(port):",
         "    if not is_here and has_port is not None and has_port(port):",
         (_OWN + "test_a_wide_policy_opens_no_port_of_our_own_by_any_form_of_the_address",),
+    ),
+    Mutant(
+        "requests to any address of a host",
+        "a client of sites connects to no address that the policy refuses",
+        "Outlet.connect",
+        "            for address in addresses:\n                self._check",
+        "            for address in addresses[:0]:\n                self._check",
+        (_CLIENT + "test_a_name_that_leads_to_an_address_that_was_not_granted_is_refused",),
+    ),
+    Mutant(
+        "a permit after the fact",
+        "nothing of a request leaves before its permit",
+        "_Stream.write",
+        "        if not departure.is_sent and departure.before_send is not None:",
+        "        if departure.is_sent and departure.before_send is not None:",
+        (_CLIENT + "test_nothing_is_sent_without_the_permit",),
+    ),
+    Mutant(
+        "an unsafe request on a kept connection",
+        "a request that may change something never leaves twice",
+        "HttpSiteClient._exchange",
+        "is_new=departure.acts or not may_reuse",
+        "is_new=not may_reuse",
+        (_CLIENT + "test_requests_that_may_be_repeated_share_a_connection_and_others_have_their_own",),
+    ),
+    Mutant(
+        "tokens for another origin",
+        "a redirect to another origin takes no token along",
+        "next_request",
+        "    if here != there:",
+        "    if here == there:",
+        (_CLIENT + "test_another_origin_gets_no_token_of_the_first",),
     ),
     Mutant(
         "children of ours taken for strangers",

@@ -1,9 +1,11 @@
 """Upstream proxies and client certificates of the operator's policy, with their secrets."""
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from replaywright.domain.session.host_patterns import host_rule
+from replaywright.domain.session.network_policy import HostRule
 from replaywright.domain.task.policy import ClientCertificate, Policy, UpstreamProxy
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.keeper.protocol import SiteCertificate, UpstreamRoute
@@ -40,6 +42,12 @@ def _route(proxy: UpstreamProxy, field: str, secrets: Secrets) -> UpstreamRoute:
         password=password,
         hosts=tuple(host_rule(each, f"{field}.hosts[{n}]", denies=True) for n, each in enumerate(proxy.hosts)),
     )
+
+
+def not_direct(routes: Sequence[UpstreamRoute], certificates: Sequence[SiteCertificate]) -> tuple[HostRule, ...]:
+    """Return the hosts that only these proxies and certificates lead to."""
+    proxied = [rule for route in routes for rule in route.hosts or (host_rule("*:*", "proxies"),)]
+    return (*proxied, *(rule for certificate in certificates for rule in certificate.hosts))
 
 
 def site_certificates(
