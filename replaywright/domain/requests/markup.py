@@ -17,8 +17,10 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-DEPTH_LIMIT = 2_000
+DEPTH_LIMIT = 1_000
 """Elements inside each other; a parser needs time by the square of it, and no page made by people comes near."""
+ELEMENTS_LIMIT = 60_000
+"""Elements of a document; one with more is left to a browser."""
 _NO_TEXT = words(
     "script style noscript template head title select datalist textarea input iframe object video audio canvas svg "
     "math meter progress"
@@ -47,6 +49,8 @@ class MarkupElement:
     attributes: dict[str, str]
     parent: "MarkupElement | None" = field(default=None, repr=False)
     children: "list[MarkupElement | str]" = field(default_factory=list, repr=False)
+    before: "MarkupElement | None" = field(default=None, repr=False)
+    """The element before it in the same parent."""
     is_visible: bool = True
     is_apart: bool = False
     """True if it is drawn as a block: its text stands on lines of its own."""
@@ -105,6 +109,18 @@ class Markup:
         """Return the elements with one of the tags, in order for each."""
         return tuple(one for tag in tags for one in self._by_tag.get(tag, ()))
 
+    def labels_for(self, id_: str) -> tuple[MarkupElement, ...]:
+        """Return the labels that name this id, in order."""
+        return tuple(self._labels.get(id_, ()))
+
+    @cached_property
+    def _labels(self) -> dict[str, list[MarkupElement]]:
+        found: dict[str, list[MarkupElement]] = {}
+        for label in self.tagged("label"):
+            if label.get("for"):
+                found.setdefault(label.get("for"), []).append(label)
+        return found
+
     @cached_property
     def _by_id(self) -> dict[str, MarkupElement]:
         return {one.get("id"): one for one in reversed(self.elements) if one.get("id")}
@@ -118,19 +134,21 @@ class Markup:
 
 
 def parse(html: str) -> Markup:
-    """Parse HTML as a browser does, however broken it is; empty if it nests without end."""
+    """Parse HTML as a browser does, however broken it is; empty if it is deeper or longer than any page of people."""
     if _depth(html) > DEPTH_LIMIT:
         return Markup(())
     parser = LexborHTMLParser(html.encode("utf-8", "replace"))
     if parser.root is None:
         return Markup(())
-    root = _element(parser.root, None)
+    root = _element(parser.root)
     order: list[MarkupElement] = []
     by_node: dict[int, MarkupElement] = {}
     left = [(parser.root, root)]
     while left:
         node, element = left.pop()
         order.append(element)
+        if len(order) > ELEMENTS_LIMIT:
+            return Markup(())
         by_node[node.mem_id] = element
         inner: list[tuple[LexborNode, MarkupElement]] = []
         child = node.first_child
@@ -138,7 +156,8 @@ def parse(html: str) -> Markup:
             if child.is_text_node:
                 element.children.append(child.text_content or "")
             elif child.is_element_node:
-                inner.append((child, _element(child, element)))
+                before = inner[-1][1] if inner else None
+                inner.append((child, _element(child, element, before)))
                 element.children.append(inner[-1][1])
             child = child.next
         left.extend(reversed(inner))
@@ -155,30 +174,40 @@ def _depth(html: str) -> int:
     return deepest
 
 
-def _element(node: LexborNode, parent: MarkupElement | None) -> MarkupElement:
+def _element(
+    node: LexborNode, parent: MarkupElement | None = None, before: MarkupElement | None = None
+) -> MarkupElement:
     attributes = {name.lower(): value or "" for name, value in node.attributes.items()}
-    element = MarkupElement((node.tag or "").lower(), attributes, parent)
-    style = {name.lower(): value.lower() for name, value in _STYLE.findall(element.get("style"))}
-    display = style.get("display", "")
-    element.is_apart = element.tag in _BLOCKS if not display else not display.startswith(("inline", "contents", "ruby"))
-    element.is_visible = (parent is None or parent.is_visible) and not (
-        display == "none"
-        or style.get("visibility") in ("hidden", "collapse")
-        or "hidden" in attributes
-        or "popover" in attributes
-        or element.tag in _UNSEEN
-        or not _HIDING.isdisjoint(element.get("class").split())
-        or (element.tag == "input" and element.get("type").strip().lower() == "hidden")
-        or (element.tag == "dialog" and "open" not in attributes)
-        or (parent is not None and _is_folded(element, parent))
-    )
+    element = MarkupElement((node.tag or "").lower(), attributes, parent, before=before)
+    element.is_apart = element.tag in _BLOCKS
+    element.is_visible = (parent is None or parent.is_visible) and not _is_hidden(element)
+    if "style" in attributes:
+        style = {name.lower(): value.lower() for name, value in _STYLE.findall(attributes["style"])}
+        if display := style.get("display"):
+            element.is_apart = not display.startswith(("inline", "contents", "ruby"))
+        veiled = display == "none" or style.get("visibility") in ("hidden", "collapse")
+        element.is_visible = element.is_visible and not veiled
     return element
 
 
-def _is_folded(element: MarkupElement, parent: MarkupElement) -> bool:
-    """Return True for the content of closed details, except its summary."""
-    closed = parent.tag == "details" and "open" not in parent.attributes
-    return closed and (element.tag != "summary" or any(one.tag == "summary" for one in parent.elements))
+def _is_hidden(element: MarkupElement) -> bool:
+    """Return True if tag and attributes hide an element."""
+    attributes, parent = element.attributes, element.parent
+    return (
+        element.tag in _UNSEEN
+        or "hidden" in attributes
+        or "popover" in attributes
+        or ("class" in attributes and not _HIDING.isdisjoint(attributes["class"].split()))
+        or (element.tag == "input" and element.get("type").strip().lower() == "hidden")
+        or (element.tag == "dialog" and "open" not in attributes)
+        or (parent is not None and parent.tag == "details" and _is_folded(element, parent))
+    )
+
+
+def _is_folded(element: MarkupElement, details: MarkupElement) -> bool:
+    """Return True for the content of closed details, except their summary."""
+    is_first = not any(one.tag == "summary" for one in details.elements)
+    return "open" not in details.attributes and not (element.tag == "summary" and is_first)
 
 
 def text_of(element: MarkupElement) -> str:

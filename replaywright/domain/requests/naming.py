@@ -114,7 +114,7 @@ def label_of(element: MarkupElement, markup: Markup) -> str:
     """Return the texts of the labels of a field, those for it and the one around it."""
     id_ = element.get("id")
     around = next((one for one in element.ancestors() if one.tag == "label" and "for" not in one.attributes), None)
-    labels = [one for one in markup.tagged("label") if one is around or (id_ and one.get("for") == id_)]
+    labels = [*markup.labels_for(id_), *([around] if around is not None else [])]
     return " ".join(filter(None, (one.get("aria-label") or content_of(one, element) for one in labels)))
 
 

@@ -1,9 +1,9 @@
 """Places in a document where a value comes from, as addresses that are found again in another document of its kind."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import Field
 
@@ -16,7 +16,8 @@ from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text
 PLAIN_LENGTH = 4
 """Characters that a value has at least to be looked for outside of forms: shorter ones stand anywhere by chance."""
 PLACES_LIMIT = 40
-_LOOKED_AT = 400
+_LOOKED_AT = 100
+_Item = TypeVar("_Item")
 
 
 class FormField(Record):
@@ -84,17 +85,22 @@ Place: TypeAlias = Annotated[
 
 def find(document: Document, place: Place) -> str | None:
     """Return the value at a place of the document; None if it is absent, or there are several that differ."""
-    values = set(_values(document, place))
+    of_form = isinstance(place, FormField | FormOption)
+    return _one(_values(document, place, forms_of(document) if of_form else ()))
+
+
+def _one(found: Iterable[str]) -> str | None:
+    values = set(found)
     return values.pop() if len(values) == 1 else None
 
 
-def _values(document: Document, place: Place) -> Iterator[str]:
+def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator[str]:
     match place:
         case FormField(form=address, name=name):
-            for form in _forms(document, address):
+            for form in (one for one in forms if one.address == address):
                 yield from (value for of, value in form.pairs if of == name)
         case FormOption(form=address, name=name, label=label):
-            for form in _forms(document, address):
+            for form in (one for one in forms if one.address == address):
                 yield from option_value(form, name, label)
         case MetaContent(name=name):
             yield from (one.get("content") for one in document.markup.tagged("meta") if name in _meta_names(one))
@@ -117,12 +123,23 @@ def places_of(document: Document, value: str) -> tuple[Place, ...]:
     """
     if not value:
         return ()
-    candidates = dict.fromkeys(islice(_candidates(document, value), _LOOKED_AT))
-    return tuple(islice((place for place in candidates if find(document, place) == value), PLACES_LIMIT))
+    forms = forms_of(document)
+    candidates = islice(unique(_candidates(document, value, forms)), _LOOKED_AT)
+    found = (place for place in candidates if _one(_values(document, place, forms)) == value)
+    return tuple(islice(found, PLACES_LIMIT))
 
 
-def _candidates(document: Document, value: str) -> Iterator[Place]:
-    for form in forms_of(document):
+def unique(items: Iterable[_Item]) -> Iterator[_Item]:
+    """Yield each item once, as soon as it comes."""
+    seen: set[_Item] = set()
+    for item in items:
+        if item not in seen:
+            seen.add(item)
+            yield item
+
+
+def _candidates(document: Document, value: str, forms: Iterable[Form]) -> Iterator[Place]:
+    for form in forms:
         yield from (FormField(form=form.address, name=name) for name, of in form.pairs if of == value)
         yield from (
             FormOption(form=form.address, name=name, label=label)
@@ -144,10 +161,6 @@ def _candidates(document: Document, value: str) -> Iterator[Place]:
     for text, url in _links(document):
         if text and url == value:
             yield LinkAddress(text=text, path_like=path_like(url))
-
-
-def _forms(document: Document, address: FormAddress) -> list[Form]:
-    return [form for form in forms_of(document) if form.address == address]
 
 
 def _meta_names(meta: MarkupElement) -> list[str]:

@@ -1,7 +1,7 @@
 """Readers: addresses in a document that yield the value which an extract step read on the page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,14 +12,14 @@ from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.requests.document import Document, JsonSteps, inner_json, leaf_text, leaves
 from replaywright.domain.requests.forms import selected_label
 from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text, text_of
-from replaywright.domain.requests.places import JsonPath, ScriptJson, find, json_scripts
+from replaywright.domain.requests.places import JsonPath, ScriptJson, find, json_scripts, unique
 from replaywright.domain.requests.tables import rows_of
 from replaywright.domain.task.converting import converted
 from replaywright.domain.task.steps import ExtractField
 
 READERS_LIMIT = 60
-_ELEMENTS_LIMIT = 30
-_LOOKED_AT = 400
+_ELEMENTS_LIMIT = 12
+_LOOKED_AT = 150
 _TELLING = (
     "data-testid", "data-test-id", "data-test", "data-cy", "data-qa", "itemprop", "name", "data-field", "data-label",
     "property", "role", "aria-label",
@@ -83,7 +83,7 @@ def readers_of(document: Document, field: ExtractField, value: Any) -> tuple[Rea
     if value in ("", [], None) or (field.take == "count" and str(value) == "0"):
         return ()
     how = field.model_copy(update={"find": None})
-    candidates = dict.fromkeys(islice(_candidates(document, how, value), _LOOKED_AT))
+    candidates = islice(unique(_candidates(document, how, value)), _LOOKED_AT)
     readers = (Reader(at=at, field=how) for at in candidates)
     return tuple(islice((reader for reader in readers if _same(read(document, reader), value)), READERS_LIMIT))
 
@@ -175,21 +175,23 @@ def _candidates(document: Document, field: ExtractField, value: Any) -> Iterator
         case "count":
             yield from map(_selected, _counted(document, int(value)))
         case "texts":
-            first = [one for one in _sized(document, str(value[0])) if line_of(one) == value[0]]
-            yield from map(_selected, _each(first, _kinds))
+            first = (one for one in _sized(document, str(value[0])) if line_of(one) == value[0])
+            several = unique(map(_selected, _each(islice(first, _ELEMENTS_LIMIT), _kinds)))
+            yield from (at for at in several if len(_elements(document, at)) == len(value))
             yield from _json_lists(document, value)
         case _:
-            meant = [one for one in _holders(document, field, value) if _same(_converted(one, field), value)]
+            holding = (one for one in _holders(document, field, value) if _same(_converted(one, field), value))
+            meant = list(islice(holding, _ELEMENTS_LIMIT))
             yield from map(_selected, _each(meant, _names))
             yield from (BesideLabel(tag=one.tag, label=label) for one in meant if (label := _label(one)))
             yield from map(_selected, _each(meant, _kinds))
-            yield from (Selected(css=path) for one in meant[:_ELEMENTS_LIMIT] if (path := _path(one)))
+            yield from (Selected(css=path) for one in meant if (path := _path(one)))
             if field.take == "text":
                 yield from _json_leaves(document, field, value)
 
 
-def _each(elements: list[MarkupElement], selectors: Any) -> Iterator[str]:
-    for element in elements[:_ELEMENTS_LIMIT]:
+def _each(elements: Iterable[MarkupElement], selectors: Callable[[MarkupElement], Iterator[str]]) -> Iterator[str]:
+    for element in elements:
         yield from selectors(element)
 
 
@@ -253,17 +255,17 @@ def _path(element: MarkupElement) -> str:
     for one in (element, *element.ancestors()):
         if one.tag == "body" or one.parent is None:
             break
-        same = [sibling for sibling in one.parent.elements if sibling.tag == one.tag]
-        position = next(index for index, sibling in enumerate(same, 1) if sibling is one)
+        position, sibling = 1, one.before
+        while sibling is not None:
+            position += sibling.tag == one.tag
+            sibling = sibling.before
         steps.append(f"{one.tag}:nth-of-type({position})")
     return " > ".join(["body", *reversed(steps)]) if steps else ""
 
 
 def _label(element: MarkupElement) -> str:
     """Return the short text of the element before this one, normalised; empty without one."""
-    siblings = element.parent.elements if element.parent is not None else []
-    position = next((index for index, one in enumerate(siblings) if one is element), 0)
-    text = line_of(siblings[position - 1]) if position else ""
+    text = line_of(element.before) if element.before is not None else ""
     return normalise(text) if len(text) <= _LABEL_LIMIT else ""
 
 
