@@ -16,10 +16,11 @@ import pytest
 from replaywright.domain.requests.exchanges import BODY_LIMIT, Request
 from replaywright.domain.session.network_policy import HostRule, NetworkPolicy, OwnService, covers
 from replaywright.errors import Fenced, PolicyBlocked, RequestInDoubt, RequestNotSent
-from replaywright.http.client import HttpSiteClient, HttpSiteClients
+from replaywright.http.client import HttpSiteClients
 from replaywright.http.cookies import SiteCookies
 from replaywright.keeper.host.routes import not_direct
 from replaywright.keeper.protocol import SiteCertificate, UpstreamRoute
+from replaywright.ports.http import SiteClient, SiteClients
 from replaywright.reaching import Resolver, resolve
 from tests.adapters.networks import LOOPBACK, network
 from tests.adapters.test_tls import Authority
@@ -107,8 +108,9 @@ async def site() -> AsyncIterator[SmallSite]:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[HttpSiteClient]:
-    async with HttpSiteClients().open(LOOPBACK) as it:
+async def client() -> AsyncIterator[SiteClient]:
+    clients: SiteClients = HttpSiteClients()
+    async with clients.open(LOOPBACK) as it:
         yield it
 
 
@@ -132,7 +134,7 @@ def get(url: str, **headers: str) -> Request:
 # ------------------------------------------------------------------------------------------------- requests
 
 
-async def test_a_request_goes_out_as_it_is_with_nothing_of_a_library(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_request_goes_out_as_it_is_with_nothing_of_a_library(client: SiteClient, site: SmallSite) -> None:
     given = {
         "x-csrf": "t",
         "origin": site.url().rstrip("/"),
@@ -158,7 +160,7 @@ async def test_a_request_goes_out_as_it_is_with_nothing_of_a_library(client: Htt
 
 
 async def test_requests_that_may_be_repeated_share_a_connection_and_others_have_their_own(
-    client: HttpSiteClient, site: SmallSite
+    client: SiteClient, site: SmallSite
 ) -> None:
     async def permit() -> None:
         pass
@@ -172,7 +174,7 @@ async def test_requests_that_may_be_repeated_share_a_connection_and_others_have_
     assert [each.connection for each in site.arrived] == [1, 1, 2, 2, 3]
 
 
-async def test_a_connection_that_died_while_it_was_kept_is_replaced(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_connection_that_died_while_it_was_kept_is_replaced(client: SiteClient, site: SmallSite) -> None:
     site.closes_after = True
     await client.send(get(site.url("/1")))
 
@@ -181,7 +183,7 @@ async def test_a_connection_that_died_while_it_was_kept_is_replaced(client: Http
 
 
 async def test_a_get_on_a_connection_that_dies_unanswered_is_sent_once_more(
-    client: HttpSiteClient, site: SmallSite
+    client: SiteClient, site: SmallSite
 ) -> None:
     site.answers["/2"] = lambda came: CLOSE if came.connection == 1 else answer(b"new", "Content-Type: text/plain")
     await client.send(get(site.url("/1")))
@@ -190,7 +192,7 @@ async def test_a_get_on_a_connection_that_dies_unanswered_is_sent_once_more(
     assert [each.connection for each in site.arrived] == [1, 1, 2]
 
 
-async def test_a_get_that_dies_on_a_new_connection_too_is_in_doubt(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_get_that_dies_on_a_new_connection_too_is_in_doubt(client: SiteClient, site: SmallSite) -> None:
     site.answers["/2"] = CLOSE
     await client.send(get(site.url("/1")))
 
@@ -203,7 +205,7 @@ async def test_a_get_that_dies_on_a_new_connection_too_is_in_doubt(client: HttpS
 
 
 async def test_the_permit_is_asked_when_a_connection_stands_and_before_anything_leaves(
-    client: HttpSiteClient, site: SmallSite
+    client: SiteClient, site: SmallSite
 ) -> None:
     seen: list[tuple[int, int]] = []
 
@@ -220,7 +222,7 @@ async def test_the_permit_is_asked_when_a_connection_stands_and_before_anything_
 
 
 @pytest.mark.parametrize("error", [Fenced("a newer attempt"), TimeoutError("the ledger"), OSError("the ledger")])
-async def test_nothing_is_sent_without_the_permit(client: HttpSiteClient, site: SmallSite, error: Exception) -> None:
+async def test_nothing_is_sent_without_the_permit(client: SiteClient, site: SmallSite, error: Exception) -> None:
     async def permit() -> None:
         raise error
 
@@ -233,7 +235,7 @@ async def test_nothing_is_sent_without_the_permit(client: HttpSiteClient, site: 
     assert client.bytes_up < 200
 
 
-async def test_no_permit_is_asked_without_a_connection(client: HttpSiteClient) -> None:
+async def test_no_permit_is_asked_without_a_connection(client: SiteClient) -> None:
     asked: list[bool] = []
 
     async def permit() -> None:
@@ -251,7 +253,7 @@ async def test_no_permit_is_asked_without_a_connection(client: HttpSiteClient) -
     [CLOSE, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", b"HTTP/1.1 200 OK\r\nContent-Le", b"hello\r\n\r\n"],
 )
 async def test_a_post_without_a_whole_answer_is_in_doubt_and_never_repeated(
-    client: HttpSiteClient, site: SmallSite, told: bytes
+    client: SiteClient, site: SmallSite, told: bytes
 ) -> None:
     site.answers["/do"] = told
     site.closes_after = True
@@ -285,7 +287,7 @@ async def test_a_permit_that_takes_too_long_leaves_nothing_sent(site: SmallSite)
     "request_", [get("http://user:pw@127.0.0.1/"), get("ftp://127.0.0.1/"), get("http://127.0.0.1/", x="secret\n")]
 )
 async def test_what_is_no_request_is_not_sent_and_not_told(
-    client: HttpSiteClient, site: SmallSite, request_: Request
+    client: SiteClient, site: SmallSite, request_: Request
 ) -> None:
     url = request_.url.replace("127.0.0.1/", f"127.0.0.1:{site.port}/")
 
@@ -296,7 +298,7 @@ async def test_what_is_no_request_is_not_sent_and_not_told(
     assert site.arrived == []
 
 
-async def test_a_cancelled_request_breaks_off_and_the_client_goes_on(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_cancelled_request_breaks_off_and_the_client_goes_on(client: SiteClient, site: SmallSite) -> None:
     arrived = asyncio.Event()
 
     def begin(_: Arrived) -> bytes:
@@ -314,7 +316,7 @@ async def test_a_cancelled_request_breaks_off_and_the_client_goes_on(client: Htt
     assert (await client.send(get(site.url("/after")))).status == 200
 
 
-async def test_requests_at_the_same_time_do_not_share_a_connection(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_requests_at_the_same_time_do_not_share_a_connection(client: SiteClient, site: SmallSite) -> None:
     await client.send(get(site.url("/0")))
 
     answers = await asyncio.gather(*(client.send(get(site.url(f"/{number}"))) for number in range(5)))
@@ -480,7 +482,7 @@ def test_a_proxy_for_all_hosts_leaves_no_direct_connection() -> None:
     ],
 )
 async def test_redirects_are_followed_as_browsers_do(
-    client: HttpSiteClient, site: SmallSite, method: str, status: int, follows: str
+    client: SiteClient, site: SmallSite, method: str, status: int, follows: str
 ) -> None:
     site.answers["/a/do"] = moved(status, "../b?x=1#top")
     headers = {"content-type": "text/plain", "x-csrf": "t", "origin": site.url().rstrip("/")}
@@ -496,7 +498,7 @@ async def test_redirects_are_followed_as_browsers_do(
     assert ("content-type" in came.headers, "origin" in came.headers) == (is_kept, is_kept)
 
 
-async def test_a_redirect_that_names_no_address_is_an_answer(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_redirect_that_names_no_address_is_an_answer(client: SiteClient, site: SmallSite) -> None:
     site.answers["/do"] = answer(b"", status=302)
 
     assert (await client.send(post(site.url("/do")))).status == 302
@@ -539,7 +541,7 @@ async def test_the_policy_refuses_a_redirect_as_it_refuses_a_request(
     "location", ["http://127.0.0.1:1/", "http://user:pw@127.0.0.1/", "mailto:a@b", "http://[", "/do"]
 )
 async def test_a_redirect_that_leads_nowhere_leaves_the_request_in_doubt(
-    client: HttpSiteClient, site: SmallSite, location: str
+    client: SiteClient, site: SmallSite, location: str
 ) -> None:
     site.answers["/do"] = moved(307, location)
 
@@ -552,7 +554,7 @@ async def test_a_redirect_that_leads_nowhere_leaves_the_request_in_doubt(
 
 
 async def test_cookies_are_kept_from_answer_to_request_and_across_redirects(
-    client: HttpSiteClient, site: SmallSite
+    client: SiteClient, site: SmallSite
 ) -> None:
     site.answers["/in"] = moved(302, "/home", "Set-Cookie: sid=a=1; Path=/; HttpOnly", "Set-Cookie: deep=1; Path=/deep")
     site.answers["/home"] = answer(
@@ -620,7 +622,7 @@ def test_cookies_go_by_their_age_and_not_only_by_their_date() -> None:
     assert cookies.header("http://shop.example/") == "a=1"
 
 
-async def test_no_log_has_a_cookie(client: HttpSiteClient, site: SmallSite, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_log_has_a_cookie(client: SiteClient, site: SmallSite, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     site.answers["/in"] = answer(b"private", "Set-Cookie: sid=private", "X-Token: private")
 
@@ -630,7 +632,7 @@ async def test_no_log_has_a_cookie(client: HttpSiteClient, site: SmallSite, capl
     assert "private" not in caplog.text
 
 
-async def test_a_cookie_in_a_charset_of_the_sites_comes_back_as_it_was(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_cookie_in_a_charset_of_the_sites_comes_back_as_it_was(client: SiteClient, site: SmallSite) -> None:
     site.answers["/in"] = answer(b"", "Set-Cookie: name=J\xfcrg\xe9")
 
     await client.send(get(site.url("/in")))
@@ -662,7 +664,7 @@ async def test_a_cookie_in_a_charset_of_the_sites_comes_back_as_it_was(client: H
     ids=lambda value: str(value)[:30],
 )
 async def test_bodies_are_decoded_as_text_up_to_the_limit(
-    client: HttpSiteClient, site: SmallSite, data: bytes, headers: Sequence[str], body: str
+    client: SiteClient, site: SmallSite, data: bytes, headers: Sequence[str], body: str
 ) -> None:
     site.answers["/page"] = answer(data, *headers)
 
@@ -673,7 +675,7 @@ async def test_bodies_are_decoded_as_text_up_to_the_limit(
     assert (await client.send(get(site.url("/after")))).status == 200
 
 
-async def test_a_body_in_chunks_and_one_until_the_end_are_read(client: HttpSiteClient, site: SmallSite) -> None:
+async def test_a_body_in_chunks_and_one_until_the_end_are_read(client: SiteClient, site: SmallSite) -> None:
     site.answers["/chunks"] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
     site.answers["/end"] = b"HTTP/1.1 200 OK\r\n\r\nall of it"
 
@@ -742,7 +744,7 @@ async def test_nothing_is_sent_to_a_site_whose_certificate_is_not_trusted(
     assert (site.arrived, asked) == ([], [])
 
 
-async def test_a_site_that_speaks_no_tls_is_not_sent_to(client: HttpSiteClient) -> None:
+async def test_a_site_that_speaks_no_tls_is_not_sent_to(client: SiteClient) -> None:
     async def speak_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.read(1) and answer(status=400))
         writer.close()
