@@ -349,7 +349,7 @@ class ChromiumSession:
 
     async def exchanges(self) -> tuple[Exchange, ...]:
         """See `BrowserSession.exchanges`."""
-        return await self.tabs.exchanges.all(BODIES_S)
+        return await self.tabs.recorded(BODIES_S)
 
     async def put_passkeys(self, passkeys: Sequence[Passkey]) -> None:
         """See `BrowserSession.put_passkeys`."""

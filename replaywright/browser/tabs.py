@@ -16,6 +16,7 @@ from replaywright.browser.devtools.first_requests import FirstRequests
 from replaywright.browser.devtools.waiting import Pulse
 from replaywright.browser.step.attempt import PageAttempt
 from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.domain.requests.exchanges import Exchange
 from replaywright.domain.session.guard import StepGuard
 from replaywright.errors import SessionLost
 
@@ -256,8 +257,13 @@ class Tabs:
         if step is None or self.exchanges.is_on:
             return
         self.exchanges.is_on = True
-        self._context.on("request", self._on_first_request)
+        self._context.on("request", self._on_any_request)
         await asyncio.gather(*(tab.keep_bodies() for tab in self.open_tabs))
+
+    async def recorded(self, timeout_s: float) -> tuple[Exchange, ...]:
+        """Return what was kept of requests, waiting for bodies that are being read."""
+        self._first_requests.catch_up()
+        return await self.exchanges.all(timeout_s)
 
     def on_message(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """Pass a message of the page agent to the attempt it is for, or what a person did to its listener."""
@@ -298,9 +304,9 @@ class Tabs:
         if by_worker or self._is_of_new_tab(request):
             recorder.sent_elsewhere(request.method.upper(), request.url, by_worker=by_worker)
 
-    def _on_first_request(self, request: Request) -> None:
-        if request.service_worker is None and self._is_of_new_tab(request):
-            self._first_requests.add(request)
+    def _on_any_request(self, request: Request) -> None:
+        if request.service_worker is None:
+            self._first_requests.note(request, is_new_tab=self._is_of_new_tab(request))
 
     def _is_of_new_tab(self, request: Request) -> bool:
         try:

@@ -69,6 +69,10 @@ async def run(session: ChromiumSession, script: str) -> None:
     await session.tabs.current.cdp.send("Runtime.evaluate", evaluated)
 
 
+async def _has(session: ChromiumSession, number: int) -> bool:
+    return len(await session.exchanges()) == number
+
+
 async def last(session: ChromiumSession, path: str) -> Exchange:
     """The only exchange with this path, once it is there."""
     found: list[Exchange] = []
@@ -225,6 +229,20 @@ async def test_a_new_tabs_first_request_is_kept_with_what_it_led_to(forms: Chrom
     assert "was added" in added.response.body
     assert asked.request.url == f"{address}/api"
     assert asked.response is not None
+
+
+async def test_what_a_worker_sends_is_kept(forms: ChromiumSession, address: str) -> None:
+    script = "onmessage = () => fetch('/api', {method: 'POST', body: 'by=worker'}).then(() => postMessage(1))"
+    blob = f"URL.createObjectURL(new Blob([`{script.replace('/api', f'{address}/api')}`]))"
+    await run(forms, "fetch('/api', {method: 'POST', body: 'by=page'})")
+    await run(
+        forms, f"new Promise(done => {{ self.aid = new Worker({blob}); aid.onmessage = done; aid.postMessage(1) }})"
+    )
+    await until(lambda: _has(forms, 3))
+
+    _, by_page, by_worker = await forms.exchanges()
+    assert (by_page.request.body, by_worker.request.body) == ("by=page", "by=worker")
+    assert [one.response.status for one in (by_page, by_worker) if one.response] == [200, 200]
 
 
 async def test_beacons_and_sockets_are_kept_without_an_answer(forms: ChromiumSession, address: str) -> None:

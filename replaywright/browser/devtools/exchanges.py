@@ -52,7 +52,7 @@ class Heard:
     is_opening: bool = False
     """It was heard while its tab was being attached."""
     is_first: bool = False
-    """It was told by Playwright's driver, as its tab was not attached."""
+    """It was told by Playwright's driver, as no session hears it."""
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     is_told: bool = False
     """Its headers are complete: those that are told later belong to hops that follow."""
@@ -106,6 +106,8 @@ class Heard:
         lower = {name.lower(): value for name, value in headers.items() if not name.startswith(":")}
         lower.pop("set-cookie", None)
         self.response = Response(status, urldefrag(url).url, lower)
+        if self.kind == "document" and lower.get("content-disposition", "").lower().startswith("attachment"):
+            self.fail("it is a download")
 
     def give_text(self, body: bytes | None) -> None:
         """Take the body of the response; None if the browser does not tell it."""
@@ -186,6 +188,10 @@ class Exchanges:
         else:
             self._heard[next(reversed(self._heard))].fail("more requests followed than are kept")
 
+    def count(self, method: str, url: str) -> int:
+        """Count the requests that sessions have told of."""
+        return sum((one.method, one.url) == (method, url) and not one.is_first for one in self._heard.values())
+
     async def all(self, timeout_s: float) -> tuple[Exchange, ...]:
         """Return all in the order of sending; wait for bodies that are being read."""
         await self.pulse.until(lambda: not any(heard.awaits for heard in self._heard.values()), timeout_s)
@@ -213,6 +219,7 @@ class Exchanges:
             case "Network.webSocketCreated":
                 self._add_socket(number, "GET", params["url"])
             case "Network.webSocketWillSendHandshakeRequest" if heard is not None:
+                heard.sent_at = params["wallTime"]
                 heard.add_headers(params["request"]["headers"])
             case "Network.webSocketFrameSent" if f"{number} {self.step}" not in self._heard:
                 url = traffic.sockets.get(number) or traffic.earlier_sockets.get(number, "")
@@ -236,7 +243,8 @@ class Exchanges:
         heard.is_told = bool(early)
         self.add(number, heard)
         if parts := request.get("postDataEntries"):
-            heard.give_body(b"".join(base64.b64decode(part.get("bytes", "")) for part in parts))
+            is_whole = all("bytes" in part for part in parts)
+            heard.give_body(b"".join(base64.b64decode(part["bytes"]) for part in parts) if is_whole else None)
         elif request.get("hasPostData"):  # files, and what is too long or lies outside of the page's memory
             asked = cdp.post("Network.getRequestPostData", {"requestId": number})
             self._await(heard, asked, "postData", heard.give_body)
@@ -253,7 +261,8 @@ class Exchanges:
 
     def _add_socket(self, number: str, method: str, url: str, fault: str = "") -> None:
         if self.step is not None:
-            self.add(number, Heard(self.step, "websocket", method, url, time.time(), fault=fault))
+            at = max((heard.sent_at for heard in self._heard.values()), default=time.time())
+            self.add(number, Heard(self.step, "websocket", method, url, at, fault=fault))
 
     def _answered(self, cdp: CdpSession, heard: Heard, method: str, params: Mapping[str, Any]) -> None:
         match method:
