@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ada_url import URL
 
@@ -38,6 +39,17 @@ class Form:
     """Names and values that a browser would send for it untouched, in order; without the buttons."""
     choices: tuple[tuple[str, str, str], ...] = field(repr=False)
     """Name, visible label and value of the options, boxes and radio buttons that may be chosen in it."""
+
+    def values_labelled(self, name: str, label: str) -> set[str]:
+        """Return the values of the choices of a field with this label: one if it says which."""
+        return self._labelled.get((name, normalise(label)), set())
+
+    @cached_property
+    def _labelled(self) -> dict[tuple[str, str], set[str]]:
+        found: dict[tuple[str, str], set[str]] = {}
+        for name, label, value in self.choices:
+            found.setdefault((name, normalise(label)), set()).add(value)
+        return found
 
 
 def forms_of(document: Document) -> tuple[Form, ...]:
@@ -157,11 +169,6 @@ def options_of(document: Document, form_field_name: str, value: str) -> tuple[st
     """Return the labels of the choices with this value in fields of this name."""
     found = [choice for form in forms_of(document) for choice in form.choices]
     return tuple({label: None for name, label, of in found if (name, of) == (form_field_name, value) and label})
-
-
-def option_value(form: Form, name: str, label: str) -> set[str]:
-    """Return the values of the form's choices with this label: one if it says which."""
-    return {value for of, shown, value in form.choices if of == name and normalise(shown) == normalise(label)}
 
 
 def form_fields(document: Document, action_url: str, method: str, names: tuple[str, ...]) -> Mapping[str, str] | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
 
 def words(text: str) -> frozenset[str]:
@@ -19,6 +19,8 @@ def words(text: str) -> frozenset[str]:
 
 DEPTH_LIMIT = 1_000
 """Elements inside each other; a parser needs time by the square of it, and no page made by people comes near."""
+ATTRIBUTES_LIMIT = 2_000
+"""Attributes of an element, which take a parser time by their square, too."""
 ELEMENTS_LIMIT = 60_000
 """Elements of a document; one with more is left to a browser."""
 _NO_TEXT = words(
@@ -38,6 +40,7 @@ _LEAVES = words(
     "area base br col embed hr img input link meta source track wbr p li dt dd tr td th option optgroup path"
 )
 """Elements that have no end tag, or need none: they do not nest by being left open."""
+_TAG = re.compile(r"""<[a-zA-Z](?>[^>"']+|"[^"]*"|'[^']*')*""")
 _STYLE = re.compile(r"(?:^|;)\s*(display|visibility)\s*:\s*([a-z-]+)", re.IGNORECASE)
 
 
@@ -135,9 +138,10 @@ class Markup:
 
 def parse(html: str) -> Markup:
     """Parse HTML as a browser does, however broken it is; empty if it is deeper or longer than any page of people."""
-    if _depth(html) > DEPTH_LIMIT:
+    if _depth(html) > DEPTH_LIMIT or any(len(tag[0].split()) > ATTRIBUTES_LIMIT for tag in _TAG.finditer(html)):
         return Markup(())
-    parser = LexborHTMLParser(html.encode("utf-8", "replace"))
+    # Without events: with them, each option of a list is copied again and again.
+    parser = LexborHTMLParser(html.encode("utf-8", "replace"), options=LexborDocumentOptions.WO_EVENTS)
     if parser.root is None:
         return Markup(())
     root = _element(parser.root)

@@ -10,7 +10,7 @@ from pydantic import Field
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.requests.document import Document, Json, JsonSteps, inner_json, leaf_text, leaves, parse_json
-from replaywright.domain.requests.forms import Form, FormAddress, forms_of, option_value, path_of
+from replaywright.domain.requests.forms import Form, FormAddress, forms_of, path_of
 from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text
 
 PLAIN_LENGTH = 4
@@ -101,7 +101,7 @@ def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator
                 yield from (value for of, value in form.pairs if of == name)
         case FormOption(form=address, name=name, label=label):
             for form in (one for one in forms if one.address == address):
-                yield from option_value(form, name, label)
+                yield from form.values_labelled(name, label)
         case MetaContent(name=name):
             yield from (one.get("content") for one in document.markup.tagged("meta") if name in _meta_names(one))
         case DataAttribute(selector=selector, name=name):
