@@ -544,7 +544,11 @@ class BrowserActivities:
         self._actions = Actions(attachments, self._tools, self._taking, StepPictures(store, artifacts, secrets))
         self._checkpoints = CheckpointActivities(attachments, self._taking, secrets)
         self._effects = EffectActivities(attachments, store, secrets, policing)
-        self._knowledge = KnowledgeActivities(attachments, store, secrets, failures, policing)
+        recipes = RedisRecipes(redis, signer=context.signer)
+        self._requests = RequestActivities(store, recipes, PolicyClients(), vault, policing)
+        self._knowledge = KnowledgeActivities(
+            attachments, store, secrets, failures, policing, RequestKeeping(recipes, vault)
+        )
         self._lending = LendActivities(keepers, attachments, store, artifacts, secrets)
         self._people = PersonActivities(attachments, artifacts, secrets, codes, context.announcer)
         self._skills = SkillRunActivities(RedisSkills(redis, signer=context.signer), store)
@@ -615,6 +619,8 @@ class BrowserActivities:
             self._skills.newest_version,
             self._skills.note_skill_run,
             SteerActivities(self._store).note,
+            self._requests.run_requests,
+            self._requests.lost_requests,
         ]
 
     def of_batches(self) -> list[Callable[..., Any]]:

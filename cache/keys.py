@@ -41,6 +41,8 @@ trace_key = KeyKind("<tenant>/<lineage>", "trace")
 """List of a lineage's trace lines, JSON, oldest first."""
 entry_key = KeyKind("<tenant>/<content_key>", "entry")
 """Hash with the versions of one entry of the action cache."""
+recipe_key = KeyKind("<tenant>/<task_key>", "requests")
+"""Text with the requests behind one task's steps, and its signature."""
 index_key = KeyKind("<tenant>", "entries")
 """Sorted set (scores 0) of the tenant's content keys."""
 overrides_key = KeyKind("<tenant>", "overrides")

@@ -226,10 +226,13 @@ class RedisStepStore(SignedRecords):
 
     # ----------------------------------------------------------------------------------------- trace
 
-    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
-        """Add one line, with `at` (the server's clock), `chain` and `id` in front."""
-        [reply] = await self._send(self._traces.appending(tenant, lineage, line))
-        self._appended(trace_key(tenant, lineage), reply)
+    async def append_trace(
+        self, *, tenant: str, lineage: str, line: dict[str, Any], further: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """Add lines, each with `at` (the server's clock), `chain` and `id` in front."""
+        commands = [self._traces.appending(tenant, lineage, each) for each in (line, *further)]
+        for reply in await self._send(*commands):
+            self._appended(trace_key(tenant, lineage), reply)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """Return the lines, oldest first, made `flat`; damaged ones and those with a wrong signature are left out."""

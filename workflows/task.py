@@ -13,6 +13,7 @@ from workflows.repair.page import override
 from workflows.run.context import RunContext
 from workflows.run.ending import RunEnding
 from workflows.run.handlers import Handlers
+from workflows.run.requests import Requests
 from workflows.run.resuming import resume
 from workflows.run.skill_runs import note_run
 from workflows.run.starting import begun_with, check_policy, lineage_of, newest
@@ -45,6 +46,7 @@ class BrowserTask(Handlers):
         self._signing_in = parts.signing_in
         self._runner = StepRunner(parts)
         self._ending = RunEnding(parts)
+        self._requests = Requests(parts, self._runner)
         self._admitted = ""
 
     @workflow.run
@@ -63,7 +65,7 @@ class BrowserTask(Handlers):
             await self._begin()
             await self._perform_plan()
             await look_ahead(self._parts)
-            result = await self._ending.finished()
+            result = await self._ending.finished(self._requests.finished)
         except (TaskFailed, ActivityError, ReplaywrightError, asyncio.CancelledError) as error:
             result = await self._ending.broken_off(error)
         self._parts.steering.is_over = True
@@ -146,7 +148,8 @@ class BrowserTask(Handlers):
             self._continue(decided)
         if run.resume is not None and not run.state.resumed:
             await resume(self._parts, self._runner)
-        await self._signed_in()
+        if not await self._requests.done():
+            await self._signed_in()
 
     async def _signed_in(self) -> None:
         """Get a browser, signed in with the session that the task names; wait for that before a place is taken.

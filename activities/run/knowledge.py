@@ -6,12 +6,14 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.policing import Policing, as_failure, blocked_by
+from activities.requests.keeping import RequestKeeping
 from activities.session.attachments import Attachments
 from activities.step.failures import FailureEvidence
 from replaywright.domain.page.observed import PredicateResult
 from replaywright.domain.predicate.evaluation import failing
 from replaywright.domain.run.redacted import redacted_results
 from replaywright.domain.run.runs import Finished, FinishRequest
+from replaywright.errors import SessionLost
 from replaywright.killpoints import hit_run
 from replaywright.ports.ledger import StepStore
 from replaywright.ports.stores import Secrets
@@ -29,6 +31,8 @@ class KnowledgeActivities:
     secrets: Secrets
     failures: FailureEvidence
     policing: Policing = field(default_factory=Policing)
+    requests: RequestKeeping | None = None
+    """Keeps the requests of runs; None: nobody wants them."""
 
     @activity.defn(name="run.finish")
     async def finish_run(self, request: FinishRequest) -> Finished:
@@ -62,6 +66,7 @@ class KnowledgeActivities:
                 written = {"tenant": request.tenant, "run_id": request.lineage}
                 promoted, held_back = await self.store.promote(**written, content_keys=request.content_keys)
                 await self.store.promote(**written, content_keys=request.element_keys)
+            why_page = await self._kept(request) if verified else ""
             line = {
                 "kind": "finish",
                 "runId": request.run_id,
@@ -74,4 +79,16 @@ class KnowledgeActivities:
                 verdicts = [result.model_dump(mode="json", by_alias=True) for result in results]
                 line |= {"predicates": verdicts, "artifacts": artifacts}
             await self.store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
-            return Finished(predicates=results, promoted=promoted, held=held_back, note=note, artifacts=artifacts)
+            return Finished(
+                predicates=results, promoted=promoted, held=held_back, note=note, artifacts=artifacts, why_page=why_page
+            )
+
+    async def _kept(self, request: FinishRequest) -> str:
+        """Keep the requests of the run; return why the task cannot be done by them."""
+        if request.requests is None or self.requests is None:
+            return ""
+        try:
+            held = await self.attachments.hold(request.session, request.epoch)
+        except SessionLost:  # verified by the last step, and its browser is gone with what it has seen
+            return ""
+        return await self.requests.keep(request, request.requests, held)

@@ -39,6 +39,7 @@ _OURS: dict[str, Manner] = {
     "replaywright": "default",
     "replaywright-redesigned": "healed",
     "replaywright-learn": "learn",
+    "replaywright-requests": "requests",
 }
 _RAW = "playwright-raw"
 NAMES = (_RAW, *_OURS, *PEERS)

@@ -12,23 +12,27 @@ from bench.replaying.contest import Failed, Learned, Window
 from bench.replaying.flow import Flow
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
+from demo.main_job import MAILS
 from demo.stage import Stage
 from replaywright import __version__
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.common.text import normalise
+from replaywright.domain.requests.commands import ACTIVITY, WITHOUT_PAGE
 from replaywright.domain.run.runs import RunResult
 from replaywright.domain.run.scope import Mode, Usage
 from replaywright.domain.step.outcomes import Costs, StepOutcome
 
-Manner = Literal["default", "healed", "learn"]
-"""As it comes, on a site that has changed since the run before, or with a model for every element."""
+Manner = Literal["default", "healed", "learn", "requests"]
+"""As it comes, on a site that has changed since the run before, with a model for every element, or without a page."""
 
 PARTS = ("redis", "recording", "locating", "acting", "verifying")
 """What a step's own costs tell; the rest of its time is Temporal's."""
 HEALED = "Replaywright, redesigned site"
+BY_REQUESTS = "Replaywright, tier: requests"
 _LEARNING_ROUNDS = 2
+_MAILS_LEARNED = ("1", "2")
 _SKINS = ("classic", "modern")
 
 
@@ -111,7 +115,9 @@ async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO) -> Ran:
     if not result.succeeded:
         raise Failed(f"{result.reason}: {result.message}")
     spans = await _activity_spans(flow.stage, await handle.fetch_history())
-    window = Window(spans["session.open"][-1].ended, min(span.ended for span in _all(spans) if span.verified))
+    sent = spans.get(ACTIVITY, [])
+    begun = sent[-1].begun if result.note == WITHOUT_PAGE else spans["session.open"][-1].ended
+    window = Window(begun, min(span.ended for span in _all(spans) if span.verified))
     return Ran(window, result.totals.usage, result.totals.heals, spans)
 
 
@@ -129,6 +135,7 @@ class Replaywright:
             "default": "Replaywright",
             "healed": HEALED,
             "learn": "Replaywright, learning (stand-in)",
+            "requests": BY_REQUESTS,
         }[manner]
         self.most_rounds: int | None = _LEARNING_ROUNDS if manner == "learn" else None
         self.replays = manner != "learn"
@@ -137,6 +144,8 @@ class Replaywright:
         self._flow = flow
         if manner == "healed":  # with recordings of its own: the others hit
             self._flow = replace(flow, task=flow.task.model_copy(update={"task": f"{flow.task.task}-redesigned"}))
+        if manner == "requests":
+            self._flow = replace(flow, task=flow.task.model_copy(update={"tier": "requests"}))
         self._first = first
         self._manner = manner
         self._calls = 0
@@ -144,7 +153,11 @@ class Replaywright:
         self._is_warm = False
 
     async def learn(self) -> Learned | None:
-        """What the first run has learned."""
+        """What the first run has learned; the requests behind the steps are learned of two more, with other values."""
+        if self._manner == "requests":
+            for number in _MAILS_LEARNED:
+                await self._flow.clear()
+                await run_once(replace(self._flow, values={**self._flow.values, **MAILS[number]}))
         return Learned(self._first.usage.calls, self._first.usage.input_tokens)
 
     def model_calls(self) -> int:
@@ -164,7 +177,10 @@ class Replaywright:
         if self._manner == "healed" and self._is_warm and ran.heals < len(self._flow.task.steps) // 2:
             raise Failed(f"only {ran.heals} elements had changed")
         self._calls += ran.usage.calls
-        if self.replays and self._is_warm:
+        if self._manner == "requests" and "session.open" in ran.spans and self._is_warm:
+            await self._flow.clear()  # one run in twenty goes through the page, to see if the site has changed
+            return await self.run()
+        if self.replays and self._is_warm and self._manner != "requests":
             self.shares.add(ran.spans)
         self._is_warm = True
         return ran.window
@@ -191,7 +207,7 @@ async def _activity_spans(stage: Stage, history: WorkflowHistory) -> dict[str, l
         elif event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
             completed = event.activity_task_completed_event_attributes
             name, begun = scheduled[completed.scheduled_event_id]
-            costs, verified = Costs(), name == "run.finish"
+            costs, verified = Costs(), name in ("run.finish", ACTIVITY)
             if name.startswith("browser."):
                 converter = stage.place.client.data_converter
                 [outcome] = await converter.decode(completed.result.payloads, [StepOutcome])

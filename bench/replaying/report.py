@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.replaying.contest import Result, p95, ratio, ratios
-from bench.replaying.ours import HEALED, Replaywright
+from bench.replaying.ours import BY_REQUESTS, HEALED, Replaywright
 from bench.replaying.peers import Peer
 
 _COLUMNS = ("contestant", "version", "rounds", "median ms", "p95 ms", "ratio", "model calls", "tokens of the first run")
@@ -53,6 +53,7 @@ def figures(results: Sequence[Result], *, rounds: int) -> dict[str, object]:
     given: dict[str, object] = {
         "ratio": _rounded(told.get("Replaywright")),
         "ratio_healed_to_hit": _rounded(_healed_to_hit(by_name)),
+        "ratio_requests": _rounded(told.get(BY_REQUESTS)),
         "peers": {name: _rounded(value) for name, value in told.items() if isinstance(by_name[name].contestant, Peer)},
         "skipped": {result.contestant.name: result.skipped for result in results if result.skipped},
         "failed_runs": sum(len(result.failures) for result in results),

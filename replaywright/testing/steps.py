@@ -170,10 +170,13 @@ class FakeStepStore:
         if state == "NOT_DONE" and step.late_was_seen:
             step.late, step.late_was_seen = None, False
 
-    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
-        """Add one line."""
+    async def append_trace(
+        self, *, tenant: str, lineage: str, line: dict[str, Any], further: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """Add lines."""
         self._called("append_trace")
-        self._append(tenant, lineage, line)
+        for each in (line, *further):
+            self._append(tenant, lineage, each)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """Return all lines, oldest first."""

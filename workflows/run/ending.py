@@ -9,6 +9,7 @@ from workflows import policies
 from workflows.calls import KEEPING, ask
 from workflows.parts import Parts
 from workflows.run import finishing
+from workflows.run.requests import shown_requests
 from workflows.session.signing_in import VERIFICATION_FAILED
 from workflows.step.factory import final_predicates
 from workflows.step.failures import TaskFailed, rule_behind
@@ -30,18 +31,23 @@ class RunEnding:
         self._parts = parts
         self._context = parts.context
 
-    async def finished(self) -> RunResult:
-        """Verify the end of the plan, and keep what was learned.
+    async def finished(self, verified: Finished | None = None) -> RunResult:
+        """Verify the end of the plan, unless it is `verified`, and keep what was learned.
 
         Raises:
             ActivityError: the policy ends the run, or its page cannot be looked at.
         """
         parts, context = self._parts, self._context
+        if verified is not None:
+            seen = {"verification": verified.predicates, "note": verified.note}
+            return self._result(succeeded=True).model_copy(update=seen)
         await self._listen()
         may_ask = not context.budget.spent(context.state.totals.usage)
         context.count_usage(await parts.probing.learn(may_ask=may_ask))
         context.show("final verification")
         finished = await self._verified()
+        if finished.why_page:
+            context.warn(f"tier: requests: the task is done by its page: {finished.why_page}")
         seen = {"verification": finished.predicates, "note": finished.note}
         if not finished.verified:
             unmet = next(result for result in finished.predicates if result.fails)
@@ -181,6 +187,7 @@ class RunEnding:
             element_keys=context.state.element_keys,
             policy=context.run.task.policy,
             used=context.used,
+            requests=shown_requests(context),
         )
 
     def _failed(self, reason: str, message: str, *, at_step: bool = True) -> RunResult:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods that change nothing (RFC 9110 section 9.2.1)."""
+from replaywright.domain.page.observed import SAFE_METHODS
+
 BODY_LIMIT = 2 * 1024 * 1024
 """Bytes of a request's or response's body that are kept."""
 
@@ -64,4 +64,6 @@ class Exchange:
     is_main: bool = False
     """True for a document of a tab itself, not of a frame in it."""
     fault: str = ""
-    """Reason for which it cannot be replayed by itself, in plain words, such as `it sends a file`; else empty."""
+    """Reason for which it cannot be replayed, such as `it sends a file`; empty if it can."""
+    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Cookies that its first request was sent with."""

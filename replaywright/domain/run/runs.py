@@ -11,6 +11,7 @@ from replaywright.domain.plan.goal_runs import GoalState, Mended, SkillUse
 from replaywright.domain.plan.loops import ItemLine, Loop
 from replaywright.domain.policy.effective import Used
 from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.requests.commands import ShownRequests
 from replaywright.domain.run.commit_lines import CommitLine
 from replaywright.domain.run.commit_requests import LearnedPress
 from replaywright.domain.run.resuming import Resume
@@ -55,6 +56,8 @@ class FinishRequest(OfRun):
     """Keys of the recordings of the steps done: candidates written under these by this run become active."""
     element_keys: tuple[str, ...] = ()
     """The same for recordings of elements alone."""
+    requests: ShownRequests | None = None
+    """The run, for others to be done by its requests; None if the task does not want that."""
 
 
 class Finished(Record):
@@ -68,6 +71,8 @@ class Finished(Record):
     """Reason why nothing was promoted; empty otherwise."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Digests by kind of what is kept of the page, if it is not verified."""
+    why_page: str = ""
+    """Reason for which the task cannot be done by its requests; empty if it can, or if it does not want to be."""
 
     @property
     def verified(self) -> bool:

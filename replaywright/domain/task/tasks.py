@@ -86,6 +86,9 @@ class Task(Authored):
     """Options of the browser, such as its size and language; None leaves all as they are."""
     policy: Wishes | None = None
     """Hosts that runs need beside the task's own site, and limits that they set themselves; see the reference."""
+    tier: Literal["page", "requests"] = "page"
+    """`requests`: once two runs with different values have shown the requests behind the steps, runs send these without
+    a page, and use it only where the site answers otherwise."""
     on_failure: Literal["fail", "ask"] = "fail"
     """When a step failed and cannot be repaired: end the run, or ask a person."""
     on_weak_step: Literal["ask", "warn"] | None = None

@@ -1,0 +1,1 @@
+"""Activities that learn the requests behind a task's steps, and replay them."""

@@ -1,0 +1,414 @@
+"""A task done by its requests over HTTP, without a page: ledger, policy and answers as for one done by its page."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from urllib.parse import urlsplit
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.policing import Policing, as_failure
+from activities.vault import Vault
+from replaywright.domain.common.templates import secrets_in
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.requests.commands import BY_REQUESTS, WITHOUT_PAGE, RequestsRun, RunRequests
+from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.recipes import Call, Given, Recipe
+from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
+from replaywright.domain.requests.sketching import VERIFICATION
+from replaywright.domain.secrets.secret_sites import BoundSecret
+from replaywright.domain.step.fingerprints import fingerprint
+from replaywright.domain.step.outcomes import Departure, Evidence, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.trace.trace import input_of, step_line
+from replaywright.errors import (
+    DoneElsewhere,
+    Fenced,
+    PolicyBlocked,
+    RequestInDoubt,
+    RequestNotSent,
+    SecretMissing,
+    StoreUnavailable,
+)
+from replaywright.killpoints import enter, hit
+from replaywright.ports.http import SiteClient, SiteClients
+from replaywright.ports.ledger import Intent, Recording, StepStore
+from replaywright.ports.recipes import RecipeStore
+
+_log = logging.getLogger("replaywright.requests")
+
+_OPEN = frozenset({408})
+"""Answers below 500 that leave open if the request took effect (RFC 9110 section 15)."""
+
+
+class _NeedsPage(Exception):
+    """The rest is for the page; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class RequestActivities:
+    """Activity `requests.run`."""
+
+    store: StepStore
+    recipes: RecipeStore
+    clients: SiteClients
+    vault: Vault
+    policing: Policing = field(default_factory=Policing)
+
+    @activity.defn(name="requests.run")
+    async def run_requests(self, request: RunRequests) -> RequestsRun:
+        """Do a task by its requests, as far as the site answers as it did when they were learned.
+
+        A step with consequences is sent once, after its intent was written and the ledger has let it go. Whatever is
+        unexpected before that is for the page; after that, for whoever resolves the step.
+
+        Raises:
+            ApplicationError: of type `PolicyBlocked`: a rule forbids a host of it; nothing with consequences was sent.
+        """
+        async with heartbeats("sending requests"):
+            return await self._answered(request)
+
+    async def _answered(self, request: RunRequests) -> RequestsRun:
+        try:
+            known = await self.recipes.known(tenant=request.tenant, key=request.requests.key)
+        except StoreUnavailable as error:
+            return RequestsRun(status="page", reason=str(error))
+        if known.recipe is None:
+            return RequestsRun(status="page")
+        if unfit_values(known.recipe, request.requests.values):
+            return RequestsRun(status="page")
+        try:
+            secrets = await self._secrets(request, known.recipe)
+            network = self.policing.network(request.network)
+            async with self.clients.open(network) as client:
+                return await _Sending(self.store, request, known.recipe, client, secrets).result()
+        except (_NeedsPage, SecretMissing) as error:
+            return RequestsRun(status="page", reason=str(error))
+        except PolicyBlocked as error:
+            raise as_failure(error) from error
+
+    @activity.defn(name="requests.lost")
+    async def lost_requests(self, request: RunRequests) -> RequestsRun:
+        """Return the outcomes up to the step with consequences that a lost attempt may have sent: it is in doubt.
+
+        Raises:
+            StoreUnavailable: nobody can tell at the moment.
+        """
+        known = await self.recipes.known(tenant=request.tenant, key=request.requests.key)
+        recipe = known.recipe
+        if recipe is None or recipe.commit < 0:
+            return RequestsRun(status="page", reason="the worker was lost")
+        step = recipe.calls[recipe.commit].step
+        marks = _Marks(request)
+        done = [StepOutcome(status=Status.DONE, reason=BY_REQUESTS, fingerprint=marks.next()) for _ in range(step)]
+        doubtful = StepOutcome(
+            status=Status.IN_DOUBT, reason="worker_lost", fingerprint=marks.next(), effect=Effect.COMMIT
+        )
+        return RequestsRun(status="open", reason="the worker was lost", outcomes=(*done, doubtful))
+
+    async def _secrets(self, request: RunRequests, recipe: Recipe) -> Mapping[str, "_Secret"]:
+        named = {name for call in recipe.calls for name in _secrets_of(call)}
+        return {
+            name: _Secret(BoundSecret(name, self.vault.domains(name)), await self.vault.value(name))
+            for name in sorted(named & set(request.requests.secrets))
+        }
+
+
+@dataclass(frozen=True)
+class _Secret:
+    bound: BoundSecret
+    value: str = field(repr=False)
+
+
+class _Marks:
+    """Fingerprints of the steps, one after the other."""
+
+    def __init__(self, request: RunRequests) -> None:
+        self._request = request
+        self._steps = iter(request.requests.plan)
+        self._previous = ""
+
+    def next(self, after: StepOutcome | None = None) -> str:
+        """Return the fingerprint of the next step `after` the outcome of the one before, which is done if not given."""
+        outcome = after or StepOutcome(status=Status.DONE)
+        before = outcome.digest if self._previous else ""
+        self._previous = fingerprint(next(self._steps), self._request.requests.values, self._previous, before)
+        return self._previous
+
+
+def _secrets_of(call: Call) -> frozenset[str]:
+    return frozenset().union(
+        *(secrets_in(source.template) for slot in call.slots for source in slot.sources if isinstance(source, Given))
+    )
+
+
+class _Sending:
+    """One run of a recipe."""
+
+    def __init__(
+        self,
+        store: StepStore,
+        request: RunRequests,
+        recipe: Recipe,
+        client: SiteClient,
+        secrets: Mapping[str, _Secret],
+    ) -> None:
+        self._store = store
+        self._request = request
+        self._recipe = recipe
+        self._client = client
+        self._secrets = secrets
+        values = request.requests.values
+        self._steps = [filled_step(step, values) for step in request.requests.plan]
+        self._replaying = Replaying(recipe, values, lambda name: secrets[name].value, client.cookie)
+        self._begun = time.perf_counter()
+        self._outcomes: list[StepOutcome] = []
+        self._marks = _Marks(request)
+        self._mark = self._marks.next()
+        self._sent = 0
+
+    async def result(self) -> RequestsRun:
+        calls, commit = self._recipe.calls, self._recipe.commit
+        for index, call in enumerate(calls):
+            if index == commit:
+                if (open_run := await self._committed(call, calls[index + 1 :])) is not None:
+                    return open_run
+                continue
+            if commit >= 0 and index > commit and call.step == calls[commit].step:
+                continue
+            try:
+                await self._sent_safely(call)
+            except (Unexpected, _NeedsPage, RequestNotSent, RequestInDoubt) as error:
+                return self._for_page(str(error))
+        try:
+            self._pass_until(len(self._steps))
+            verification = self._verified()
+        except Unexpected as error:
+            return self._for_page(str(error))
+        await self._trace()
+        return RequestsRun(
+            status="done",
+            outcomes=tuple(self._outcomes),
+            verification=verification,
+            url=self._replaying.url,
+            sent=self._sent,
+        )
+
+    def _for_page(self, reason: str) -> RequestsRun:
+        """Return that the page is needed: from its beginning, unless the step with consequences is done."""
+        until = next((at for at, outcome in enumerate(self._outcomes, 1) if not outcome.effect.repeatable), 0)
+        outcomes = tuple(self._outcomes[:until])
+        return RequestsRun(status="open" if until else "page", reason=reason, outcomes=outcomes, sent=self._sent)
+
+    async def _sent_safely(self, call: Call) -> None:
+        """Send a request that may be sent again."""
+        self._pass_until(call.step)
+        await self._send(call, self._filled(call))
+
+    def _filled(self, call: Call) -> Request:
+        request = self._replaying.request(call)
+        parts = urlsplit(request.url)
+        for name in _secrets_of(call):
+            if refusal := self._secrets[name].bound.refusal([f"{parts.scheme}://{parts.netloc}"]):
+                raise _NeedsPage(refusal)
+        return request
+
+    async def _send(self, call: Call, request: Request) -> Response:
+        response = await self._client.send(request)
+        self._sent += 1
+        self._replaying.take(call, response)
+        return response
+
+    # ---------------------------------------------------------------------------------- consequences
+
+    async def _committed(self, call: Call, following: Sequence[Call]) -> RequestsRun | None:
+        """Send the request with consequences, and those `following` of its step; return the end if the page is needed."""
+        try:
+            self._pass_until(call.step)
+            request = self._filled(call)
+            await self._intend(call)
+        except (Unexpected, _NeedsPage) as error:
+            return self._for_page(str(error))
+        enter(call.step)
+        hit("intended")
+        departed: list[float] = []
+        try:
+            response = await self._client.send(request, before_send=partial(self._let_go, call, departed))
+        except (RequestNotSent, PolicyBlocked) as error:
+            if isinstance(error, PolicyBlocked) and error.dispatched:
+                return self._in_doubt(request, str(error), departed)
+            await self._release(call, f"not sent: {error}")
+            if isinstance(error, PolicyBlocked):
+                raise
+            return self._for_page(str(error))
+        except RequestInDoubt as error:
+            return self._in_doubt(request, str(error), departed)
+        self._sent += 1
+        hit("acted")
+        status = response.status
+        if 400 <= status < 500 and status not in _OPEN:
+            await self._release(call, f"the site refused it: {status}")
+            return self._for_page(f"step {call.step + 1}: the site refused its request ({status})")
+        try:
+            self._replaying.take(call, response)
+            for each in following:
+                if each.step == call.step:
+                    await self._send(each, self._filled(each))
+            outcome = self._outcome(call.step, Effect.COMMIT, _evidence(request, status, departed))
+        except (Unexpected, _NeedsPage, RequestNotSent, RequestInDoubt) as error:
+            return self._in_doubt(request, str(error), departed, status)
+        await self._record(call, outcome)
+        hit("recorded")
+        self._add(outcome)
+        return None
+
+    async def _intend(self, call: Call) -> None:
+        """Write the intent.
+
+        Raises:
+            _NeedsPage: the ledger has something of the step, or cannot be asked: nothing was written.
+        """
+        request = self._request
+        intent = Intent(
+            **self._address,
+            epoch=request.epoch,
+            attempt=self._attempt,
+            held=(),
+            act=request.acts[call.step],
+        )
+        try:
+            known = await self._store.intend(intent)
+        except (DoneElsewhere, Fenced, StoreUnavailable) as error:
+            raise _NeedsPage(str(error) or type(error).__name__) from error
+        if known.state != "INTENT":
+            raise _NeedsPage("the ledger has the step already")
+
+    async def _let_go(self, call: Call, departed: list[float]) -> None:
+        await self._store.dispatch(**self._address, epoch=self._request.epoch, attempt=self._attempt)
+        departed.append(time.time())
+        hit("dispatched")
+
+    async def _release(self, call: Call, who: str) -> None:
+        """Take back an intent of which nothing came, under the next epoch: this attempt is over."""
+        address, epoch = self._address, self._request.epoch + 1
+        try:
+            await self._store.fence(**address, epoch=epoch)
+            await self._store.settle(**address, epoch=epoch, state="NOT_DONE", who=who)
+        except StoreUnavailable as error:
+            _log.warning("the intent of step %d stays open: %s", call.step, error)
+
+    def _in_doubt(
+        self, request: Request, why: str, departed: Sequence[float], status: int = 0
+    ) -> RequestsRun:
+        outcome = StepOutcome(
+            status=Status.IN_DOUBT,
+            reason=BY_REQUESTS,
+            message=why,
+            fingerprint=self._mark,
+            effect=Effect.COMMIT,
+            evidence=_evidence(request, status, departed),
+        )
+        return RequestsRun(status="open", reason=why, outcomes=(*self._outcomes, outcome), sent=self._sent)
+
+    async def _record(self, call: Call, outcome: StepOutcome) -> None:
+        request, step = self._request, self._request.requests.plan[call.step]
+        recording = Recording(
+            run_id=request.run_id,
+            lineage=request.lineage,
+            tenant=request.tenant,
+            sequence=call.step,
+            epoch=request.epoch,
+            outcome=outcome,
+            title=step.title,
+            given=input_of(step),
+            act=request.acts[call.step],
+            trace={"task": request.requests.task, "attempt": BY_REQUESTS},
+        )
+        try:
+            await self._store.record(recording)
+        except StoreUnavailable as error:  # then the outcome goes to Temporal alone, as that of any step
+            _log.warning("step %d of %s is not recorded: %s", call.step, request.lineage, error)
+
+    @property
+    def _address(self) -> dict[str, str]:
+        """Address of the record of the step under way."""
+        request = self._request
+        return {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": self._mark}
+
+    @property
+    def _attempt(self) -> str:
+        return f"{activity.info().workflow_run_id}/{self._request.epoch}"
+
+    # --------------------------------------------------------------------------------------- outcomes
+
+    def _pass_until(self, step: int) -> None:
+        """Note the steps before this one as done, as what the responses tell agrees with what they expect.
+
+        Raises:
+            Unexpected: it does not.
+        """
+        while len(self._outcomes) < step:
+            self._add(self._outcome(len(self._outcomes), Effect.READ, Evidence()))
+
+    def _add(self, outcome: StepOutcome) -> None:
+        self._outcomes.append(outcome)
+        if len(self._outcomes) < len(self._steps):
+            self._mark = self._marks.next(outcome)
+
+    def _outcome(self, index: int, effect: Effect, evidence: Evidence) -> StepOutcome:
+        step = self._steps[index]
+        unmet = self._replaying.unmet(index, step.expect)
+        if unmet is not None:
+            raise Unexpected(f"step {index + 1}: expectation {step.expect.index(unmet) + 1} does not hold")
+        return StepOutcome(
+            status=Status.DONE,
+            reason=BY_REQUESTS,
+            fingerprint=self._mark,
+            effect=effect,
+            evidence=evidence,
+            url=self._replaying.url,
+            extracted=self._replaying.extracted(index),
+        )
+
+    def _verified(self) -> tuple[PredicateResult, ...]:
+        verify = self._request.requests.verify
+        unmet = self._replaying.unmet(VERIFICATION, verify)
+        if unmet is not None:
+            raise Unexpected(f"condition {verify.index(unmet) + 1} of the final verification does not hold")
+        return tuple(PredicateResult(passed=True, reason="holds", required=each.is_required) for each in verify)
+
+    async def _trace(self) -> None:
+        """Write the lines of the steps, but that of the one with consequences, which stands there already."""
+        request = self._request
+        lines = [
+            step_line(
+                outcome,
+                sequence=index,
+                title=step.title,
+                run_id=request.run_id,
+                epoch=request.epoch,
+                given=input_of(step),
+                more={"task": request.requests.task, "attempt": BY_REQUESTS},
+            )
+            for index, (step, outcome) in enumerate(zip(request.requests.plan, self._outcomes, strict=True))
+            if outcome.effect.repeatable
+        ]
+        took_ms = round((time.perf_counter() - self._begun) * 1000, 1)
+        end = {"kind": "finish", "runId": request.run_id, "verified": True, "note": WITHOUT_PAGE, "ms": took_ms}
+        try:
+            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=lines[0], further=(*lines[1:], end))
+        except StoreUnavailable as error:
+            _log.warning("no trace of the requests of %s: %s", request.lineage, error)
+
+
+def _evidence(request: Request, status: int, departed: Sequence[float]) -> Evidence:
+    at = departed[0] if departed else None
+    sent = UnsafeRequest(
+        method=request.method, url=request.url.partition("?")[0], status=status, broken=not status, sent_at=at or 0.0
+    )
+    departure = Departure(bytes_up=len(request.body), held_at=at, permitted_at=at)
+    return Evidence(requests=(sent,), departure=departure)

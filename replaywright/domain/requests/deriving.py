@@ -1,0 +1,232 @@
+"""The recipe on which the sketches of several runs agree."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from replaywright.domain.common.templates import parameters_in
+from replaywright.domain.requests.recipes import (
+    AGREEING,
+    SKETCHES_KEPT,
+    Call,
+    Expected,
+    Found,
+    Given,
+    Knowledge,
+    Read,
+    Recipe,
+    Sketch,
+    Slot,
+    Source,
+    Told,
+)
+from replaywright.domain.requests.sketching import VERIFICATION, Unfit
+
+
+def learned(known: Knowledge, new: Sketch, commits: Sequence[int]) -> Knowledge:
+    """Return what is known with one more run: a recipe if it agrees with others, and what is missing if it does not.
+
+    A run that contradicts the recipe begins the knowledge anew: the site has changed.
+    """
+    sketches = (*(each for each in known.sketches if each.run_id != new.run_id), new)[-SKETCHES_KEPT:]
+    if len(sketches) < AGREEING:
+        return Knowledge(sketches=sketches, why_not="one run through the page was seen, and two have to agree")
+    try:
+        return Knowledge(sketches=sketches, recipe=derived(sketches, commits))
+    except Unfit:
+        newest = sketches[-AGREEING:]
+    try:
+        return Knowledge(sketches=newest, recipe=derived(newest, commits))
+    except Unfit as error:
+        return Knowledge(sketches=newest, why_not=str(error))
+
+
+def derived(sketches: Sequence[Sketch], commits: Sequence[int]) -> Recipe:
+    """Return the recipe of several runs.
+
+    Raises:
+        Unfit: they do not agree; names the first difference.
+    """
+    calls = tuple(_agreed(each) for each in _aligned(sketches))
+    told = tuple(_told(sketches, commits))
+    reads = tuple(_reads(sketches))
+    calls, told, reads = _needed(calls, told, reads)
+    pinned = {
+        name: value
+        for name, value in sketches[0].values.items()
+        if all(each.values.get(name) == value for each in sketches)
+    }
+    used = _parameters_of(calls)
+    if unused := [name for name in sketches[0].values if name not in pinned and name not in used]:
+        raise Unfit(f"no request holds the value of {{{{{min(unused)}}}}}: scripts of the page make something of it")
+    commit = [index for index, call in enumerate(calls) if call.step in commits and call.is_unsafe]
+    return Recipe(calls=calls, commit=commit[0] if commit else -1, told=told, reads=reads, pinned=pinned)
+
+
+@dataclass(frozen=True)
+class _Same:
+    """The same call of several runs."""
+
+    calls: tuple[Call, ...]
+
+    @property
+    def first(self) -> Call:
+        return self.calls[0]
+
+
+def _aligned(sketches: Sequence[Sketch]) -> Iterator[_Same]:
+    """Yield the calls that all runs sent; those that are wanted have to be in all of them."""
+    for sketch in sketches[1:]:
+        one, other = ([call.ref for call in each.calls if call.is_wanted] for each in (sketches[0], sketch))
+        if one != other:
+            only = [ref for ref in (*one, *other) if (ref in one) != (ref in other)] or one
+            step, method, *_ = only[0].split(" ")
+            raise Unfit(f"step {int(step) + 1}: not every run sends the same requests ({method})")
+    for call in sketches[0].calls:
+        same = [next((each for each in sketch.calls if each.ref == call.ref), None) for sketch in sketches]
+        present = tuple(each for each in same if each is not None)
+        if len(present) == len(same):
+            yield _Same(present)
+
+
+def _agreed(same: _Same) -> Call:
+    """Return the call with the sources that all runs have in common, the likeliest of each slot.
+
+    Raises:
+        Unfit: it is another one in each run.
+    """
+    first = same.first
+    is_wanted = first.is_wanted
+    for other in same.calls[1:]:
+        if _structure(other) != _structure(first):
+            raise Unfit(f"{_place(first)}: its parts are others in each run")
+    slots = []
+    for index, slot in enumerate(first.slots):
+        common = _common([call.slots[index].sources for call in same.calls])
+        if not common and is_wanted:
+            where = " ".join(part for part in slot.address if not part.isdigit())
+            raise Unfit(
+                f"{_place(first)}: its {where} is another one in each run and stands neither in the parameters nor in "
+                "an earlier response: a script makes it"
+            )
+        slots.append(slot.model_copy(update={"sources": common[:1]}))
+    return first.model_copy(
+        update={
+            "shape": same.calls[-1].shape,
+            "slots": tuple(slots) if all(slot.sources for slot in slots) else (),
+            "expected": _expected(same),
+        }
+    )
+
+
+def _structure(call: Call) -> object:
+    shape = call.shape.model_copy(update={"headers": {}})
+    return shape, tuple(slot.address for slot in call.slots)
+
+
+def _place(call: Call) -> str:
+    return f"step {call.step + 1}, {call.shape.method}"
+
+
+def _common(options: Sequence[Sequence[Source]]) -> tuple[Source, ...]:
+    return tuple(dict.fromkeys(each for each in options[0] if all(each in other for other in options[1:])))
+
+
+def _expected(same: _Same) -> Expected:
+    """Return what all responses had in common.
+
+    Raises:
+        Unfit: too little.
+    """
+    all_expected = [call.expected for call in same.calls]
+    first = all_expected[0]
+    if any((each.status, each.media_type) != (first.status, first.media_type) for each in all_expected):
+        if same.first.is_wanted:
+            raise Unfit(f"{_place(same.first)}: it is answered differently in each run")
+        return first
+    paths = [{slot.address: slot.sources for slot in each.path} for each in all_expected]
+    if any(path.keys() != paths[0].keys() for path in paths) and same.first.is_wanted:
+        raise Unfit(f"{_place(same.first)}: it leads to another address in each run")
+    path = tuple(
+        Slot(address=address, sources=_common([each.get(address, ()) for each in paths])[:1]) for address in paths[0]
+    )
+    keys = tuple(key for key in first.keys if all(key in each.keys for each in all_expected))
+    return first.model_copy(update={"path": path, "keys": keys})
+
+
+def _told(sketches: Sequence[Sketch], commits: Sequence[int]) -> Iterator[Told]:
+    for told in sketches[0].told:
+        same = [
+            next((each for each in sketch.told if (each.step, each.index) == (told.step, told.index)), None)
+            for sketch in sketches
+        ]
+        refs = tuple(ref for ref in told.refs if all(each is not None and ref in each.refs for each in same))
+        if refs:
+            yield told.model_copy(update={"refs": refs})
+        elif told.step == VERIFICATION or told.step in commits:
+            what = "the final verification" if told.step == VERIFICATION else f"step {told.step + 1}"
+            raise Unfit(f"{what}: expectation {told.index + 1} is told by another response in each run")
+
+
+def _reads(sketches: Sequence[Sketch]) -> Iterator[Read]:
+    for read in sketches[0].reads:
+        same = [
+            next((each for each in sketch.reads if (each.step, each.field) == (read.step, read.field)), None)
+            for sketch in sketches
+        ]
+        readers = tuple(each for each in read.readers if all(one is not None and each in one.readers for one in same))
+        if not readers:
+            raise Unfit(f"step {read.step + 1}: {read.field} stands in another place in each run")
+        yield read.model_copy(update={"readers": readers})
+
+
+def _needed(
+    calls: tuple[Call, ...], told: tuple[Told, ...], reads: tuple[Read, ...]
+) -> tuple[tuple[Call, ...], tuple[Told, ...], tuple[Read, ...]]:
+    """Return the recipe without calls that nobody needs, and without what only these tell.
+
+    Raises:
+        Unfit: one that is needed cannot be sent.
+    """
+    by_ref = {call.ref: call for call in calls}
+    kept = {call.ref for call in calls if call.is_wanted}
+    for each in told:
+        if not kept.intersection(each.refs):
+            kept.add(each.refs[-1])
+    for read in reads:
+        if not any(ref in kept for ref, _ in read.readers):
+            kept.add(read.readers[-1][0])
+    waiting = list(kept)
+    while waiting:
+        call = by_ref[waiting.pop()]
+        if not call.slots:
+            raise Unfit(f"{_place(call)}: what it asks for is another thing in each run")
+        for ref in _suppliers(call):
+            if ref not in by_ref:
+                raise Unfit(f"{_place(call)}: what it sends comes from a response that not every run had")
+            if ref not in kept:
+                kept.add(ref)
+                waiting.append(ref)
+    return (
+        tuple(call for call in calls if call.ref in kept),
+        tuple(each.model_copy(update={"refs": tuple(ref for ref in each.refs if ref in kept)}) for each in told),
+        tuple(
+            each.model_copy(update={"readers": tuple(one for one in each.readers if one[0] in kept)}) for each in reads
+        ),
+    )
+
+
+def _suppliers(call: Call) -> Iterator[str]:
+    return (source.ref for slot in call.slots for source in slot.sources if isinstance(source, Found))
+
+
+def _parameters_of(calls: Sequence[Call]) -> frozenset[str]:
+    sources = [source for call in calls for slot in call.slots for source in slot.sources]
+    texts = [source.template for source in sources if isinstance(source, Given)]
+    texts += [text for source in sources if isinstance(source, Found) for text in _labels(source)]
+    return frozenset().union(*map(parameters_in, texts))
+
+
+def _labels(source: Found) -> Iterator[str]:
+    return (text for _, text in source.place if isinstance(text, str))
+
+

@@ -1,0 +1,139 @@
+"""What one run has shown of the requests behind its steps, and the recipe on which several runs agree."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.domain.requests.places import Place
+from replaywright.domain.requests.reading import Reader
+from replaywright.domain.requests.slots import Address, Shape
+
+SCHEMA = 1
+SKETCHES_KEPT = 4
+"""Runs whose sketches are kept: the newest."""
+AGREEING = 2
+"""Runs that have to agree before a recipe is used."""
+
+
+class Constant(Record):
+    """The same text in every run."""
+
+    kind: Literal["constant"] = "constant"
+    text: str
+
+
+class Given(Record):
+    """A text of the run's values: a template with parameters and secrets."""
+
+    kind: Literal["given"] = "given"
+    template: str
+
+
+class Found(Record):
+    """A text that an earlier response holds; the labels in its place are templates."""
+
+    kind: Literal["found"] = "found"
+    ref: str
+    """Call whose response it is."""
+    place: Place
+
+
+class FromCookie(Record):
+    """The value of a cookie that the site has set."""
+
+    kind: Literal["cookie"] = "cookie"
+    name: str
+
+
+Source: TypeAlias = Annotated[Constant | Given | Found | FromCookie, Field(discriminator="kind")]
+
+
+class Slot(Record):
+    """A part of a request, and where its text may come from: of a recipe from one source."""
+
+    address: Address
+    sources: tuple[Source, ...]
+
+
+class Expected(Record):
+    """What a response must be like."""
+
+    status: int
+    media_type: str = ""
+    path: tuple[Slot, ...] = ()
+    """Slots of the address that it came from; those whose texts nobody can foretell have no sources."""
+    keys: tuple[str, ...] = ()
+    """Of JSON: paths of its values."""
+
+
+class Call(Record):
+    """A request with its response, as a run sent it or is to send it."""
+
+    ref: str
+    step: int
+    """Index of the step behind it."""
+    shape: Shape
+    slots: tuple[Slot, ...]
+    expected: Expected
+    is_wanted: bool = True
+    """False for one that is sent only if another one needs its response."""
+
+    @property
+    def is_unsafe(self) -> bool:
+        """True if it may change something on its site."""
+        return self.shape.method not in SAFE_METHODS
+
+
+class Told(Record):
+    """A predicate that responses tell of."""
+
+    step: int
+    """Index of the step that expects it; -1 for the final verification."""
+    index: int
+    """Index among the predicates of that step."""
+    refs: tuple[str, ...]
+    """Calls whose responses show that it holds; any of them is enough."""
+
+
+class Read(Record):
+    """A value that an extract step reads."""
+
+    step: int
+    field: str
+    readers: tuple[tuple[str, Reader], ...]
+    """Calls, and where their responses have it: all have to give the same."""
+
+
+class Sketch(Record):
+    """What one run has shown."""
+
+    run_id: str
+    values: dict[str, str] = Field(default_factory=dict)
+    """Digests of the parameters' values, by name."""
+    calls: tuple[Call, ...] = ()
+    told: tuple[Told, ...] = ()
+    reads: tuple[Read, ...] = ()
+
+
+class Recipe(Record):
+    """Requests that do what a task does; each slot has one source."""
+
+    calls: tuple[Call, ...]
+    commit: int = -1
+    """Index among the calls of the one that must not be repeated; -1 for none."""
+    told: tuple[Told, ...] = ()
+    reads: tuple[Read, ...] = ()
+    pinned: dict[str, str] = Field(default_factory=dict)
+    """Digests of the values of parameters that were the same in all runs: with others, nobody knows what is sent."""
+
+
+class Knowledge(Record):
+    """All that is known of the requests of one task."""
+
+    sketches: tuple[Sketch, ...] = ()
+    """Of runs through the page, oldest first."""
+    recipe: Recipe | None = None
+    why_not: str = ""
+    """Reason for which there is no recipe."""

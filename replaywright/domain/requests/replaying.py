@@ -1,0 +1,143 @@
+"""A recipe on its way: requests filled with values and with what earlier responses hold, and responses checked."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from replaywright.domain.common.templates import fill
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.requests.document import Document, read_document
+from replaywright.domain.requests.exchanges import Request, Response
+from replaywright.domain.requests.places import find
+from replaywright.domain.requests.reading import read
+from replaywright.domain.requests.recipes import Call, Constant, Found, FromCookie, Given, Recipe, Source
+from replaywright.domain.requests.sketching import keys_of
+from replaywright.domain.requests.slots import put_together, taken_apart
+from replaywright.domain.step.fingerprints import digest
+
+
+class Unexpected(Exception):
+    """The site does not answer as it did when the recipe was learned; the message says where."""
+
+
+def unfit_values(recipe: Recipe, values: Mapping[str, str]) -> str:
+    """Return the name of a parameter whose value no recorded run had, where none had another; empty if there is none."""
+    return next((name for name, seen in recipe.pinned.items() if digest(values.get(name, "")) != seen), "")
+
+
+class Replaying:
+    """One run of a recipe."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        values: Mapping[str, str],
+        secret: Callable[[str], str],
+        cookie: Callable[[str, str], str | None],
+    ) -> None:
+        """Fill secrets by `secret`; `cookie` gives the value of a cookie, by address and name."""
+        self._recipe = recipe
+        self._values = values
+        self._secret = secret
+        self._cookie = cookie
+        self._documents: dict[str, tuple[Response, Document]] = {}
+        self._page = ""
+
+    def request(self, call: Call) -> Request:
+        """Return the request to send.
+
+        Raises:
+            Unexpected: a part of it is nowhere to be had.
+        """
+        origin = next(slot for slot in call.slots if slot.address == ("origin",))
+        at = self._text(origin.sources[0], call, "")
+        slots = {slot.address: self._text(slot.sources[0], call, at) for slot in call.slots}
+        try:
+            return put_together(call.shape, slots, self._page)
+        except ValueError as error:
+            raise Unexpected(f"{_said(call)}: {error}") from error
+
+    def _text(self, source: Source, call: Call, at: str) -> str:
+        match source:
+            case Constant():
+                return source.text
+            case Given():
+                return fill(source.template, self._values, self._secret)
+            case Found():
+                place = source.place.model_copy(update=self._labels(source))
+                text = find(self._documents[source.ref][1], place)
+                if text is None:
+                    raise Unexpected(f"{_said(call)}: {place.kind} is not there any more, or there are several")
+                return text
+            case FromCookie():
+                value = self._cookie(at, source.name)
+                if value is None:
+                    raise Unexpected(f"{_said(call)}: the site has not set the cookie {source.name!r}")
+                return value
+
+    def _labels(self, source: Found) -> dict[str, str]:
+        names = {"option": ("label",), "link": ("text",)}.get(source.place.kind, ())
+        return {name: fill(getattr(source.place, name), self._values) for name in names}
+
+    def take(self, call: Call, response: Response) -> None:
+        """Keep a response, if it is as it was.
+
+        Raises:
+            Unexpected: it is not.
+        """
+        expected, document = call.expected, read_document(response)
+        if response.status != expected.status:
+            raise Unexpected(f"{_said(call)}: the answer is {response.status}, it was {expected.status}")
+        if response.media_type != expected.media_type:
+            found = response.media_type or "of no type"
+            raise Unexpected(f"{_said(call)}: the answer is {found}, it was {expected.media_type or 'of no type'}")
+        _, slots = taken_apart(Request("GET", response.url), "document")
+        wanted = {slot.address: slot.sources for slot in expected.path}
+        led_to = {address: text for address, text in slots.items() if address[0] in ("origin", "path")}
+        same = led_to.keys() == wanted.keys() and all(
+            not wanted[address] or self._text(wanted[address][0], call, "") == text for address, text in led_to.items()
+        )
+        if not same:
+            raise Unexpected(f"{_said(call)}: it led to {response.url.partition('?')[0]}")
+        if missing := [key for key in expected.keys if key not in keys_of(document)]:
+            raise Unexpected(f"{_said(call)}: the answer has no {missing[0]} any more")
+        self._documents[call.ref] = (response, document)
+        if call.shape.kind == "document":
+            self._page = response.url
+
+    def unmet(self, step: int, predicates: Sequence[Predicate]) -> Predicate | None:
+        """Return the first predicate of a step, or of the final verification, that the responses do not show."""
+        for told in self._recipe.told:
+            if told.step != step:
+                continue
+            seen = [self._documents[ref] for ref in told.refs if ref in self._documents]
+            predicate = predicates[told.index]
+            if not any(document.evaluate(predicate, response.status) for response, document in seen):
+                return predicate
+        return None
+
+    def extracted(self, step: int) -> dict[str, Any]:
+        """Return what an extract step reads.
+
+        Raises:
+            Unexpected: it is not there, or not the same everywhere.
+        """
+        values: dict[str, Any] = {}
+        for each in self._recipe.reads:
+            if each.step != step:
+                continue
+            found = [read(self._documents[ref][1], reader) for ref, reader in each.readers if ref in self._documents]
+            if not found or found[0] is None or any(value != found[0] for value in found):
+                raise Unexpected(f"step {step + 1}: {each.field} does not stand where it stood")
+            values[each.field] = found[0]
+        return values
+
+    @property
+    def url(self) -> str:
+        """Address of the newest document."""
+        return self._page
+
+
+def _said(call: Call) -> str:
+    return f"step {call.step + 1}, {call.shape.method}"
+
+

@@ -1,0 +1,304 @@
+"""A sketch of one run: where each part of its requests comes from, and where its results stand in the responses."""
+
+import datetime
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.domain.common.templates import LONG
+from replaywright.domain.common.text import is_word_edge
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.requests.document import Document, leaves, read_document
+from replaywright.domain.requests.exchanges import Exchange, Request, Response
+from replaywright.domain.requests.places import FormField, FormOption, JsonPath, MetaContent, Place, ScriptJson, places_of
+from replaywright.domain.requests.reading import Reader, Selected, readers_of
+from replaywright.domain.requests.recipes import (
+    Call,
+    Constant,
+    Expected,
+    Found,
+    FromCookie,
+    Given,
+    Read,
+    Sketch,
+    Slot,
+    Source,
+    Told,
+)
+from replaywright.domain.requests.slots import Address, taken_apart
+from replaywright.domain.step.fingerprints import digest, naming_parameters
+from replaywright.domain.task.steps import Extract, Step
+
+VERIFICATION = -1
+"""Number of the final verification among the steps."""
+_FETCHED = frozenset({"document", "xhr", "fetch"})
+"""Kinds whose responses pages work with; all others only decorate."""
+
+
+class Unfit(Exception):
+    """The run cannot be replayed by its requests; the message says why, in plain words."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a run through the page leaves behind."""
+
+    run_id: str
+    plan: Sequence[Step]
+    """Steps with the parameters' values filled in."""
+    written: Sequence[Step]
+    """The same steps as written."""
+    values: Mapping[str, str]
+    exchanges: Sequence[Exchange]
+    verify: Sequence[Predicate] = ()
+    """Final predicates, values filled in."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extracted: Mapping[str, Any] = field(default_factory=dict)
+    commits: Sequence[int] = ()
+    """Indexes of the steps done that must not be repeated."""
+    day: datetime.date = datetime.date(1970, 1, 1)
+    """When it was."""
+
+
+def sketch(shown: Shown) -> Sketch:
+    """Return what the run shows of its requests.
+
+    Raises:
+        Unfit: no other run can be replayed by them.
+    """
+    return _Sketching(shown).result()
+
+
+class _Sketching:
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._documents: dict[str, tuple[Exchange, Document]] = {}
+        """Responses by their call, in the order of sending."""
+
+    def result(self) -> Sketch:
+        shown = self._shown
+        _require_flat(shown)
+        seen: Counter[str] = Counter()
+        calls = []
+        for exchange in shown.exchanges:
+            if exchange.kind not in _FETCHED and not (exchange.request.is_unsafe or exchange.kind == "websocket"):
+                continue
+            is_wanted = exchange.request.is_unsafe or exchange.is_main
+            if fault := _fault(exchange, shown.commits):
+                if is_wanted or exchange.kind == "websocket":
+                    raise Unfit(f"step {exchange.step + 1}: {_named(exchange.request)}: {fault}")
+                continue
+            if exchange.kind == "ping" or exchange.response is None:
+                continue
+            calls.append(self._call(exchange, exchange.response, seen, is_wanted=is_wanted))
+        _require_one_commit(calls, shown)
+        return Sketch(
+            run_id=shown.run_id,
+            values={name: digest(value) for name, value in shown.values.items()},
+            calls=tuple(calls),
+            told=tuple(self._told()),
+            reads=tuple(self._reads()),
+        )
+
+    def _call(self, exchange: Exchange, response: Response, seen: Counter[str], *, is_wanted: bool) -> Call:
+        request = exchange.request
+        try:
+            shape, slots = taken_apart(request, exchange.kind)
+        except ValueError as error:
+            raise Unfit(f"step {exchange.step + 1}: {_named(request)}: {error}") from error
+        paths = sum(address[0] == "path" for address in slots)
+        group = f"{exchange.step} {request.method} {exchange.kind} {paths} {','.join(sorted(shape.query))}"
+        ref = f"{group} {seen[group]}"
+        seen[group] += 1
+        call = Call(
+            ref=ref,
+            step=exchange.step,
+            shape=shape,
+            slots=tuple(
+                Slot(address=address, sources=tuple(self._sources(address, text, exchange)))
+                for address, text in slots.items()
+            ),
+            expected=self._expected(response),
+            is_wanted=is_wanted,
+        )
+        self._documents[ref] = (exchange, read_document(response))
+        return call
+
+    def _expected(self, response: Response) -> Expected:
+        document = read_document(response)
+        _, slots = taken_apart(Request("GET", response.url), "document")
+        path = tuple(
+            Slot(address=address, sources=tuple(self._own_sources(text)))
+            for address, text in slots.items()
+            if address[0] in ("origin", "path")
+        )
+        return Expected(status=response.status, media_type=response.media_type, path=path, keys=keys_of(document))
+
+    def _sources(self, address: Address, text: str, exchange: Exchange) -> Iterator[Source]:
+        """Yield all that explains a text, the likeliest first."""
+        found = list(self._found(text))
+        is_own_field = [each for each in found if _is_token(address, each.place)]
+        yield from is_own_field
+        if address[0] == "header":
+            yield from (FromCookie(name=name) for name, value in exchange.cookies.items() if value == text)
+            yield from (each for each in found if each not in is_own_field)
+        yield from self._own_sources(text)
+        if address[0] != "header":
+            yield from (each for each in found if each not in is_own_field)
+
+    def _own_sources(self, text: str) -> Iterator[Source]:
+        template = _template(text, self._shown.values, self._shown.secrets)
+        if template is not None:
+            yield Given(template=template)
+        is_secret = any(secret and secret in text for secret in self._shown.secrets.values())
+        if not (is_secret or _is_of_day(text, self._shown.day)):
+            yield Constant(text=text)
+
+    def _found(self, text: str) -> Iterator[Found]:
+        for ref, (_, document) in reversed(self._documents.items()):
+            for place in places_of(document, text):
+                if not _is_by_number(place):
+                    yield Found(ref=ref, place=_generalised(place, self._shown.values))
+
+    # ------------------------------------------------------------------------------------- what responses tell
+
+    def _told(self) -> Iterator[Told]:
+        shown = self._shown
+        expected = [(index, step.expect) for index, step in enumerate(shown.plan)]
+        for step, predicates in (*expected, (VERIFICATION, tuple(shown.verify))):
+            for index, predicate in enumerate(predicates):
+                if not predicate.is_required:
+                    continue
+                if refs := tuple(self._telling(step, predicate)):
+                    yield Told(step=step, index=index, refs=refs)
+                elif step == VERIFICATION or step in shown.commits:
+                    what = "the final verification" if step == VERIFICATION else f"step {step + 1}"
+                    raise Unfit(f"{what}: nothing that the site answered tells of expectation {index + 1}")
+
+    def _telling(self, step: int, predicate: Predicate) -> Iterator[str]:
+        for ref in self._current(step):
+            exchange, document = self._documents[ref]
+            assert exchange.response is not None
+            if document.evaluate(predicate, exchange.response.status):
+                yield ref
+
+    def _current(self, step: int) -> list[str]:
+        """Return the calls whose responses a page could show after a step: the newest document, and what it fetched."""
+        until = [
+            (ref, exchange)
+            for ref, (exchange, _) in self._documents.items()
+            if step == VERIFICATION or exchange.step <= step
+        ]
+        mains = [index for index, (_, exchange) in enumerate(until) if exchange.is_main]
+        return [ref for ref, _ in until[mains[-1] if mains else 0 :]]
+
+    def _reads(self) -> Iterator[Read]:
+        for index, (step, written) in enumerate(zip(self._shown.plan, self._shown.written, strict=True)):
+            if not isinstance(step, Extract):
+                continue
+            if named := naming_parameters(written):
+                raise Unfit(f"step {index + 1} reads what {{{{{min(named)}}}}} names: only a page can tell which that is")
+            for name, wanted in step.fields.items():
+                value = self._shown.extracted.get(name)
+                readers = tuple(
+                    (ref, reader)
+                    for ref in self._current(index)
+                    for reader in readers_of(self._documents[ref][1], wanted, value)
+                    if not _is_by_number(reader.at)
+                )
+                if all(_is_by_place(reader) for _, reader in readers):
+                    raise Unfit(f"step {index + 1}: nothing but its place tells where the site's answer has {name}")
+                yield Read(step=index, field=name, readers=readers)
+
+
+def keys_of(document: Document) -> tuple[str, ...]:
+    """Return the paths of the values of JSON; of each list, what its items have."""
+    paths = (".".join("*" if isinstance(key, int) else key for key in path) for path, _ in leaves(document.data))
+    return tuple(dict.fromkeys(paths)) if document.kind == "json" else ()
+
+
+def _is_by_number(place: object) -> bool:
+    """Tell if a place is that of an item of a list by its number: another one stands there tomorrow."""
+    return isinstance(place, JsonPath | ScriptJson) and any(isinstance(key, int) for key in place.path)
+
+
+def _is_by_place(reader: Reader) -> bool:
+    return isinstance(reader.at, Selected) and ":nth-" in reader.at.css
+
+
+def _require_flat(shown: Shown) -> None:
+    for index, step in enumerate(shown.plan):
+        if step.action in ("for_each", "approve", "verification_code", "solve_captcha", "take_over"):
+            raise Unfit(f"step {index + 1} is {step.action}, which needs a page or a person")
+        if step.action == "upload" or step.dialog is not None:
+            raise Unfit(f"step {index + 1} gives a file or answers a dialog, which needs a page")
+        if step.when:
+            raise Unfit(f"step {index + 1} has a `when`, which only a page can tell")
+    if len(shown.commits) > 1:
+        numbers = " and ".join(str(index + 1) for index in shown.commits[:2])
+        raise Unfit(f"steps {numbers} both have consequences: a task with one such step at most can be replayed so")
+
+
+def _require_one_commit(calls: Sequence[Call], shown: Shown) -> None:
+    for commit in shown.commits:
+        sent = [call for call in calls if call.step == commit and call.is_unsafe]
+        if len(sent) != 1:
+            raise Unfit(f"step {commit + 1} sends {len(sent)} requests that change something: it has to be one")
+        later = [call for call in calls[calls.index(sent[0]) + 1 :] if call.is_unsafe]
+        if later:
+            raise Unfit(f"step {later[0].step + 1} sends something after step {commit + 1}, which has consequences")
+
+
+def _fault(exchange: Exchange, commits: Sequence[int]) -> str:
+    if exchange.kind == "websocket":
+        return "the page works over a WebSocket"
+    if exchange.kind == "ping" and exchange.step in commits:
+        return "it is a beacon, and nobody waits for its answer"
+    if exchange.fault:
+        return exchange.fault
+    return "it had no answer" if exchange.response is None and exchange.kind != "ping" else ""
+
+
+def _named(request: Request) -> str:
+    return f"{request.method} {request.url.partition('?')[0]}"
+
+
+def _template(text: str, values: Mapping[str, str], secrets: Mapping[str, str]) -> str | None:
+    """Return `text` with values of parameters and secrets as templates; None if it has none."""
+    known = [*((value, f"{{{{secret:{name}}}}}") for name, value in secrets.items())]
+    known += [(value, f"{{{{{name}}}}}") for name, value in values.items()]
+    bare = re.sub(r"\r\n?", "\n", text)
+    for value, template in known:
+        if value and bare == re.sub(r"\r\n?", "\n", value):
+            return template
+    if "{{" in text:
+        return None
+    for value, template in sorted(known, key=lambda one: -len(one[0])):
+        at = bare.find(value) if len(value) >= LONG else -1
+        if at >= 0 and is_word_edge(bare, at) and is_word_edge(bare, at + len(value)):
+            bare = f"{bare[:at]}{template}{bare[at + len(value) :]}"
+    return bare if "{{" in bare else None
+
+
+def _is_of_day(text: str, day: datetime.date) -> bool:
+    """Tell if a text holds the date of the day: on another one, the page would send another one."""
+    year, month, number = f"{day.year}", rf"0?{day.month}", rf"0?{day.day}"
+    orders = ((year, month, number), (number, month, year), (month, number, year))
+    written = "|".join(r"[-/. ]".join(order) for order in orders)
+    return re.search(rf"(?<!\d)(?:{written}|{day:%Y%m%d})(?!\d)", text) is not None
+
+
+def _generalised(place: Place, values: Mapping[str, str]) -> Place:
+    """Return the place with values of parameters in its labels as templates."""
+    name = {"option": "label", "link": "text"}.get(place.kind, "")
+    template = _template(getattr(place, name), values, {}) if name else None
+    return place if template is None else place.model_copy(update={name: template})
+
+
+def _is_token(address: Address, place: Place) -> bool:
+    """Tell if a browser would send what stands in this place, whatever that is: a form's own field, a page's token."""
+    if isinstance(place, FormField | FormOption):
+        return address[0] in ("form", "part", "query") and place.name == address[1]
+    return isinstance(place, MetaContent) and address[0] == "header"

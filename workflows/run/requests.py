@@ -1,0 +1,171 @@
+"""A task that is done by its requests, without a page, where enough runs have shown them."""
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from workflows import policies
+from workflows.calls import ASKING, Terms, ask
+from workflows.parts import Parts
+from workflows.repair.order import StepRunner
+from workflows.run.context import RunContext
+from workflows.run.finishing import left_by, line_of
+from workflows.step.attempts import Attempt
+from workflows.step.doubts import EARLIER_RUN
+from workflows.step.factory import final_predicates
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.policy.host_rules import network_policy
+    from replaywright.domain.requests.commands import (
+        ACTIVITY,
+        LOST_ACTIVITY,
+        WITHOUT_PAGE,
+        RequestsRun,
+        RunRequests,
+        ShownRequests,
+        TaskRequests,
+        key_of,
+    )
+    from replaywright.domain.run.runs import Finished
+    from replaywright.domain.run.scope import Mode
+    from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.trace.details import event_summary
+
+SAMPLED = 0.05
+"""Share of runs that go through the page although their requests are known: they show if the site has changed."""
+
+
+class Requests:
+    """Does a task by its requests, or has the page's requests kept."""
+
+    def __init__(self, parts: Parts, runner: StepRunner) -> None:
+        self._parts = parts
+        self._context = parts.context
+        self._runner = runner
+        self.finished: Finished | None = None
+        """Set when the whole task was done by requests."""
+
+    async def done(self) -> bool:
+        """Do the task by its requests; return True if nothing is left for a page.
+
+        Raises:
+            ActivityError: a rule forbids a host of it.
+            TaskFailed: a step with consequences is in doubt, and nobody can tell.
+        """
+        if not is_wanted(self._context) or self._context.position:
+            return False
+        if why := why_page(self._context):
+            self._context.warn(f"tier: requests: the task is done by its page, as {why}")
+            return False
+        if self._context.run.mode is Mode.LEARN or workflow.random().random() < SAMPLED:
+            return False
+        begun = self._parts.browser.epoch
+        ran = await self._ran()
+        self._parts.browser.epoch = begun + 2  # an intent that was taken back was so under the next one
+        if ran.reason:
+            self._context.warn(f"tier: requests: the rest was done by the page: {ran.reason}")
+        if ran.status == "page":
+            return False
+        if ran.status == "open":
+            await self._resolved(ran.outcomes)
+            return False
+        for outcome in ran.outcomes:
+            self._pass(self._parts.attempts.here(), outcome)
+        self.finished = Finished(predicates=ran.verification, note=WITHOUT_PAGE)
+        return True
+
+    async def _ran(self) -> RequestsRun:
+        """Ask a worker; if it was lost, what it may have sent is in doubt."""
+        context, parts = self._context, self._parts
+        request = RunRequests(
+            **context.scope,
+            requests=requests_of(context),
+            epoch=parts.browser.epoch,
+            acts=tuple(context.course.act_at(index) for index in range(len(context.plan))),
+            network=network_policy(context.run.task, context.run.values),
+        )
+        may_repeat = all(parts.attempts.at(index).may_repeat for index in range(len(context.plan)))
+        terms = Terms(policies.REPEATABLE if may_repeat else policies.ONCE, policies.OPEN_LIMIT)
+        context.show("sending its requests")
+        what = event_summary("do the task by its requests")
+        try:
+            return await ask(ACTIVITY, request, RequestsRun, terms, activity_id="requests", summary=what)
+        except ActivityError as error:
+            if not policies.is_loss(error):
+                raise
+            why = policies.said(error)
+            if may_repeat or policies.never_began(error):
+                return RequestsRun(status="page", reason=why)
+        return await ask(
+            LOST_ACTIVITY,
+            request,
+            RequestsRun,
+            ASKING,
+            activity_id="requests-lost",
+            summary=event_summary(f"look up what was in doubt: {why}"),
+        )
+
+    async def _resolved(self, outcomes: tuple[StepOutcome, ...]) -> None:
+        """Bring a browser to the step with consequences that was sent, and resolve it: the last of `outcomes`."""
+        parts = self._parts
+        for outcome in outcomes[:-1]:
+            self._pass(parts.attempts.here(), outcome)
+        await parts.browser.open()
+        if not await parts.recovery.rebuilt():
+            await parts.recovery.recover()
+        parts.browser.adopted = True
+        attempt = parts.attempts.here()
+        resolution = await parts.doubts.resolved(attempt, EARLIER_RUN)
+        if resolution.outcome is not None:
+            self._pass(attempt, resolution.outcome)
+
+    def _pass(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """Go on after a step that is done."""
+        attempt.note(outcome)
+        self._runner.passed(attempt, outcome)
+        if not outcome.effect.repeatable:
+            self._context.add_commit(line_of(attempt, "done", left_by(outcome)))
+
+
+def requests_of(context: RunContext) -> TaskRequests:
+    """Return the task of a run, as its requests are known by it."""
+    run = context.run
+    return TaskRequests(
+        task=run.task.task,
+        key=key_of(run.task, context.plan),
+        plan=context.plan,
+        values=run.values,
+        secrets=run.task.secrets,
+        verify=final_predicates(context),
+    )
+
+
+def shown_requests(context: RunContext) -> ShownRequests | None:
+    """Return a run as it was done by its page, for others to be done by its requests; None if it is not wanted."""
+    if not is_wanted(context) or why_page(context):
+        return None
+    state = context.state
+    return ShownRequests(
+        **requests_of(context).model_dump(),
+        extracted=state.extracted,
+        commits=state.commits,
+        day=workflow.now().date().isoformat(),
+    )
+
+
+def is_wanted(context: RunContext) -> bool:
+    """Return whether the task asks for it, and is one of its author's steps, done from the beginning."""
+    run, state = context.run, context.state
+    is_plain = run.resume is None and run.signs_in is None and not (run.is_canary or run.looks)
+    return run.task.tier == "requests" and is_plain and state.goal is None and run.skill is None
+
+
+def why_page(context: RunContext) -> str:
+    """Return why the task is always done by its page; empty if it is not."""
+    if context.run.task.session:
+        return "it is signed in by a session, which a browser keeps"
+    if context.run.task.browser is not None:
+        return "it sets up its browser"
+    if any(step.effect is Effect.IRREVERSIBLE for step in context.plan):
+        return "one of its steps can never be undone, and a person allows that on the page"
+    return ""
