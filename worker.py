@@ -39,6 +39,8 @@ from activities.proof.effects import EffectActivities
 from activities.proof.listening import ListenActivities
 from activities.proof.probing import ProbeProposals, ProbeTrials
 from activities.proof.stopping import StopActivities
+from activities.requests.keeping import RequestKeeping
+from activities.requests.running import RequestActivities
 from activities.run.codes import CodeActivities
 from activities.run.knowledge import KnowledgeActivities
 from activities.run.notices import Announcer, NoticeActivities
@@ -69,6 +71,7 @@ from cache.connection import nodes_of, open_redis, ping
 from cache.first_starts import RedisFirstStarts
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.recalls import RedisRecalls
+from cache.recipes import RedisRecipes
 from cache.row_ends import RedisRowEnds
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
@@ -85,12 +88,13 @@ from replaywright.domain.step.outcomes import UPLOAD_REFUSED
 from replaywright.errors import ActionFailed, ReplaywrightError, SettingsInvalid, StackFailed
 from replaywright.extensions import custom_predicates
 from replaywright.grants import granted_folders, granted_hosts
+from replaywright.http.client import HttpSiteClients
 from replaywright.keeper.host.client import reap
 from replaywright.keeper.host.identity import host_name
 from replaywright.keeper.host.local import LocalKeepers
-from replaywright.keeper.host.own_processes import entered
+from replaywright.keeper.host.own_processes import OwnPorts, entered
 from replaywright.keeper.host.places import most_places
-from replaywright.keeper.host.routes import site_certificates, upstream_routes
+from replaywright.keeper.host.routes import not_direct, site_certificates, upstream_routes
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.chooser import ModelSkillChooser
 from replaywright.llm.executor import ModelExecutor
@@ -421,7 +425,8 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
     watch = StoreWatch(redis)
     await watch.look()
     context.run(watch.keep_looking())
-    keepers, attachments = await _browsers(context, nodes_of(redis))
+    browsers = await _browsers(context, nodes_of(redis))
+    keepers, attachments = browsers.keepers, browsers.attachments
     context.run(keep_within_limits(context.settings, context.client, redis))
     store = RedisStepStore(redis, signer=context.signer, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
     queue, version = context.queue, context.version
@@ -441,7 +446,7 @@ async def _browser_workers(context: WorkerContext) -> list[Worker]:
         vault=vault,
         check_files=lambda files: allowed(files, upload_folders(context.settings)),
     )
-    activities = BrowserActivities(context, redis, store, keepers, attachments, sessions=sessions, vault=vault)
+    activities = BrowserActivities(context, redis, store, browsers, sessions=sessions, vault=vault)
     most = context.settings.max_browsers or most_places()
     notices = [] if context.announcer is None else [await _notice_worker(context, context.announcer, redis)]
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
@@ -484,7 +489,18 @@ def upload_folders(settings: Settings) -> tuple[Path, ...]:
         raise ActionFailed(UPLOAD_REFUSED, str(exc), dispatched=False) from exc
 
 
-async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int]]) -> tuple[LocalKeepers, Attachments]:
+@dataclass(frozen=True)
+class WorkerBrowsers:
+    """Browsers of one worker, and what sends to sites without one."""
+
+    keepers: LocalKeepers
+    attachments: Attachments
+    clients: HttpSiteClients
+    own: NetworkPolicy
+    """Servers of ours, which no site may name."""
+
+
+async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int]]) -> WorkerBrowsers:
     """Clean up after dead keepers, and prepare for new ones and for the browsers that are attached to."""
     settings, sessions_dir = context.settings, context.settings.home / "sessions"
     browsers = ChromiumBrowsers(upload_roots=partial(upload_folders, settings), custom=custom_predicates())
@@ -513,7 +529,10 @@ async def _browsers(context: WorkerContext, redis_nodes: Sequence[tuple[str, int
         context.exits.callback(context.telemetry.watch_browsers(lambda: attachments.count))
     context.run(_keep_reaping(sessions_dir))
     context.run(attachments.keep_leases(store_proof(settings, context.exits)))
-    return keepers, attachments
+    clients = HttpSiteClients(
+        not_direct=not_direct(options.routes, options.certificates), has_own_port=OwnPorts(settings.home).has
+    )
+    return WorkerBrowsers(keepers, attachments, clients, options.network)
 
 
 class BrowserActivities:
@@ -524,12 +543,12 @@ class BrowserActivities:
         context: WorkerContext,
         redis: Redis,
         store: RedisStepStore,
-        keepers: LocalKeepers,
-        attachments: Attachments,
+        browsers: WorkerBrowsers,
         *,
         sessions: SessionActivities,
         vault: Vault,
     ) -> None:
+        keepers, attachments = browsers.keepers, browsers.attachments
         settings, secrets, artifacts, policing = context.settings, context.secrets, context.artifacts, context.policing
         codes = RedisCodes(redis)
         self._store, self._attachments, self._sessions = store, attachments, sessions
@@ -545,7 +564,7 @@ class BrowserActivities:
         self._checkpoints = CheckpointActivities(attachments, self._taking, secrets)
         self._effects = EffectActivities(attachments, store, secrets, policing)
         recipes = RedisRecipes(redis, signer=context.signer)
-        self._requests = RequestActivities(store, recipes, PolicyClients(), vault, policing)
+        self._requests = RequestActivities(store, recipes, browsers.clients, browsers.own, vault, policing)
         self._knowledge = KnowledgeActivities(
             attachments, store, secrets, failures, policing, RequestKeeping(recipes, vault)
         )

@@ -42,7 +42,7 @@ class RedisRecipes(SignedRecords):
 
     async def keep(self, *, tenant: str, key: str, knowledge: Knowledge) -> None:
         """Replace what is known; see the port."""
-        text = knowledge.model_dump_json(exclude_defaults=True)
+        text = knowledge.model_dump_json()
         if len(text) > LIMIT:
             raise ValueTooLarge(f"the requests of a task take {len(text)} bytes; at most {LIMIT} are kept")
         signature = self._signer.sign(_signed(tenant, key, text))

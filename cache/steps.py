@@ -226,12 +226,13 @@ class RedisStepStore(SignedRecords):
 
     # ----------------------------------------------------------------------------------------- trace
 
-    async def append_trace(
-        self, *, tenant: str, lineage: str, line: dict[str, Any], further: Sequence[dict[str, Any]] = ()
-    ) -> None:
-        """Add lines, each with `at` (the server's clock), `chain` and `id` in front."""
-        commands = [self._traces.appending(tenant, lineage, each) for each in (line, *further)]
-        for reply in await self._send(*commands):
+    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
+        """Add one line, with `at` (the server's clock), `chain` and `id` in front."""
+        await self.append_lines(tenant=tenant, lineage=lineage, lines=[line])
+
+    async def append_lines(self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]]) -> None:
+        """Add lines in one round trip, as `append_trace` does."""
+        for reply in await self._send(*(self._traces.appending(tenant, lineage, line) for line in lines)):
             self._appended(trace_key(tenant, lineage), reply)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Requests of a run through the page, kept for others once the run is verified."""
 
-import datetime
+import datetime as dt
 import logging
 
 from activities.session.attachments import Attachment
@@ -40,7 +40,7 @@ class RequestKeeping:
             secrets=secrets,
             extracted=shown.extracted,
             commits=shown.commits,
-            day=datetime.date.fromisoformat(shown.day),
+            day=dt.date.fromisoformat(shown.day),
         )
         try:
             known = await self._store.known(tenant=run.tenant, key=shown.key)

@@ -21,6 +21,7 @@ from replaywright.domain.requests.recipes import Call, Given, Recipe
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
 from replaywright.domain.requests.sketching import VERIFICATION
 from replaywright.domain.secrets.secret_sites import BoundSecret
+from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.domain.step.fingerprints import fingerprint
 from replaywright.domain.step.outcomes import Departure, Evidence, Status, StepOutcome, UnsafeRequest
 from replaywright.domain.task.actions import Effect
@@ -56,6 +57,8 @@ class RequestActivities:
     store: StepStore
     recipes: RecipeStore
     clients: SiteClients
+    own: NetworkPolicy
+    """Servers of ours, which no site may name."""
     vault: Vault
     policing: Policing = field(default_factory=Policing)
 
@@ -83,7 +86,8 @@ class RequestActivities:
             return RequestsRun(status="page")
         try:
             secrets = await self._secrets(request, known.recipe)
-            network = self.policing.network(request.network)
+            own = {"own": self.own.own, "own_networks": self.own.own_networks}
+            network = self.policing.network(request.network).model_copy(update=own)
             async with self.clients.open(network) as client:
                 return await _Sending(self.store, request, known.recipe, client, secrets).result()
         except (_NeedsPage, SecretMissing) as error:
@@ -226,7 +230,7 @@ class _Sending:
     # ---------------------------------------------------------------------------------- consequences
 
     async def _committed(self, call: Call, following: Sequence[Call]) -> RequestsRun | None:
-        """Send the request with consequences, and those `following` of its step; return the end if the page is needed."""
+        """Send the request with consequences and those `following` in its step; return the end if a page is needed."""
         try:
             self._pass_until(call.step)
             request = self._filled(call)
@@ -237,7 +241,7 @@ class _Sending:
         hit("intended")
         departed: list[float] = []
         try:
-            response = await self._client.send(request, before_send=partial(self._let_go, call, departed))
+            response = await self._client.send(request, before_send=partial(self._let_go, departed))
         except (RequestNotSent, PolicyBlocked) as error:
             if isinstance(error, PolicyBlocked) and error.dispatched:
                 return self._in_doubt(request, str(error), departed)
@@ -287,8 +291,16 @@ class _Sending:
         if known.state != "INTENT":
             raise _NeedsPage("the ledger has the step already")
 
-    async def _let_go(self, call: Call, departed: list[float]) -> None:
-        await self._store.dispatch(**self._address, epoch=self._request.epoch, attempt=self._attempt)
+    async def _let_go(self, departed: list[float]) -> None:
+        """Have the ledger let the request go, right before its first byte.
+
+        Raises:
+            RequestNotSent: it does not.
+        """
+        try:
+            await self._store.dispatch(**self._address, epoch=self._request.epoch, attempt=self._attempt)
+        except (Fenced, StoreUnavailable) as error:
+            raise RequestNotSent(str(error)) from error
         departed.append(time.time())
         hit("dispatched")
 
@@ -301,9 +313,7 @@ class _Sending:
         except StoreUnavailable as error:
             _log.warning("the intent of step %d stays open: %s", call.step, error)
 
-    def _in_doubt(
-        self, request: Request, why: str, departed: Sequence[float], status: int = 0
-    ) -> RequestsRun:
+    def _in_doubt(self, request: Request, why: str, departed: Sequence[float], status: int = 0) -> RequestsRun:
         outcome = StepOutcome(
             status=Status.IN_DOUBT,
             reason=BY_REQUESTS,
@@ -400,7 +410,7 @@ class _Sending:
         took_ms = round((time.perf_counter() - self._begun) * 1000, 1)
         end = {"kind": "finish", "runId": request.run_id, "verified": True, "note": WITHOUT_PAGE, "ms": took_ms}
         try:
-            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=lines[0], further=(*lines[1:], end))
+            await self._store.append_lines(tenant=request.tenant, lineage=request.lineage, lines=[*lines, end])
         except StoreUnavailable as error:
             _log.warning("no trace of the requests of %s: %s", request.lineage, error)
 

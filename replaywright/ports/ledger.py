@@ -174,10 +174,11 @@ class StepStore(Protocol):
             Fenced: another epoch owns the step, or its state does not lead there.
         """
 
-    async def append_trace(
-        self, *, tenant: str, lineage: str, line: dict[str, Any], further: Sequence[dict[str, Any]] = ()
-    ) -> None:
-        """Add a line to the trace of a lineage, and those that follow it."""
+    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
+        """Add one line to the trace of a lineage."""
+
+    async def append_lines(self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]]) -> None:
+        """Add several lines, in their order."""
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """All lines of a lineage, oldest first."""

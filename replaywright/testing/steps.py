@@ -170,13 +170,16 @@ class FakeStepStore:
         if state == "NOT_DONE" and step.late_was_seen:
             step.late, step.late_was_seen = None, False
 
-    async def append_trace(
-        self, *, tenant: str, lineage: str, line: dict[str, Any], further: Sequence[dict[str, Any]] = ()
-    ) -> None:
-        """Add lines."""
+    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
+        """Add one line."""
         self._called("append_trace")
-        for each in (line, *further):
-            self._append(tenant, lineage, each)
+        self._append(tenant, lineage, line)
+
+    async def append_lines(self, *, tenant: str, lineage: str, lines: Sequence[dict[str, Any]]) -> None:
+        """Add lines."""
+        self._called("append_lines")
+        for line in lines:
+            self._append(tenant, lineage, line)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """Return all lines, oldest first."""

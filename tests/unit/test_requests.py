@@ -1,7 +1,7 @@
 """Requests behind steps: what several runs show of them, the recipe on which they agree, and its replay."""
 
 import dataclasses
-import datetime
+import datetime as dt
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from replaywright.domain.requests.sketching import VERIFICATION, Shown, Unfit, s
 from replaywright.domain.task.tasks import Task, parse_task
 
 SITE = "http://shop.test"
-DAY = datetime.date(2026, 11, 28)
+DAY = dt.date(2026, 11, 28)
 
 
 def task(**more: Any) -> Task:
@@ -107,7 +107,7 @@ def filled(own: Task, values: Mapping[str, str]) -> tuple[Any, ...]:
 def known_of(*runs: Shown) -> Knowledge:
     known = Knowledge()
     for run in runs:
-        known = Knowledge.model_validate_json(known.model_dump_json(exclude_defaults=True))
+        known = Knowledge.model_validate_json(known.model_dump_json())
         known = learned(known, sketch(run), run.commits)
     return known
 
@@ -196,8 +196,8 @@ def test_an_answer_of_another_status_is_not_taken() -> None:
     replaying.take(first, site.answer(replaying.request(first)))
     with pytest.raises(Unexpected, match="the answer is 500, it was 200"):
         replaying.take(recipe.calls[1], Response(500, f"{SITE}/sent", {"content-type": "text/html"}, ""))
-    with pytest.raises(Unexpected, match="it led to http://shop.test/login"):
-        page = Response(200, f"{SITE}/login", {"content-type": "text/html"}, "<p>sign in</p>")
+    page = Response(200, f"{SITE}/login", {"content-type": "text/html"}, "<p>sign in</p>")
+    with pytest.raises(Unexpected, match=r"it led to .*/login"):
         replaying.take(recipe.calls[1], page)
 
 

@@ -273,6 +273,7 @@ class Attempt:
             waited=self._waited,
             looks=self.looks,
             disproved=self.disproved,
+            records=self.context.run.task.tier == "requests",
         )
 
     def _input(self) -> _Input:

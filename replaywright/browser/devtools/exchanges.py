@@ -54,6 +54,7 @@ class Heard:
     is_first: bool = False
     """It was told by Playwright's driver, as no session hears it."""
     headers: dict[str, str] = field(default_factory=dict, repr=False)
+    cookies: dict[str, str] = field(default_factory=dict, repr=False)
     is_told: bool = False
     """Its headers are complete: those that are told later belong to hops that follow."""
     length: str = ""
@@ -81,6 +82,8 @@ class Heard:
         """Add headers of the request."""
         lower = {name.lower(): value for name, value in headers.items() if not name.startswith(":")}
         self.length = lower.get("content-length", self.length)
+        pairs = (pair.strip().partition("=") for pair in lower.get("cookie", "").split(";"))
+        self.cookies |= {name: value for name, _, value in pairs if name}
         self.headers |= {name: value for name, value in lower.items() if name not in _OF_CONNECTION}
 
     def fail(self, fault: str) -> None:
@@ -136,7 +139,7 @@ class Heard:
         response = self.response if self.is_read else None
         sends_file = self.is_untold and self.length != "0"  # an empty body is not told, either
         fault = SENDS_FILE if sends_file else self.fault
-        return Exchange(self.step, self.kind, request, response, self.is_main, fault)
+        return Exchange(self.step, self.kind, request, response, self.is_main, fault, self.cookies)
 
 
 def decoded(body: bytes, headers: Mapping[str, str]) -> str:

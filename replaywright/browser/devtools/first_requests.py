@@ -13,7 +13,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
 from replaywright.browser.devtools.exchanges import BROKEN, BY_WORKER, KINDS, UNREADABLE, WITH_BODIES, Exchanges, Heard
-from replaywright.domain.requests.exchanges import SAFE_METHODS
+from replaywright.domain.page.observed import SAFE_METHODS
 
 
 class FirstRequests:

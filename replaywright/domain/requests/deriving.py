@@ -228,5 +228,3 @@ def _parameters_of(calls: Sequence[Call]) -> frozenset[str]:
 
 def _labels(source: Found) -> Iterator[str]:
     return (text for _, text in source.place if isinstance(text, str))
-
-

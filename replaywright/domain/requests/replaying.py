@@ -20,7 +20,7 @@ class Unexpected(Exception):
 
 
 def unfit_values(recipe: Recipe, values: Mapping[str, str]) -> str:
-    """Return the name of a parameter whose value no recorded run had, where none had another; empty if there is none."""
+    """Return the name of a parameter that has another value than in all recorded runs, where these had one; else ""."""
     return next((name for name, seen in recipe.pinned.items() if digest(values.get(name, "")) != seen), "")
 
 
@@ -139,5 +139,3 @@ class Replaying:
 
 def _said(call: Call) -> str:
     return f"step {call.step + 1}, {call.shape.method}"
-
-

@@ -1,6 +1,6 @@
 """A sketch of one run: where each part of its requests comes from, and where its results stand in the responses."""
 
-import datetime
+import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,15 @@ from replaywright.domain.common.text import is_word_edge
 from replaywright.domain.predicate.predicates import Predicate
 from replaywright.domain.requests.document import Document, leaves, read_document
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
-from replaywright.domain.requests.places import FormField, FormOption, JsonPath, MetaContent, Place, ScriptJson, places_of
+from replaywright.domain.requests.places import (
+    FormField,
+    FormOption,
+    JsonPath,
+    MetaContent,
+    Place,
+    ScriptJson,
+    places_of,
+)
 from replaywright.domain.requests.reading import Reader, Selected, readers_of
 from replaywright.domain.requests.recipes import (
     Call,
@@ -58,7 +66,7 @@ class Shown:
     extracted: Mapping[str, Any] = field(default_factory=dict)
     commits: Sequence[int] = ()
     """Indexes of the steps done that must not be repeated."""
-    day: datetime.date = datetime.date(1970, 1, 1)
+    day: dt.date = dt.date(1970, 1, 1)
     """When it was."""
 
 
@@ -199,7 +207,9 @@ class _Sketching:
             if not isinstance(step, Extract):
                 continue
             if named := naming_parameters(written):
-                raise Unfit(f"step {index + 1} reads what {{{{{min(named)}}}}} names: only a page can tell which that is")
+                raise Unfit(
+                    f"step {index + 1} reads what {{{{{min(named)}}}}} names: only a page can tell which that is"
+                )
             for name, wanted in step.fields.items():
                 value = self._shown.extracted.get(name)
                 readers = tuple(
@@ -282,7 +292,7 @@ def _template(text: str, values: Mapping[str, str], secrets: Mapping[str, str]) 
     return bare if "{{" in bare else None
 
 
-def _is_of_day(text: str, day: datetime.date) -> bool:
+def _is_of_day(text: str, day: dt.date) -> bool:
     """Tell if a text holds the date of the day: on another one, the page would send another one."""
     year, month, number = f"{day.year}", rf"0?{day.month}", rf"0?{day.day}"
     orders = ((year, month, number), (number, month, year), (month, number, year))

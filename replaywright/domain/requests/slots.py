@@ -21,7 +21,7 @@ COMPUTED: Final = frozenset({"origin", "referer", "content-type"})
 """Headers that follow from the rest of a request, or from the page that it is sent by."""
 _OF_BROWSER: Final = re.compile(
     r"accept(-.*)?|user-agent|sec-.*|upgrade-insecure-requests|cache-control|pragma|priority|dnt|connection|"
-    r"if-none-match|if-modified-since|te"
+    r"if-none-match|if-modified-since|te|proxy-connection"
 )
 """Headers that a browser sends of its own accord, whatever a page wants."""
 _PATH_SAFE: Final = "!$&'()*+,;=:@-._~"
