@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from replaywright.domain.requests.document import Document
 from replaywright.domain.requests.places import JsonPath, ScriptJson
 from replaywright.domain.requests.reading import (
+    AtPath,
     BesideLabel,
     JsonTexts,
     Reader,
@@ -45,7 +46,7 @@ def test_a_text_is_read_by_name_label_class_place_and_data() -> None:
     assert {
         Selected(css='[id="number"]'),
         Selected(css="p > b"),
-        Selected(css="body > p:nth-of-type(2) > b:nth-of-type(1)"),
+        AtPath(steps=(("p", 2), ("b", 1))),
         BesideLabel(tag="dd", label="order number"),
         ScriptJson(id="state", path=("order", "number")),
     } <= addresses

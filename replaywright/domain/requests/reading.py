@@ -37,6 +37,13 @@ class Selected(Record):
     css: str
 
 
+class AtPath(Record):
+    """The visible element to which tags and positions among those of one tag, from 1, lead from the body."""
+
+    kind: Literal["path"] = "path"
+    steps: tuple[tuple[str, int], ...]
+
+
 class BesideLabel(Record):
     """The visible element behind the one with this text: `dt` and `dd`, cells of a row, a label and its output."""
 
@@ -63,7 +70,7 @@ class JsonTexts(Record):
 
 
 Address: TypeAlias = Annotated[
-    Selected | BesideLabel | TableAt | JsonPath | ScriptJson | JsonTexts, Field(discriminator="kind")
+    Selected | AtPath | BesideLabel | TableAt | JsonPath | ScriptJson | JsonTexts, Field(discriminator="kind")
 ]
 
 
@@ -140,10 +147,12 @@ def _value_of(element: MarkupElement) -> str | None:
             return element.get("aria-valuetext") or element.attributes.get("aria-valuenow")
 
 
-def _elements(document: Document, at: Selected | BesideLabel | TableAt) -> list[MarkupElement]:
+def _elements(document: Document, at: Selected | AtPath | BesideLabel | TableAt) -> list[MarkupElement]:
     match at:
         case Selected(css=css):
             return [one for one in document.markup.select(css) if one.is_visible]
+        case AtPath(steps=steps):
+            return [one for one in _along(document, steps) if one.is_visible]
         case BesideLabel(tag=tag, label=label):
             return [one for one in document.markup.tagged(tag) if one.is_visible and _label(one) == label]
         case TableAt(id=id_, caption=caption, index=index):
@@ -185,7 +194,7 @@ def _candidates(document: Document, field: ExtractField, value: Any) -> Iterator
             yield from map(_selected, _each(meant, _names))
             yield from (BesideLabel(tag=one.tag, label=label) for one in meant if (label := _label(one)))
             yield from map(_selected, _each(meant, _kinds))
-            yield from (Selected(css=path) for one in meant if (path := _path(one)))
+            yield from (AtPath(steps=path) for one in meant if (path := _path(one)))
             if field.take == "text":
                 yield from _json_leaves(document, field, value)
 
@@ -249,9 +258,9 @@ def _of_class(name: str) -> str:
     return css_attribute("class", name).replace("=", "~=", 1)
 
 
-def _path(element: MarkupElement) -> str:
-    """Return the selector that leads from the body to the element by tags and positions; empty outside of it."""
-    steps: list[str] = []
+def _path(element: MarkupElement) -> tuple[tuple[str, int], ...]:
+    """Return the steps from the body to the element; none outside of it."""
+    steps: list[tuple[str, int]] = []
     for one in (element, *element.ancestors()):
         if one.tag == "body" or one.parent is None:
             break
@@ -259,8 +268,17 @@ def _path(element: MarkupElement) -> str:
         while sibling is not None:
             position += sibling.tag == one.tag
             sibling = sibling.before
-        steps.append(f"{one.tag}:nth-of-type({position})")
-    return " > ".join(["body", *reversed(steps)]) if steps else ""
+        steps.append((one.tag, position))
+    return tuple(reversed(steps))
+
+
+def _along(document: Document, steps: tuple[tuple[str, int], ...]) -> list[MarkupElement]:
+    """Return the element to which the steps lead, if there is one."""
+    at = list(document.markup.tagged("body")[:1])
+    for tag, position in steps:
+        same = [inner for one in at for inner in one.elements if inner.tag == tag]
+        at = same[position - 1 : position] if position > 0 else []
+    return at
 
 
 def _label(element: MarkupElement) -> str:
