@@ -36,9 +36,7 @@ _BLOCKS = words(
 )
 _HIDING = words("hidden d-none is-hidden invisible visually-hidden sr-only hide")
 _OPENED = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]*)")
-_LEAVES = words(
-    "area base br col embed hr img input link meta source track wbr p li dt dd tr td th option optgroup path"
-)
+_LEAVES = words("area base br col embed hr img input link meta source track wbr p tr td th option path")
 """Elements that have no end tag, or need none: they do not nest by being left open."""
 _TAG = re.compile(r"""<[a-zA-Z](?>[^>"']+|"[^"]*"|'[^']*')*""")
 _STYLE = re.compile(r"(?:^|;)\s*(display|visibility)\s*:\s*([a-z-]+)", re.IGNORECASE)
