@@ -146,6 +146,12 @@ class Replaywright:
             self._flow = replace(flow, task=flow.task.model_copy(update={"task": f"{flow.task.task}-redesigned"}))
         if manner == "requests":
             self._flow = replace(flow, task=flow.task.model_copy(update={"tier": "requests"}))
+            self.verifies = (
+                "each response: status, kind, address, the parts used; what the task expects, in the responses"
+            )
+            self.keeps = (
+                "one activity in Temporal's history; ledger and trace in Redis; the intent before a commit step"
+            )
         self._first = first
         self._manner = manner
         self._calls = 0

@@ -307,3 +307,12 @@ def test_json_and_tokens_of_headers() -> None:
     assert request.headers["x-xsrf"] == "value of xsrf"
     with pytest.raises(Unexpected, match="has no"):
         replaying.take(recipe.calls[1], Response(201, f"{SITE}/api/mails", {"content-type": "application/json"}, "{}"))
+
+
+@pytest.mark.parametrize("verify", [[], [{"text_contains": "Send"}]])
+def test_what_the_site_showed_before_is_no_evidence_of_the_step(verify: list[dict[str, str]]) -> None:
+    silent = TWO[0].plan[3].model_copy(update={"expect": ()})
+    site = Site("aaa1", note="Send:")
+    run = shown(site, "Monday", plan=(*TWO[0].plan[:3], silent), verify=task(verify=verify).verify)
+    with pytest.raises(Unfit, match="step 4: nothing that the site answered shows that it was done"):
+        sketch(run)

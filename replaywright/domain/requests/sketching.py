@@ -21,7 +21,7 @@ from replaywright.domain.requests.places import (
     ScriptJson,
     places_of,
 )
-from replaywright.domain.requests.reading import Reader, Selected, readers_of
+from replaywright.domain.requests.reading import AtPath, Reader, readers_of
 from replaywright.domain.requests.recipes import (
     Call,
     Constant,
@@ -106,7 +106,7 @@ class _Sketching:
             run_id=shown.run_id,
             values={name: digest(value) for name, value in shown.values.items()},
             calls=tuple(calls),
-            told=tuple(self._told()),
+            told=self._evident(),
             reads=tuple(self._reads()),
         )
 
@@ -172,6 +172,31 @@ class _Sketching:
 
     # ------------------------------------------------------------------------------------- what responses tell
 
+    def _evident(self) -> tuple[Told, ...]:
+        """Return what the responses tell.
+
+        Raises:
+            Unfit: nothing of it became true with the step that has consequences.
+        """
+        told = tuple(self._told())
+        for commit in self._shown.commits:
+            if all(self._held_before(commit, each) for each in told if each.step in (commit, VERIFICATION)):
+                raise Unfit(
+                    f"step {commit + 1}: nothing that the site answered shows that it was done: give it an expectation, "
+                    "or the task a `verify`, that holds only then"
+                )
+        return told
+
+    def _held_before(self, commit: int, told: Told) -> bool:
+        """Tell if the site showed so much already before the step."""
+        shown = self._shown
+        predicates = shown.verify if told.step == VERIFICATION else shown.plan[told.step].expect
+        before = [(exchange, document) for exchange, document in self._documents.values() if exchange.step < commit]
+        return any(
+            exchange.response is not None and document.evaluate(predicates[told.index], exchange.response.status)
+            for exchange, document in before[-1:]
+        )
+
     def _told(self) -> Iterator[Told]:
         shown = self._shown
         expected = [(index, step.expect) for index, step in enumerate(shown.plan)]
@@ -235,7 +260,7 @@ def _is_by_number(place: object) -> bool:
 
 
 def _is_by_place(reader: Reader) -> bool:
-    return isinstance(reader.at, Selected) and ":nth-" in reader.at.css
+    return isinstance(reader.at, AtPath)
 
 
 def _require_flat(shown: Shown) -> None:
