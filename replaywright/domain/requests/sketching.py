@@ -182,8 +182,8 @@ class _Sketching:
         for commit in self._shown.commits:
             if all(self._held_before(commit, each) for each in told if each.step in (commit, VERIFICATION)):
                 raise Unfit(
-                    f"step {commit + 1}: nothing that the site answered shows that it was done: give it an expectation, "
-                    "or the task a `verify`, that holds only then"
+                    f"step {commit + 1}: nothing that the site answered shows that it was done: give it an "
+                    "expectation, or the task a `verify`, that holds only then"
                 )
         return told
 
