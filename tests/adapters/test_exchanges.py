@@ -213,6 +213,7 @@ async def test_a_document_that_leads_on_at_once_is_still_read(forms: ChromiumSes
         await forms.tabs.until(lambda: forms.url.endswith("/end"), 10)
 
     led = [one for one in await forms.exchanges() if one.request.url.endswith("/leads-on")]
+    assert [one.fault for one in led] == [""] * 5
     assert [one.response.body for one in led if one.response] == [_LEADS_ON] * 5
 
 

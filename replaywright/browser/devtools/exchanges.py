@@ -166,6 +166,8 @@ class Exchanges:
         self._heard: dict[str, Heard] = {}
         self._early: dict[str, Mapping[str, str]] = {}
         """Headers that were told before their request."""
+        self._unfinished: dict[str, tuple[CdpSession, Heard]] = {}
+        """Requests whose response has begun, with the session that said so."""
         self._bytes = 0
         """Length of all bodies together."""
 
@@ -197,10 +199,17 @@ class Exchanges:
 
     async def all(self, timeout_s: float) -> tuple[Exchange, ...]:
         """Return all in the order of sending; wait for bodies that are being read."""
-        await self.pulse.until(lambda: not any(heard.awaits for heard in self._heard.values()), timeout_s)
+        await self._until_read(timeout_s / 2)
+        for number, (cdp, heard) in tuple(self._unfinished.items()):
+            if heard.kind == "document" and not heard.is_over:  # its page led on, and nobody says that it is complete
+                self._read(cdp, heard, number)
+        await self._until_read(timeout_s / 2)
         twice = {(heard.method, heard.url) for heard in self._heard.values() if heard.is_opening}
         kept = (one for one in self._heard.values() if not (one.is_first and (one.method, one.url) in twice))
         return tuple(heard.exchange() for heard in sorted(kept, key=lambda heard: heard.sent_at))
+
+    async def _until_read(self, timeout_s: float) -> None:
+        await self.pulse.until(lambda: not any(heard.awaits for heard in self._heard.values()), timeout_s)
 
     # ------------------------------------------------------------------------------------------------ events
 
@@ -272,6 +281,7 @@ class Exchanges:
             case "Network.responseReceived" if heard.kind in WITH_BODIES:
                 response = params["response"]
                 heard.answer(response["status"], response["url"], response["headers"])
+                self._unfinished[params["requestId"]] = (cdp, heard)
                 if response.get("fromServiceWorker"):
                     heard.fail(BY_WORKER)
                 if response["mimeType"] == "text/event-stream":
@@ -282,11 +292,13 @@ class Exchanges:
             case "Network.loadingFinished" if heard.response is not None and not heard.is_over:
                 self._read(cdp, heard, params["requestId"])
             case "Network.loadingFailed":
+                self._unfinished.pop(params["requestId"], None)
                 heard.give_up(params.get("errorText", ""), is_canceled=params.get("canceled", False))
             case _:
                 pass
 
     def _read(self, cdp: CdpSession, heard: Heard, number: str) -> None:
+        self._unfinished.pop(number, None)
         self._bytes += min(heard.received, BODY_LIMIT)
         if heard.received > BODY_LIMIT:
             heard.fail(TOO_LONG)
