@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Without the compiled files each of the processes that the tests start would compile all of Replaywright anew.
 unexport PYTHONDONTWRITEBYTECODE
 .PHONY: fit-locating help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-faults bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-pictures bench-recall bench-recovery bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
+.PHONY: bench bench-batch bench-faults bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-pictures bench-recall bench-recovery bench-requests bench-scale bench-shown bench-snapshot bench-telemetry bench-verify bench-widgets agent-calls first-hour team mistakes chaos chaos-long injection park
 
 BIN := .venv/bin
 ARGS ?=
@@ -114,6 +114,9 @@ bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit,
 
 park: setup ## learn and replay tasks in real applications that nobody here wrote, also in other versions and skins
 	$(BIN)/python -m bench.park $(ARGS)
+
+bench-requests: setup ## do tasks of the park by their requests: learned, replayed with other values, taken to other editions, judged by their stores
+	$(BIN)/python -m bench.requests $(ARGS)
 
 bench-shown: setup ## tasks that a person has shown twice, replayed with other values
 	$(BIN)/python -m bench.shown $(ARGS)

@@ -9,6 +9,8 @@ from bench.park import report
 from bench.park.__main__ import measured, shown
 from bench.park.apps import APPS
 from bench.park.runs import evaluated
+from bench.requests import reported
+from bench.requests import shown as shown_requests
 
 pytestmark = pytest.mark.slow
 
@@ -34,3 +36,17 @@ async def test_a_task_that_was_learned_in_one_version_is_done_in_the_next_one_an
     assert {name: figures[name] for name in shares} == dict.fromkeys(shares, 1.0)
     counts = ("silently_wrong", "replay_model_calls", "second_run_calls")
     assert {name: figures[name] for name in counts} == dict.fromkeys(counts, 0)
+
+
+@pytest.mark.long
+async def test_a_task_of_an_application_is_done_by_its_requests_and_the_database_says_so() -> None:
+    console = Console(file=io.StringIO())
+
+    figures = shown_requests(console, await reported(DATASETTE, "run-a-query-that-adds", 2, console))
+
+    counts = {"tasks": 1, "learned": 1, "replays": 2, "stopped": 0, "wrong": 0, "duplicates": 0}
+    assert {name: figures[name] for name in counts} == counts
+    assert figures["by_requests"] in (
+        1,
+        2,
+    )  # now and then a replay goes through the page, to see if the site has changed

@@ -11,9 +11,10 @@ import pytest
 
 from replaywright.domain.requests.deriving import learned
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
-from replaywright.domain.requests.recipes import Constant, Found, FromCookie, Given, Knowledge, Recipe
+from replaywright.domain.requests.recipes import Found, FromCookie, Given, Knowledge, Recipe
 from replaywright.domain.requests.replaying import Replaying, Unexpected, unfit_values
 from replaywright.domain.requests.sketching import VERIFICATION, Shown, Unfit, sketch
+from replaywright.domain.requests.slots import WHOLE
 from replaywright.domain.task.tasks import Task, parse_task
 
 SITE = "http://shop.test"
@@ -147,7 +148,8 @@ def test_the_parts_of_a_form_come_from_parameters_and_from_the_page_before() -> 
     option = found[("form", "priority", "0")]
     assert isinstance(option, Found)
     assert (option.place.kind, getattr(option.place, "label", "")) == ("option", "{{priority}}")
-    assert found[("path", "0")] == Constant(text="send")
+    assert isinstance(found[WHOLE], Found)
+    assert found[WHOLE].place.kind == "form_target"
 
 
 def test_a_replay_sends_what_the_page_would_with_other_values_and_another_token() -> None:

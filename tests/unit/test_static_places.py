@@ -72,7 +72,7 @@ def test_data_attributes_and_json_in_scripts_are_places() -> None:
 def test_a_link_is_found_by_its_text_and_the_form_of_its_path() -> None:
     (place,) = places_of(compose(), "https://mail.example/mail/drafts/draft-17?open=1")
 
-    assert place == LinkAddress(text="open draft", path_like="/mail/drafts/*")
+    assert place == LinkAddress(text="Open draft", path_like="/mail/drafts/*")
     assert find(compose(draft="d5"), place) == "https://mail.example/mail/drafts/d5?open=1"
 
 

@@ -1,13 +1,19 @@
 """The recipe on which the sketches of several runs agree."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from replaywright.domain.common.templates import parameters_in
+from replaywright.domain.requests.places import RowLink
 from replaywright.domain.requests.recipes import (
     AGREEING,
     SKETCHES_KEPT,
     Call,
+    Constant,
     Expected,
     Found,
     Given,
@@ -20,6 +26,7 @@ from replaywright.domain.requests.recipes import (
     Told,
 )
 from replaywright.domain.requests.sketching import VERIFICATION, Unfit
+from replaywright.domain.requests.slots import WHOLE, Address
 
 
 def learned(known: Knowledge, new: Sketch, commits: Sequence[int]) -> Knowledge:
@@ -99,21 +106,25 @@ def _agreed(same: _Same) -> Call:
     for other in same.calls[1:]:
         if _structure(other) != _structure(first):
             raise Unfit(f"{_place(first)}: its parts are others in each run")
+    common = {
+        slot.address: _common([call.slots[index].sources for call in same.calls])
+        for index, slot in enumerate(first.slots)
+    }
     slots = []
-    for index, slot in enumerate(first.slots):
-        common = _common([call.slots[index].sources for call in same.calls])
-        if not common and is_wanted:
+    for slot in _addressed(first.slots, common):
+        if not common[slot.address] and is_wanted:
             where = " ".join(part for part in slot.address if not part.isdigit())
             raise Unfit(
                 f"{_place(first)}: its {where} is another one in each run and stands neither in the parameters nor in "
                 "an earlier response: a script makes it"
             )
-        slots.append(slot.model_copy(update={"sources": common[:1]}))
+        slots.append(slot.model_copy(update={"sources": _chosen(common[slot.address])}))
     return first.model_copy(
         update={
             "shape": same.calls[-1].shape,
             "slots": tuple(slots) if all(slot.sources for slot in slots) else (),
-            "expected": _expected(same),
+            "expected": _expected(same, follows=any(slot.address == WHOLE for slot in slots)),
+            "unsent": dict(reduce(or_, (Counter(call.unsent) for call in same.calls))),
         }
     )
 
@@ -131,8 +142,29 @@ def _common(options: Sequence[Sequence[Source]]) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(each for each in options[0] if all(each in other for other in options[1:])))
 
 
-def _expected(same: _Same) -> Expected:
-    """Return what all responses had in common.
+def _addressed(slots: Sequence[Slot], common: Mapping[Address, tuple[Source, ...]]) -> list[Slot]:
+    """Return the slots with one address: its parts, if they are known by the values, or what a link or form leads to.
+
+    The same number in each run may be another one tomorrow, while the link that was followed still says which it is.
+    """
+    parts = [slot for slot in slots if slot.address[0] in ("origin", "path", "query")]
+    chosen = [_chosen(common[slot.address]) for slot in parts]
+    by_values = any(_parameters(source) for sources in chosen for source in sources)
+    if common.get(WHOLE) and not (all(chosen) and by_values):
+        return [slot for slot in slots if slot not in parts]
+    return [slot for slot in slots if slot.address != WHOLE]
+
+
+def _chosen(common: Sequence[Source]) -> tuple[Source, ...]:
+    """Return the likeliest source, and one by which the values decide: what a field held may be theirs by chance."""
+    given = next((each for each in common if _parameters(each)), None)
+    if isinstance(given, Found) and isinstance(given.place, RowLink):
+        return (given,)
+    return tuple(common[:1]) if given is None or given == common[0] else (common[0], given)
+
+
+def _expected(same: _Same, *, follows: bool) -> Expected:
+    """Return what all responses had in common; of one that `follows` a link, another number may be in its address.
 
     Raises:
         Unfit: too little.
@@ -146,11 +178,18 @@ def _expected(same: _Same) -> Expected:
     paths = [{slot.address: slot.sources for slot in each.path} for each in all_expected]
     if any(path.keys() != paths[0].keys() for path in paths) and same.first.is_wanted:
         raise Unfit(f"{_place(same.first)}: it leads to another address in each run")
+    sources = {address: _common([each.get(address, ()) for each in paths])[:1] for address in paths[0]}
     path = tuple(
-        Slot(address=address, sources=_common([each.get(address, ()) for each in paths])[:1]) for address in paths[0]
+        Slot(address=address, sources=() if follows and _is_number(address, source) else source)
+        for address, source in sources.items()
     )
     keys = tuple(key for key in first.keys if all(key in each.keys for each in all_expected))
     return first.model_copy(update={"path": path, "keys": keys})
+
+
+def _is_number(address: Address, sources: Sequence[Source]) -> bool:
+    is_path = address[0] == "path"
+    return is_path and any(isinstance(each, Constant) and re.search(r"\d", each.text) for each in sources)
 
 
 def _told(sketches: Sequence[Sketch], commits: Sequence[int]) -> Iterator[Told]:
@@ -159,7 +198,8 @@ def _told(sketches: Sequence[Sketch], commits: Sequence[int]) -> Iterator[Told]:
             next((each for each in sketch.told if (each.step, each.index) == (told.step, told.index)), None)
             for sketch in sketches
         ]
-        refs = tuple(ref for ref in told.refs if all(each is not None and ref in each.refs for each in same))
+        alike = all(each is not None and each.before == told.before for each in same)
+        refs = tuple(ref for ref in told.refs if alike and all(each and ref in each.refs for each in same))
         if refs:
             yield told.model_copy(update={"refs": refs})
         elif told.step == VERIFICATION or told.step in commits:
@@ -192,6 +232,8 @@ def _needed(
     for each in told:
         if not kept.intersection(each.refs):
             kept.add(each.refs[-1])
+        if each.before:
+            kept.add(each.before)
     for read in reads:
         if not any(ref in kept for ref, _ in read.readers):
             kept.add(read.readers[-1][0])
@@ -220,11 +262,15 @@ def _suppliers(call: Call) -> Iterator[str]:
 
 
 def _parameters_of(calls: Sequence[Call]) -> frozenset[str]:
-    sources = [source for call in calls for slot in call.slots for source in slot.sources]
-    texts = [source.template for source in sources if isinstance(source, Given)]
-    texts += [text for source in sources if isinstance(source, Found) for text in _labels(source)]
-    return frozenset().union(*map(parameters_in, texts))
+    return frozenset().union(*(_parameters(source) for call in calls for slot in call.slots for source in slot.sources))
 
 
-def _labels(source: Found) -> Iterator[str]:
-    return (text for _, text in source.place if isinstance(text, str))
+def _parameters(source: Source) -> frozenset[str]:
+    """Return the names of the parameters that decide what a source yields."""
+    match source:
+        case Given():
+            return parameters_in(source.template)
+        case Found():
+            return parameters_in(source.place.model_dump_json())
+        case _:
+            return frozenset()

@@ -1,8 +1,12 @@
 """Forms of a document: their addresses, their fields' values and choices as they are when the page is loaded."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
+from urllib.parse import unquote
 
 from ada_url import URL
 
@@ -11,6 +15,7 @@ from replaywright.domain.common.text import normalise
 from replaywright.domain.requests.document import Document
 from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text, words
 from replaywright.domain.requests.naming import label_of
+from replaywright.domain.requests.slots import Shape
 
 _PRESSED = words("submit image button reset")
 _TICKED = words("checkbox radio")
@@ -21,7 +26,7 @@ class FormAddress(Record):
     """The description of a form by which it is found again."""
 
     action: str
-    """Path of the address that it is sent to."""
+    """Path of the address that it is sent to, decoded; `*` may stand for each segment with a digit."""
     method: str
     """In upper case."""
     names: tuple[str, ...]
@@ -39,6 +44,12 @@ class Form:
     """Names and values that a browser would send for it untouched, in order; without the buttons."""
     choices: tuple[tuple[str, str, str], ...] = field(repr=False)
     """Name, visible label and value of the options, boxes and radio buttons that may be chosen in it."""
+
+    @property
+    def addresses(self) -> tuple[FormAddress, ...]:
+        """The address that it has in common with forms for other items, and its own."""
+        like = self.address.model_copy(update={"action": path_like(self.action)})
+        return (like,) if like == self.address else (like, self.address)
 
     def values_labelled(self, name: str, label: str) -> set[str]:
         """Return the values of the choices of a field with this label: one if it says which."""
@@ -71,7 +82,7 @@ def _form(document: Document, form: MarkupElement, controls: list[MarkupElement]
     action = document.address(form.get("action")) if form.get("action").strip() else document.url
     method = form.get("method").strip().upper()
     address = FormAddress(
-        action=path_of(action),
+        action=unquote(path_of(action)),
         method=method if method in ("POST", "DIALOG") else "GET",
         names=tuple(sorted({one.get("name") for one in fields})),
     )
@@ -85,6 +96,16 @@ def path_of(url: str) -> str:
         return URL(url).pathname
     except ValueError:
         return ""
+
+
+def path_like(url: str) -> str:
+    """Return the decoded path of an address with `*` for each segment that has a digit."""
+    return starred_path(unquote(path_of(url)))
+
+
+def starred_path(path: str) -> str:
+    """Return a path with `*` for each segment that has a digit; templates stay as they are."""
+    return "/".join("*" if re.search(r"\d", part) and "{{" not in part else part for part in path.split("/"))
 
 
 def _type(control: MarkupElement) -> str:
@@ -189,3 +210,16 @@ def form_fields(document: Document, action_url: str, method: str, names: tuple[s
     sent = {form.pairs for form in exact or meant}
     pairs = sent.pop() if len(sent) == 1 else None
     return dict(pairs) if pairs is not None and len(dict(pairs)) == len(pairs) else None
+
+
+def surplus(documents: Iterable[Document], shape: Shape, url: str) -> Counter[str]:
+    """Return the names, and how often, that an untouched form would send to an address, and a request does not.
+
+    The first of `documents` that has such a form counts; of several forms in it, what any of them would send more.
+    """
+    path = path_of(url)
+    for document in documents:
+        forms = [one for one in forms_of(document) if (path_of(one.action), one.address.method) == (path, shape.method)]
+        if forms:
+            return reduce(or_, (Counter(name for name, _ in one.pairs) for one in forms)) - Counter(shape.fields)
+    return Counter()

@@ -1,7 +1,6 @@
 """Places in a document where a value comes from, as addresses that are found again in another document of its kind."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Literal, TypeAlias, TypeVar
 
@@ -10,13 +9,17 @@ from pydantic import Field
 from replaywright.domain.common.base import Record
 from replaywright.domain.common.text import css_attribute, normalise
 from replaywright.domain.requests.document import Document, Json, JsonSteps, inner_json, leaf_text, leaves, parse_json
-from replaywright.domain.requests.forms import Form, FormAddress, forms_of, path_of
+from replaywright.domain.requests.forms import Form, FormAddress, forms_of, path_like, starred_path
 from replaywright.domain.requests.markup import MarkupElement, line_of, raw_text
 
 PLAIN_LENGTH = 4
 """Characters that a value has at least to be looked for outside of forms: shorter ones stand anywhere by chance."""
 PLACES_LIMIT = 40
 _LOOKED_AT = 100
+_ROWS = ("tr", "li", "article")
+_PARTS_LIMIT = 40
+"""Elements of a row that are looked at."""
+_LABEL_LIMIT = 80
 _Item = TypeVar("_Item")
 
 
@@ -77,15 +80,53 @@ class LinkAddress(Record):
     """Path of the address, `*` for each segment with a digit."""
 
 
+class RowLink(Record):
+    """The absolute address of the only visible link with a text in a row, item or article that has another text."""
+
+    kind: Literal["row_link"] = "row_link"
+    text: str
+    row: str
+    """All that a cell or another part of the row says; it may be a template."""
+    path_like: str
+
+
+class FormTarget(Record):
+    """The absolute address that a form is sent to."""
+
+    kind: Literal["form_target"] = "form_target"
+    form: FormAddress
+
+
 Place: TypeAlias = Annotated[
-    FormField | FormOption | MetaContent | DataAttribute | JsonPath | ScriptJson | LinkAddress,
+    FormField | FormOption | FormTarget | MetaContent | DataAttribute | JsonPath | ScriptJson | LinkAddress | RowLink,
     Field(discriminator="kind"),
 ]
 
 
+def with_labels(place: Place, change: Callable[[str], str]) -> Place:
+    """Return the place with its labels and the segments of its paths changed; those with digits stay `*`."""
+
+    def segments(path: str, *, starred: bool) -> str:
+        changed = "/".join(map(change, path.split("/")))
+        return starred_path(changed) if starred else changed
+
+    match place:
+        case FormField() | FormOption() | FormTarget():
+            path = place.form.action
+            form = place.form.model_copy(update={"action": segments(path, starred="*" in path)})
+            labels = {"label": change(place.label)} if isinstance(place, FormOption) else {}
+            return place.model_copy(update={"form": form, **labels})
+        case LinkAddress() | RowLink():
+            labels = {"row": change(place.row)} if isinstance(place, RowLink) else {}
+            path = segments(place.path_like, starred=True)
+            return place.model_copy(update={"text": change(place.text), "path_like": path, **labels})
+        case _:
+            return place
+
+
 def find(document: Document, place: Place) -> str | None:
     """Return the value at a place of the document; None if it is absent, or there are several that differ."""
-    of_form = isinstance(place, FormField | FormOption)
+    of_form = isinstance(place, FormField | FormOption | FormTarget)
     return _one(_values(document, place, forms_of(document) if of_form else ()))
 
 
@@ -97,11 +138,13 @@ def _one(found: Iterable[str]) -> str | None:
 def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator[str]:
     match place:
         case FormField(form=address, name=name):
-            for form in (one for one in forms if one.address == address):
+            for form in (one for one in forms if address in one.addresses):
                 yield from (value for of, value in form.pairs if of == name)
         case FormOption(form=address, name=name, label=label):
-            for form in (one for one in forms if one.address == address):
+            for form in (one for one in forms if address in one.addresses):
                 yield from form.values_labelled(name, label)
+        case FormTarget(form=address):
+            yield from (form.action for form in forms if address in form.addresses)
         case MetaContent(name=name):
             yield from (one.get("content") for one in document.markup.tagged("meta") if name in _meta_names(one))
         case DataAttribute(selector=selector, name=name):
@@ -112,7 +155,13 @@ def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator
         case ScriptJson(id=id_, path=path):
             yield from (leaf for of, data in json_scripts(document) if of == id_ for leaf in _at(data, path))
         case LinkAddress(text=text, path_like=path):
-            yield from (url for said, url in _links(document) if (said, path_like(url)) == (normalise(text), path))
+            wanted = (normalise(text), path)
+            links = _links(document)
+            yield from (url for _, said, url in links if (normalise(said), path_like(url)) == wanted)
+        case RowLink(text=text, row=row, path_like=path):
+            wanted = (normalise(text), path)
+            links = [one for one in _links(document) if (normalise(one[1]), path_like(one[2])) == wanted]
+            yield from (url for link, _, url in links if normalise(row) in map(normalise, _row_texts(link)))
 
 
 def places_of(document: Document, value: str) -> tuple[Place, ...]:
@@ -129,6 +178,12 @@ def places_of(document: Document, value: str) -> tuple[Place, ...]:
     return tuple(islice(found, PLACES_LIMIT))
 
 
+def keyed(document: Document, key: str, value: str) -> tuple[JsonPath, ...]:
+    """Return the places of JSON, not in lists, that have this key and exactly this value, however short it is."""
+    paths = (path for path in _paths(document.data, value) if path[-1:] == (key,))
+    return tuple(JsonPath(path=path) for path in paths if not any(isinstance(step, int) for step in path))
+
+
 def unique(items: Iterable[_Item]) -> Iterator[_Item]:
     """Yield each item once, as soon as it comes."""
     seen: set[_Item] = set()
@@ -140,12 +195,7 @@ def unique(items: Iterable[_Item]) -> Iterator[_Item]:
 
 def _candidates(document: Document, value: str, forms: Iterable[Form]) -> Iterator[Place]:
     for form in forms:
-        yield from (FormField(form=form.address, name=name) for name, of in form.pairs if of == value)
-        yield from (
-            FormOption(form=form.address, name=name, label=label)
-            for name, label, of in form.choices
-            if of == value and label
-        )
+        yield from _of_form(form, value)
     if len(value) < PLAIN_LENGTH:
         return
     for meta in document.markup.tagged("meta"):
@@ -158,9 +208,28 @@ def _candidates(document: Document, value: str, forms: Iterable[Form]) -> Iterat
     yield from (JsonPath(path=path) for path in _paths(document.data, value))
     for id_, data in json_scripts(document):
         yield from (ScriptJson(id=id_, path=path) for path in _paths(data, value))
-    for text, url in _links(document):
-        if text and url == value:
-            yield LinkAddress(text=text, path_like=path_like(url))
+    if "://" in value:
+        yield from _leading_to(document, value)
+
+
+def _of_form(form: Form, value: str) -> Iterator[Place]:
+    for address in form.addresses:
+        yield from (FormField(form=address, name=name) for name, of in form.pairs if of == value)
+        yield from (
+            FormOption(form=address, name=name, label=label)
+            for name, label, of in form.choices
+            if of == value and label
+        )
+        if form.action == value:
+            yield FormTarget(form=address)
+
+
+def _leading_to(document: Document, value: str) -> Iterator[Place]:
+    for link, text, url in _links(document):
+        if url == value:
+            if text:
+                yield LinkAddress(text=text, path_like=path_like(url))
+            yield from (RowLink(text=text, row=row, path_like=path_like(url)) for row in _row_texts(link))
 
 
 def _meta_names(meta: MarkupElement) -> list[str]:
@@ -194,12 +263,17 @@ def _at(data: Json, path: JsonSteps) -> Iterator[str]:
         yield leaf_text(leaf)
 
 
-def _links(document: Document) -> list[tuple[str, str]]:
-    """List texts, normalised, and addresses of the visible links."""
+def _links(document: Document) -> list[tuple[MarkupElement, str, str]]:
+    """List the visible links with their texts and addresses."""
     links = (one for one in document.markup.tagged("a") if one.is_visible and "href" in one.attributes)
-    return [(normalise(line_of(one)), url) for one in links if (url := document.address(one.get("href")))]
+    return [(one, line_of(one), url.partition("#")[0]) for one in links if (url := document.address(one.get("href")))]
 
 
-def path_like(url: str) -> str:
-    """Return the path of an address with `*` for each segment that has a digit."""
-    return "/".join("*" if re.search(r"\d", part) else part for part in path_of(url).split("/"))
+def _row_texts(link: MarkupElement) -> tuple[str, ...]:
+    """Return what each of the other parts says of the row, item or article around a link."""
+    row = next((one for one in link.ancestors() if one.tag in _ROWS), None)
+    if row is None:
+        return ()
+    around = {id(link), *map(id, link.ancestors())}
+    parts = islice((one for one in row.inside() if one.is_visible and id(one) not in around), _PARTS_LIMIT)
+    return tuple(unique(text for one in parts if 0 < len(text := line_of(one)) <= _LABEL_LIMIT))

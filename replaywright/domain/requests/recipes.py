@@ -77,6 +77,8 @@ class Call(Record):
     shape: Shape
     slots: tuple[Slot, ...]
     expected: Expected
+    unsent: dict[str, int] = Field(default_factory=dict)
+    """Names, and how often, of what an untouched form would send and this did not."""
     is_wanted: bool = True
     """False for one that is sent only if another one needs its response."""
 
@@ -95,6 +97,8 @@ class Told(Record):
     """Index among the predicates of that step."""
     refs: tuple[str, ...]
     """Calls whose responses show that it holds; any of them is enough."""
+    before: str = ""
+    """Of an element that is to be gone: the call whose response still showed it, at the same address."""
 
 
 class Read(Record):

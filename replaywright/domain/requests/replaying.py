@@ -1,17 +1,19 @@
 """A recipe on its way: requests filled with values and with what earlier responses hold, and responses checked."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from replaywright.domain.common.templates import fill
-from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.predicate.predicates import NotExists, Predicate
 from replaywright.domain.requests.document import Document, read_document
 from replaywright.domain.requests.exchanges import Request, Response
-from replaywright.domain.requests.places import find
+from replaywright.domain.requests.forms import surplus
+from replaywright.domain.requests.places import find, with_labels
 from replaywright.domain.requests.reading import read
-from replaywright.domain.requests.recipes import Call, Constant, Found, FromCookie, Given, Recipe, Source
-from replaywright.domain.requests.sketching import keys_of
-from replaywright.domain.requests.slots import put_together, taken_apart
+from replaywright.domain.requests.recipes import Call, Constant, Found, FromCookie, Given, Recipe, Slot, Source
+from replaywright.domain.requests.sketching import is_gone, keys_of
+from replaywright.domain.requests.slots import WHOLE, path_in, put_together, taken_apart
 from replaywright.domain.step.fingerprints import digest
 
 
@@ -48,13 +50,29 @@ class Replaying:
         Raises:
             Unexpected: a part of it is nowhere to be had.
         """
-        origin = next(slot for slot in call.slots if slot.address == ("origin",))
-        at = self._text(origin.sources[0], call, "")
-        slots = {slot.address: self._text(slot.sources[0], call, at) for slot in call.slots}
+        start = next(slot for slot in call.slots if slot.address in (("origin",), WHOLE))
+        at = self._text(start.sources[0], call, "")
+        slots = {slot.address: self._agreed(slot, call, at) for slot in call.slots}
+        self._require_whole(call, at if WHOLE in slots else f"{at}{path_in(slots)}")
         try:
             return put_together(call.shape, slots, self._page)
         except ValueError as error:
             raise Unexpected(f"{_said(call)}: {error}") from error
+
+    def _agreed(self, slot: Slot, call: Call, at: str) -> str:
+        texts = [self._text(source, call, at) for source in slot.sources]
+        if any(text.splitlines() != texts[0].splitlines() for text in texts):
+            where = " ".join(part for part in slot.address if not part.isdigit())
+            raise Unexpected(f"{_said(call)}: the page and the parameters do not say the same of its {where}")
+        return texts[0]
+
+    def _require_whole(self, call: Call, url: str) -> None:
+        """Refuse to send less of a form than a browser would: what is left out is a box that is no longer ticked."""
+        if not (call.is_unsafe and call.shape.fields):
+            return
+        documents = [document for _, document in reversed(self._documents.values())]
+        if more := surplus(documents, call.shape, url) - Counter(call.unsent):
+            raise Unexpected(f"{_said(call)}: its form has {min(more)} as well")
 
     def _text(self, source: Source, call: Call, at: str) -> str:
         match source:
@@ -63,7 +81,7 @@ class Replaying:
             case Given():
                 return fill(source.template, self._values, self._secret)
             case Found():
-                place = source.place.model_copy(update=self._labels(source))
+                place = with_labels(source.place, lambda text: fill(text, self._values))
                 text = find(self._documents[source.ref][1], place)
                 if text is None:
                     raise Unexpected(f"{_said(call)}: {place.kind} is not there any more, or there are several")
@@ -73,10 +91,6 @@ class Replaying:
                 if value is None:
                     raise Unexpected(f"{_said(call)}: the site has not set the cookie {source.name!r}")
                 return value
-
-    def _labels(self, source: Found) -> dict[str, str]:
-        names = {"option": ("label",), "link": ("text",)}.get(source.place.kind, ())
-        return {name: fill(getattr(source.place, name), self._values) for name in names}
 
     def take(self, call: Call, response: Response) -> None:
         """Keep a response, if it is as it was.
@@ -111,7 +125,12 @@ class Replaying:
                 continue
             seen = [self._documents[ref] for ref in told.refs if ref in self._documents]
             predicate = predicates[told.index]
-            if not any(document.evaluate(predicate, response.status) for response, document in seen):
+            if told.before and isinstance(predicate, NotExists):
+                before = self._documents[told.before][1]
+                holds = any(is_gone(predicate, before, document) for _, document in seen)
+            else:
+                holds = any(document.evaluate(predicate, response.status) for response, document in seen)
+            if not holds:
                 return predicate
         return None
 
@@ -126,7 +145,7 @@ class Replaying:
             if each.step != step:
                 continue
             found = [read(self._documents[ref][1], reader) for ref, reader in each.readers if ref in self._documents]
-            if not found or found[0] is None or any(value != found[0] for value in found):
+            if not found or found[0] in ("", [], None) or any(value != found[0] for value in found):
                 raise Unexpected(f"step {step + 1}: {each.field} does not stand where it stood")
             values[each.field] = found[0]
         return values

@@ -9,17 +9,23 @@ from typing import Any
 
 from replaywright.domain.common.templates import LONG
 from replaywright.domain.common.text import is_word_edge
-from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.predicate.predicates import NotExists, Predicate
 from replaywright.domain.requests.document import Document, leaves, read_document
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
+from replaywright.domain.requests.forms import path_of, surplus
 from replaywright.domain.requests.places import (
     FormField,
     FormOption,
+    FormTarget,
     JsonPath,
+    LinkAddress,
     MetaContent,
     Place,
+    RowLink,
     ScriptJson,
+    keyed,
     places_of,
+    with_labels,
 )
 from replaywright.domain.requests.reading import AtPath, Reader, readers_of
 from replaywright.domain.requests.recipes import (
@@ -35,7 +41,7 @@ from replaywright.domain.requests.recipes import (
     Source,
     Told,
 )
-from replaywright.domain.requests.slots import Address, taken_apart
+from replaywright.domain.requests.slots import WHOLE, Address, Shape, taken_apart
 from replaywright.domain.step.fingerprints import digest, naming_parameters
 from replaywright.domain.task.steps import Extract, Step
 
@@ -124,15 +130,24 @@ class _Sketching:
             ref=ref,
             step=exchange.step,
             shape=shape,
-            slots=tuple(
-                Slot(address=address, sources=tuple(self._sources(address, text, exchange)))
-                for address, text in slots.items()
+            slots=(
+                *(
+                    Slot(address=address, sources=tuple(self._sources(address, text, exchange)))
+                    for address, text in slots.items()
+                ),
+                Slot(address=WHOLE, sources=tuple(self._followed(exchange))),
             ),
             expected=self._expected(response),
+            unsent=dict(self._surplus(shape, request)),
             is_wanted=is_wanted,
         )
         self._documents[ref] = (exchange, read_document(response))
         return call
+
+    def _surplus(self, shape: Shape, request: Request) -> Counter[str]:
+        if not (request.is_unsafe and shape.fields):
+            return Counter()
+        return surplus((document for _, document in reversed(self._documents.values())), shape, request.url)
 
     def _expected(self, response: Response) -> Expected:
         document = read_document(response)
@@ -147,6 +162,13 @@ class _Sketching:
     def _sources(self, address: Address, text: str, exchange: Exchange) -> Iterator[Source]:
         """Yield all that explains a text, the likeliest first."""
         found = list(self._found(text))
+        if address[0] == "json":
+            documents = reversed(self._documents.items())
+            found = [
+                Found(ref=ref, place=place)
+                for ref, (_, document) in documents
+                for place in keyed(document, address[-1], text)
+            ] + found
         is_own_field = [each for each in found if _is_token(address, each.place)]
         yield from is_own_field
         if address[0] == "header":
@@ -155,6 +177,12 @@ class _Sketching:
         yield from self._own_sources(text)
         if address[0] != "header":
             yield from (each for each in found if each not in is_own_field)
+
+    def _followed(self, exchange: Exchange) -> Iterator[Found]:
+        """Yield the links and forms that lead to a document's address, unless the task itself says where to go."""
+        if exchange.kind == "document" and self._shown.plan[exchange.step].action != "goto":
+            found = self._found(exchange.request.url)
+            yield from (each for each in found if isinstance(each.place, LinkAddress | RowLink | FormTarget))
 
     def _own_sources(self, text: str) -> Iterator[Source]:
         template = _template(text, self._shown.values, self._shown.secrets)
@@ -206,6 +234,8 @@ class _Sketching:
                     continue
                 if refs := tuple(self._telling(step, predicate)):
                     yield Told(step=step, index=index, refs=refs)
+                elif isinstance(predicate, NotExists) and (pair := self._gone(step, predicate)):
+                    yield Told(step=step, index=index, refs=pair[1:], before=pair[0])
                 elif step == VERIFICATION or step in shown.commits:
                     what = "the final verification" if step == VERIFICATION else f"step {step + 1}"
                     raise Unfit(f"{what}: nothing that the site answered tells of expectation {index + 1}")
@@ -216,6 +246,17 @@ class _Sketching:
             assert exchange.response is not None
             if document.evaluate(predicate, exchange.response.status):
                 yield ref
+
+    def _gone(self, step: int, predicate: NotExists) -> tuple[str, str] | None:
+        """Return two calls for the same page, of which the first still showed the element: no script draws it."""
+        current = self._current(step)
+        after = next((self._documents[ref] for ref in current if self._documents[ref][0].is_main), None)
+        if after is None:
+            return None
+        for ref, (_, document) in reversed(self._documents.items()):
+            if ref not in current and is_gone(predicate, document, after[1]):
+                return ref, current[0]
+        return None
 
     def _current(self, step: int) -> list[str]:
         """Return the calls whose responses a page could show after a step: the newest document, and what it fetched."""
@@ -246,6 +287,13 @@ class _Sketching:
                 if all(_is_by_place(reader) for _, reader in readers):
                     raise Unfit(f"step {index + 1}: nothing but its place tells where the site's answer has {name}")
                 yield Read(step=index, field=name, readers=readers)
+
+
+def is_gone(predicate: NotExists, before: Document, after: Document) -> bool:
+    """Tell if one response for a page had an element that the next one for the same page has not."""
+    query = predicate.not_exists
+    same_page = path_of(before.url) == path_of(after.url) and predicate.in_dom is None
+    return same_page and bool(before.matches(query)) and after.matches(query) == ()
 
 
 def keys_of(document: Document) -> tuple[str, ...]:
@@ -326,14 +374,14 @@ def _is_of_day(text: str, day: dt.date) -> bool:
 
 
 def _generalised(place: Place, values: Mapping[str, str]) -> Place:
-    """Return the place with values of parameters in its labels as templates."""
-    name = {"option": "label", "link": "text"}.get(place.kind, "")
-    template = _template(getattr(place, name), values, {}) if name else None
-    return place if template is None else place.model_copy(update={name: template})
+    """Return the place with values of parameters in its labels and paths as templates."""
+    return with_labels(place, lambda text: _template(text, values, {}) or text)
 
 
 def _is_token(address: Address, place: Place) -> bool:
-    """Tell if a browser would send what stands in this place, whatever that is: a form's own field, a page's token."""
+    """Tell if a page would send what stands there, whatever that is: a form's own field, a token, a key of JSON."""
     if isinstance(place, FormField | FormOption):
         return address[0] in ("form", "part", "query") and place.name == address[1]
+    if isinstance(place, JsonPath):
+        return address[0] == "json" and address[-1:] == place.path[-1:]
     return isinstance(place, MetaContent) and address[0] == "header"

@@ -14,8 +14,10 @@ from replaywright.domain.requests.exchanges import Request
 
 Address: TypeAlias = tuple[str, ...]
 """`("path", "1")`, `("query", name, n)`, `("form", name, n)`, `("part", name, n)`, `("json", key, …)`,
-`("body",)`, `("header", name)`, `("origin",)`; `n` counts equal names from 0."""
+`("body",)`, `("header", name)`, `("origin",)`, `("url",)`; `n` counts equal names from 0."""
 
+WHOLE: Final[Address] = ("url",)
+"""A whole address, in the place of its parts: that of a link, or of a form."""
 FORM, MULTIPART, JSON = "application/x-www-form-urlencoded", "multipart/form-data", "application/json"
 COMPUTED: Final = frozenset({"origin", "referer", "content-type"})
 """Headers that follow from the rest of a request, or from the page that it is sent by."""
@@ -107,9 +109,8 @@ def put_together(shape: Shape, slots: Mapping[Address, str], page: str) -> Reque
     Raises:
         ValueError: a text is none that the slot can hold, such as a word for a number.
     """
-    path = [quote(slots[address], safe=_PATH_SAFE) for address in _ordered(slots, "path")]
-    url = f"{slots[('origin',)]}/{'/'.join(path)}"
-    if shape.query:
+    url = slots[WHOLE] if WHOLE in slots else f"{slots[('origin',)]}{path_in(slots)}"
+    if shape.query and WHOLE not in slots:
         url += "?" + _encoded(_pairs("query", shape.query, slots))
     headers = {**shape.headers, **{address[1]: text for address, text in slots.items() if address[0] == "header"}}
     if shape.content_type:
@@ -138,6 +139,11 @@ def put_together(shape: Shape, slots: Mapping[Address, str], page: str) -> Reque
         parts = urlsplit(page or url)
         headers["origin"] = f"{parts.scheme}://{parts.netloc}"
     return Request(shape.method, url, headers, body)
+
+
+def path_in(slots: Mapping[Address, str]) -> str:
+    """Return the path of an address by its segments."""
+    return "/" + "/".join(quote(slots[address], safe=_PATH_SAFE) for address in _ordered(slots, "path"))
 
 
 def _numbered(kind: str, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Address, str]]:
