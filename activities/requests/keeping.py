@@ -1,5 +1,6 @@
 """Requests of a run through the page, kept for others once the run is verified."""
 
+import asyncio
 import datetime as dt
 import logging
 
@@ -10,6 +11,7 @@ from replaywright.domain.requests.commands import ShownRequests
 from replaywright.domain.requests.deriving import learned
 from replaywright.domain.requests.recipes import Knowledge
 from replaywright.domain.requests.sketching import Shown, Unfit, sketch
+from replaywright.domain.secrets.redaction import redact
 from replaywright.domain.session.sessions import OfRun
 from replaywright.errors import PolicyBlocked, SecretMissing, StoreUnavailable, ValueTooLarge
 from replaywright.ports.recipes import RecipeStore
@@ -45,11 +47,20 @@ class RequestKeeping:
         try:
             known = await self._store.known(tenant=run.tenant, key=shown.key)
             try:
-                knowledge = learned(known, sketch(seen), shown.commits)
+                knowledge = await asyncio.to_thread(_learned, known, seen)
             except Unfit as error:
-                knowledge = Knowledge(why_not=str(error))
+                knowledge = Knowledge(why_not=redact(str(error), secrets))
             await self._store.keep(tenant=run.tenant, key=shown.key, knowledge=knowledge)
         except (StoreUnavailable, ValueTooLarge) as error:
             _log.warning("the requests of %s are not kept: %s", run.run_id, error)
             return str(error)
         return knowledge.why_not
+
+
+def _learned(known: Knowledge, seen: Shown) -> Knowledge:
+    """Return what is known with one more run; for a thread, as it reads all responses.
+
+    Raises:
+        Unfit: the run shows nothing that can be replayed.
+    """
+    return learned(known, sketch(seen), seen.commits)

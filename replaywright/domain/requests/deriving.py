@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
-from replaywright.domain.common.templates import parameters_in
-from replaywright.domain.requests.places import RowLink
+from replaywright.domain.common.templates import parameters_in, secrets_in
+from replaywright.domain.requests.places import FormField, FormOption, RowLink
 from replaywright.domain.requests.recipes import (
     AGREEING,
     SKETCHES_KEPT,
@@ -25,6 +25,7 @@ from replaywright.domain.requests.recipes import (
     Source,
     Told,
 )
+from replaywright.domain.requests.sealing import sealed, texts_in, unsealed
 from replaywright.domain.requests.sketching import VERIFICATION, Unfit
 from replaywright.domain.requests.slots import WHOLE, Address
 
@@ -34,17 +35,28 @@ def learned(known: Knowledge, new: Sketch, commits: Sequence[int]) -> Knowledge:
 
     A run that contradicts the recipe begins the knowledge anew: the site has changed.
     """
-    sketches = (*(each for each in known.sketches if each.run_id != new.run_id), new)[-SKETCHES_KEPT:]
+    earlier = [each for each in known.sketches if each.run_id != new.run_id]
+    sketches = (*earlier, sealed(new))[-SKETCHES_KEPT:]
     if len(sketches) < AGREEING:
         return Knowledge(sketches=sketches, why_not="one run through the page was seen, and two have to agree")
+    runs = [*(unsealed(each, texts_in(new)) for each in sketches[:-1]), new]
     try:
-        return Knowledge(sketches=sketches, recipe=derived(sketches, commits))
+        return Knowledge(sketches=sketches, recipe=_with_earlier(derived(runs, commits), known.recipe))
     except Unfit:
         newest = sketches[-AGREEING:]
     try:
-        return Knowledge(sketches=newest, recipe=derived(newest, commits))
+        return Knowledge(sketches=newest, recipe=derived(runs[-AGREEING:], commits))
     except Unfit as error:
         return Knowledge(sketches=newest, why_not=str(error))
+
+
+def _with_earlier(recipe: Recipe, earlier: Recipe | None) -> Recipe:
+    """Return a recipe with the forms and marks of values that earlier runs have shown, too."""
+    if earlier is None:
+        return recipe
+    forms = {name: tuple(dict.fromkeys((*earlier.forms.get(name, ()), *of))) for name, of in recipe.forms.items()}
+    marks = {name: "".join(sorted({*earlier.marks.get(name, ""), *of})) for name, of in recipe.marks.items()}
+    return recipe.model_copy(update={"forms": forms, "marks": marks})
 
 
 def derived(sketches: Sequence[Sketch], commits: Sequence[int]) -> Recipe:
@@ -65,8 +77,33 @@ def derived(sketches: Sequence[Sketch], commits: Sequence[int]) -> Recipe:
     used = _parameters_of(calls)
     if unused := [name for name in sketches[0].values if name not in pinned and name not in used]:
         raise Unfit(f"no request holds the value of {{{{{min(unused)}}}}}: scripts of the page make something of it")
+    _require_needed(sketches[0], calls)
     commit = [index for index, call in enumerate(calls) if call.step in commits and call.is_unsafe]
-    return Recipe(calls=calls, commit=commit[0] if commit else -1, told=told, reads=reads, pinned=pinned)
+    return Recipe(
+        calls=calls,
+        commit=commit[0] if commit else -1,
+        told=told,
+        reads=reads,
+        pinned=pinned,
+        forms={
+            name: tuple(dict.fromkeys(each.forms.get(name, "") for each in sketches)) for name in sketches[0].values
+        },
+        marks={
+            name: "".join(sorted(set().union(*(each.marks.get(name, "") for each in sketches))))
+            for name in sketches[0].values
+        },
+    )
+
+
+def _require_needed(sketch: Sketch, calls: Sequence[Call]) -> None:
+    """Refuse requests without what a step acts on or enters: scripts of the page make something of it."""
+    for step, name in sketch.needed:
+        held = _used_by([call for call in calls if call.step >= step])
+        if name in held:
+            continue
+        if name.startswith("secret:"):
+            raise Unfit(f"step {step + 1}: no request holds {{{{{name}}}}}: scripts of the page make something of it")
+        raise Unfit(f"step {step + 1} acts on what {{{{{name}}}}} names: no request says so, and only a page can tell")
 
 
 @dataclass(frozen=True)
@@ -129,6 +166,10 @@ def _agreed(same: _Same) -> Call:
     )
 
 
+def _is_option(source: Source) -> bool:
+    return isinstance(source, Found) and isinstance(source.place, FormOption)
+
+
 def _structure(call: Call) -> object:
     shape = call.shape.model_copy(update={"headers": {}})
     return shape, tuple(slot.address for slot in call.slots)
@@ -156,11 +197,14 @@ def _addressed(slots: Sequence[Slot], common: Mapping[Address, tuple[Source, ...
 
 
 def _chosen(common: Sequence[Source]) -> tuple[Source, ...]:
-    """Return the likeliest source, and one by which the values decide: what a field held may be theirs by chance."""
+    """Return the likeliest source, and what steps may have entered: a field may have held that by chance."""
     given = next((each for each in common if _parameters(each)), None)
     if isinstance(given, Found) and isinstance(given.place, RowLink):
         return (given,)
-    return tuple(common[:1]) if given is None or given == common[0] else (common[0], given)
+    others = [] if given is None else [given]
+    if common and isinstance(common[0], Found) and isinstance(common[0].place, FormField):
+        others += [each for each in common[1:] if isinstance(each, Given) or _is_option(each)]
+    return tuple(dict.fromkeys((*common[:1], *others)))
 
 
 def _expected(same: _Same, *, follows: bool) -> Expected:
@@ -184,7 +228,13 @@ def _expected(same: _Same, *, follows: bool) -> Expected:
         for address, source in sources.items()
     )
     keys = tuple(key for key in first.keys if all(key in each.keys for each in all_expected))
-    return first.model_copy(update={"path": path, "keys": keys})
+    verdicts = {
+        at: said
+        for at, said in first.verdicts.items()
+        if same.first.is_unsafe and all(each.verdicts.get(at) == said for each in all_expected)
+    }
+    faults = tuple(dict.fromkeys(at for each in all_expected for at in each.faults))
+    return first.model_copy(update={"path": path, "keys": keys, "verdicts": verdicts, "faults": faults})
 
 
 def _is_number(address: Address, sources: Sequence[Source]) -> bool:
@@ -263,6 +313,13 @@ def _suppliers(call: Call) -> Iterator[str]:
 
 def _parameters_of(calls: Sequence[Call]) -> frozenset[str]:
     return frozenset().union(*(_parameters(source) for call in calls for slot in call.slots for source in slot.sources))
+
+
+def _used_by(calls: Sequence[Call]) -> frozenset[str]:
+    """Return the names of parameters that requests hold, and of secrets with `secret:` before."""
+    sources = [source for call in calls for slot in call.slots for source in slot.sources]
+    secrets = (name for source in sources if isinstance(source, Given) for name in secrets_in(source.template))
+    return _parameters_of(calls).union(f"secret:{name}" for name in secrets)
 
 
 def _parameters(source: Source) -> frozenset[str]:

@@ -47,11 +47,21 @@ class FromCookie(Record):
     name: str
 
 
-Source: TypeAlias = Annotated[Constant | Given | Found | FromCookie, Field(discriminator="kind")]
+class Sealed(Record):
+    """A text that is kept as its digest until runs agree on it: a token of a session that lives."""
+
+    kind: Literal["sealed"] = "sealed"
+    digest: str
+
+
+Source: TypeAlias = Annotated[Constant | Given | Found | FromCookie | Sealed, Field(discriminator="kind")]
 
 
 class Slot(Record):
-    """A part of a request, and where its text may come from: of a recipe from one source."""
+    """A part of a request, and where its text may come from.
+
+    In a recipe the first source is meant; others that stand there have to give the same text.
+    """
 
     address: Address
     sources: tuple[Source, ...]
@@ -66,6 +76,10 @@ class Expected(Record):
     """Slots of the address that it came from; those whose texts nobody can foretell have no sources."""
     keys: tuple[str, ...] = ()
     """Of JSON: paths of its values."""
+    verdicts: dict[str, str] = Field(default_factory=dict)
+    """Of JSON: what it says of its success; see `replaywright.domain.requests.verdicts`."""
+    faults: tuple[str, ...] = ()
+    """Of JSON: paths of faults that it reported."""
 
 
 class Call(Record):
@@ -116,6 +130,12 @@ class Sketch(Record):
     run_id: str
     values: dict[str, str] = Field(default_factory=dict)
     """Digests of the parameters' values, by name."""
+    forms: dict[str, str] = Field(default_factory=dict)
+    """Coarse forms of the parameters' values; see `replaywright.domain.requests.texts.form_of`."""
+    marks: dict[str, str] = Field(default_factory=dict)
+    """Characters of the parameters' values that are escaped somewhere."""
+    needed: tuple[tuple[int, str], ...] = ()
+    """Steps and the parameters and secrets that requests of them or of later ones have to hold."""
     calls: tuple[Call, ...] = ()
     told: tuple[Told, ...] = ()
     reads: tuple[Read, ...] = ()
@@ -131,6 +151,10 @@ class Recipe(Record):
     reads: tuple[Read, ...] = ()
     pinned: dict[str, str] = Field(default_factory=dict)
     """Digests of the values of parameters that were the same in all runs: with others, nobody knows what is sent."""
+    forms: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Forms that the parameters' values have had: of others, nobody knows what the page makes."""
+    marks: dict[str, str] = Field(default_factory=dict)
+    """Characters of the parameters' values that have been sent as they are."""
 
 
 class Knowledge(Record):

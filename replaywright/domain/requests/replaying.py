@@ -4,16 +4,28 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from replaywright.domain.common.templates import fill
+from replaywright.domain.common.templates import fill, parameters_in
 from replaywright.domain.predicate.predicates import NotExists, Predicate
 from replaywright.domain.requests.document import Document, read_document
 from replaywright.domain.requests.exchanges import Request, Response
 from replaywright.domain.requests.forms import surplus
 from replaywright.domain.requests.places import find, with_labels
 from replaywright.domain.requests.reading import read
-from replaywright.domain.requests.recipes import Call, Constant, Found, FromCookie, Given, Recipe, Slot, Source
+from replaywright.domain.requests.recipes import (
+    Call,
+    Constant,
+    Found,
+    FromCookie,
+    Given,
+    Recipe,
+    Sealed,
+    Slot,
+    Source,
+)
 from replaywright.domain.requests.sketching import is_gone, keys_of
 from replaywright.domain.requests.slots import WHOLE, path_in, put_together, taken_apart
+from replaywright.domain.requests.texts import form_of, is_embedding, marks_of
+from replaywright.domain.requests.verdicts import faults_of, verdict_of, verdicts_of
 from replaywright.domain.step.fingerprints import digest
 
 
@@ -22,8 +34,14 @@ class Unexpected(Exception):
 
 
 def unfit_values(recipe: Recipe, values: Mapping[str, str]) -> str:
-    """Return the name of a parameter that has another value than in all recorded runs, where these had one; else ""."""
-    return next((name for name, seen in recipe.pinned.items() if digest(values.get(name, "")) != seen), "")
+    """Return the name of a parameter with a value of which nobody knows what is sent; "" if there is none.
+
+    That is another value than in all recorded runs, where these had one, or one of a form that none of these had.
+    """
+    for name, value in values.items():
+        if recipe.pinned.get(name, seen := digest(value)) != seen or form_of(value) not in recipe.forms.get(name, ()):
+            return name
+    return next((name for name in recipe.forms if name not in values), "")
 
 
 class Replaying:
@@ -43,6 +61,8 @@ class Replaying:
         self._cookie = cookie
         self._documents: dict[str, tuple[Response, Document]] = {}
         self._page = ""
+        self._echoes: dict[str, set[str]] = {}
+        """What the last request says, as verdicts by the names of its fields and keys."""
 
     def request(self, call: Call) -> Request:
         """Return the request to send.
@@ -53,8 +73,12 @@ class Replaying:
         start = next(slot for slot in call.slots if slot.address in (("origin",), WHOLE))
         at = self._text(start.sources[0], call, "")
         slots = {slot.address: self._agreed(slot, call, at) for slot in call.slots}
-        self._require_whole(call, at if WHOLE in slots else f"{at}{path_in(slots)}")
+        self._echoes = {}
+        for address, text in slots.items():
+            name = address[-1] if address[0] == "json" else address[min(1, len(address) - 1)]
+            self._echoes.setdefault(name, set()).add(verdict_of(text))
         try:
+            self._require_whole(call, at if WHOLE in slots else f"{at}{path_in(slots)}")
             return put_together(call.shape, slots, self._page)
         except ValueError as error:
             raise Unexpected(f"{_said(call)}: {error}") from error
@@ -79,6 +103,7 @@ class Replaying:
             case Constant():
                 return source.text
             case Given():
+                self._require_plain(source.template, call)
                 return fill(source.template, self._values, self._secret)
             case Found():
                 place = with_labels(source.place, lambda text: fill(text, self._values))
@@ -91,6 +116,18 @@ class Replaying:
                 if value is None:
                     raise Unexpected(f"{_said(call)}: the site has not set the cookie {source.name!r}")
                 return value
+
+            case Sealed():
+                raise Unexpected(f"{_said(call)}: a part of it is not known")
+
+    def _require_plain(self, template: str, call: Call) -> None:
+        """Refuse values inside of longer texts with characters that the page may escape there."""
+        if not is_embedding(template):
+            return
+        for name in parameters_in(template):
+            known = self._recipe.marks.get(name, "")
+            if any(mark not in known for mark in marks_of(self._values.get(name, ""))):
+                raise Unexpected(f"{_said(call)}: {name} has characters that the page may write in another way")
 
     def take(self, call: Call, response: Response) -> None:
         """Keep a response, if it is as it was.
@@ -114,9 +151,19 @@ class Replaying:
             raise Unexpected(f"{_said(call)}: it led to {response.url.partition('?')[0]}")
         if missing := [key for key in expected.keys if key not in keys_of(document)]:
             raise Unexpected(f"{_said(call)}: the answer has no {missing[0]} any more")
+        self._require_success(call, document)
         self._documents[call.ref] = (response, document)
         if call.shape.kind == "document":
             self._page = response.url
+
+    def _require_success(self, call: Call, document: Document) -> None:
+        """Refuse an answer that says of its success what it never said; what it repeats of the request is no verdict."""
+        found = verdicts_of(document)
+        for at, said in call.expected.verdicts.items():
+            if found.get(at) != said and found.get(at) not in self._echoes.get(at.rpartition(".")[2], ()):
+                raise Unexpected(f"{_said(call)}: the answer says something else in {at or 'its whole'}")
+        if faults := [at for at in faults_of(document) if at not in call.expected.faults]:
+            raise Unexpected(f"{_said(call)}: the answer reports something in {faults[0]}")
 
     def unmet(self, step: int, predicates: Sequence[Predicate]) -> Predicate | None:
         """Return the first predicate of a step, or of the final verification, that the responses do not show."""

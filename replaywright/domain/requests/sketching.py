@@ -1,15 +1,13 @@
 """A sketch of one run: where each part of its requests comes from, and where its results stand in the responses."""
 
 import datetime as dt
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replaywright.domain.common.templates import LONG
-from replaywright.domain.common.text import is_word_edge
-from replaywright.domain.predicate.predicates import NotExists, Predicate
+from replaywright.domain.common.templates import secrets_in, texts_of
+from replaywright.domain.predicate.predicates import NotExists, Predicate, UrlContains, UrlMatches
 from replaywright.domain.requests.document import Document, leaves, read_document
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
 from replaywright.domain.requests.forms import path_of, surplus
@@ -41,12 +39,17 @@ from replaywright.domain.requests.recipes import (
     Source,
     Told,
 )
-from replaywright.domain.requests.slots import WHOLE, Address, Shape, taken_apart
-from replaywright.domain.step.fingerprints import digest, naming_parameters
-from replaywright.domain.task.steps import Extract, Step
+from replaywright.domain.requests.slots import WHOLE, Address, Shape, put_together, says_the_same, taken_apart
+from replaywright.domain.requests.texts import form_of, is_of_time, marks_of, of_day, templates_of
+from replaywright.domain.requests.verdicts import faults_of, verdicts_of
+from replaywright.domain.secrets.redaction import Redactor
+from replaywright.domain.step.fingerprints import ENTERED, digest, naming_parameters
+from replaywright.domain.task.steps import Extract, Step, arguments_of
 
 VERIFICATION = -1
 """Number of the final verification among the steps."""
+CREDENTIALS = frozenset({"authorization", "proxy-authorization"})
+"""Headers that are never kept as they were."""
 _FETCHED = frozenset({"document", "xhr", "fetch"})
 """Kinds whose responses pages work with; all others only decorate."""
 
@@ -90,6 +93,10 @@ class _Sketching:
         self._shown = shown
         self._documents: dict[str, tuple[Exchange, Document]] = {}
         """Responses by their call, in the order of sending."""
+        self._commit = ""
+        """Call that must not be repeated."""
+        self._redact = Redactor(shown.secrets.items()).text
+        self._written = _literals(shown.written)
 
     def result(self) -> Sketch:
         shown = self._shown
@@ -106,22 +113,31 @@ class _Sketching:
                 continue
             if exchange.kind == "ping" or exchange.response is None:
                 continue
-            calls.append(self._call(exchange, exchange.response, seen, is_wanted=is_wanted))
-        _require_one_commit(calls, shown)
+            if (call := self._call(exchange, exchange.response, seen, is_wanted=is_wanted)) is not None:
+                calls.append(call)
+        self._commit = _the_commit(calls, shown)
         return Sketch(
             run_id=shown.run_id,
             values={name: digest(value) for name, value in shown.values.items()},
+            forms={name: form_of(value) for name, value in shown.values.items()},
+            marks={name: marks_of(value) for name, value in shown.values.items()},
+            needed=tuple(_needed(shown.written)),
             calls=tuple(calls),
             told=self._evident(),
             reads=tuple(self._reads()),
         )
 
-    def _call(self, exchange: Exchange, response: Response, seen: Counter[str], *, is_wanted: bool) -> Call:
+    def _call(self, exchange: Exchange, response: Response, seen: Counter[str], *, is_wanted: bool) -> Call | None:
         request = exchange.request
         try:
             shape, slots = taken_apart(request, exchange.kind)
+            if not says_the_same(request, put_together(shape, slots, "")):
+                raise ValueError("it is written in a way that cannot be repeated exactly")
         except ValueError as error:
+            if not is_wanted:
+                return None
             raise Unfit(f"step {exchange.step + 1}: {_named(request)}: {error}") from error
+        of_time = of_day(slots, self._shown.day)
         paths = sum(address[0] == "path" for address in slots)
         group = f"{exchange.step} {request.method} {exchange.kind} {paths} {','.join(sorted(shape.query))}"
         ref = f"{group} {seen[group]}"
@@ -132,7 +148,7 @@ class _Sketching:
             shape=shape,
             slots=(
                 *(
-                    Slot(address=address, sources=tuple(self._sources(address, text, exchange)))
+                    Slot(address=address, sources=tuple(self._sources(address, text, exchange, of_time)))
                     for address, text in slots.items()
                 ),
                 Slot(address=WHOLE, sources=tuple(self._followed(exchange))),
@@ -157,9 +173,18 @@ class _Sketching:
             for address, text in slots.items()
             if address[0] in ("origin", "path")
         )
-        return Expected(status=response.status, media_type=response.media_type, path=path, keys=keys_of(document))
+        return Expected(
+            status=response.status,
+            media_type=response.media_type,
+            path=path,
+            keys=keys_of(document),
+            verdicts=verdicts_of(document),
+            faults=faults_of(document),
+        )
 
-    def _sources(self, address: Address, text: str, exchange: Exchange) -> Iterator[Source]:
+    def _sources(
+        self, address: Address, text: str, exchange: Exchange, of_time: frozenset[Address]
+    ) -> Iterator[Source]:
         """Yield all that explains a text, the likeliest first."""
         found = list(self._found(text))
         if address[0] == "json":
@@ -174,7 +199,8 @@ class _Sketching:
         if address[0] == "header":
             yield from (FromCookie(name=name) for name, value in exchange.cookies.items() if value == text)
             yield from (each for each in found if each not in is_own_field)
-        yield from self._own_sources(text)
+        is_varying = address in of_time or address[-1] in CREDENTIALS
+        yield from (each for each in self._own_sources(text) if not (is_varying and isinstance(each, Constant)))
         if address[0] != "header":
             yield from (each for each in found if each not in is_own_field)
 
@@ -185,11 +211,10 @@ class _Sketching:
             yield from (each for each in found if isinstance(each.place, LinkAddress | RowLink | FormTarget))
 
     def _own_sources(self, text: str) -> Iterator[Source]:
-        template = _template(text, self._shown.values, self._shown.secrets)
-        if template is not None:
-            yield Given(template=template)
-        is_secret = any(secret and secret in text for secret in self._shown.secrets.values())
-        if not (is_secret or _is_of_day(text, self._shown.day)):
+        yield from (Given(template=each) for each in templates_of(text, self._shown.values, self._shown.secrets))
+        if text in self._written:
+            yield Given(template=text)
+        elif self._redact(text) == text and not is_of_time(text, self._shown.day):
             yield Constant(text=text)
 
     def _found(self, text: str) -> Iterator[Found]:
@@ -207,8 +232,11 @@ class _Sketching:
             Unfit: nothing of it became true with the step that has consequences.
         """
         told = tuple(self._told())
+        refs = list(self._documents)
         for commit in self._shown.commits:
-            if all(self._held_before(commit, each) for each in told if each.step in (commit, VERIFICATION)):
+            after = refs[refs.index(self._commit) :]
+            ends = [each for each in told if each.step in (commit, VERIFICATION) and each.refs[-1] in after]
+            if all(self._held_before(commit, each) for each in ends):
                 raise Unfit(
                     f"step {commit + 1}: nothing that the site answered shows that it was done: give it an "
                     "expectation, or the task a `verify`, that holds only then"
@@ -241,11 +269,22 @@ class _Sketching:
                     raise Unfit(f"{what}: nothing that the site answered tells of expectation {index + 1}")
 
     def _telling(self, step: int, predicate: Predicate) -> Iterator[str]:
-        for ref in self._current(step):
-            exchange, document = self._documents[ref]
-            assert exchange.response is not None
-            if document.evaluate(predicate, exchange.response.status):
-                yield ref
+        current = self._current(step)
+        after = self._after(step, current)
+        told = [ref for ref in current if self._tells(ref, predicate)]
+        fresh = [ref for ref in told if ref in after]
+        # A page keeps its address when its scripts send something; all else of it may be another thing afterwards.
+        yield from fresh or (told if isinstance(predicate, UrlContains | UrlMatches) else ())
+
+    def _tells(self, ref: str, predicate: Predicate) -> bool:
+        exchange, document = self._documents[ref]
+        return exchange.response is not None and bool(document.evaluate(predicate, exchange.response.status))
+
+    def _after(self, step: int, current: Sequence[str]) -> Sequence[str]:
+        """Return those of the calls that were answered after the step with consequences had begun to act."""
+        commits = self._shown.commits
+        is_later = step == VERIFICATION or any(step >= commit for commit in commits)
+        return current[current.index(self._commit) :] if is_later and self._commit in current else current
 
     def _gone(self, step: int, predicate: NotExists) -> tuple[str, str] | None:
         """Return two calls for the same page, of which the first still showed the element: no script draws it."""
@@ -324,7 +363,11 @@ def _require_flat(shown: Shown) -> None:
         raise Unfit(f"steps {numbers} both have consequences: a task with one such step at most can be replayed so")
 
 
-def _require_one_commit(calls: Sequence[Call], shown: Shown) -> None:
+def _the_commit(calls: Sequence[Call], shown: Shown) -> str:
+    """Return the call of the step with consequences; empty if no step has any."""
+    for index, step in enumerate(shown.plan):
+        if step.effect is not None and not step.effect.repeatable and index not in shown.commits:
+            raise Unfit(f"step {index + 1} has consequences, and was not done in this run")
     for commit in shown.commits:
         sent = [call for call in calls if call.step == commit and call.is_unsafe]
         if len(sent) != 1:
@@ -332,6 +375,30 @@ def _require_one_commit(calls: Sequence[Call], shown: Shown) -> None:
         later = [call for call in calls[calls.index(sent[0]) + 1 :] if call.is_unsafe]
         if later:
             raise Unfit(f"step {later[0].step + 1} sends something after step {commit + 1}, which has consequences")
+        return sent[0].ref
+    return ""
+
+
+def _literals(written: Sequence[Step]) -> frozenset[str]:
+    """Return the texts that steps enter whatever the parameters are."""
+    entered = (
+        text
+        for step in written
+        for key, value in arguments_of(step).items()
+        if key in ENTERED
+        for text in texts_of(value)
+    )
+    return frozenset(text for text in entered if text and "{{" not in text)
+
+
+def _needed(written: Sequence[Step]) -> Iterator[tuple[int, str]]:
+    """Yield what requests have to hold: parameters that name what a step acts on, and secrets that it enters."""
+    for index, step in enumerate(written):
+        if step.action in ("extract", "wait_for"):
+            continue
+        yield from ((index, name) for name in sorted(naming_parameters(step)))
+        entered = (secrets_in(text) for text in texts_of(step.model_dump(mode="json")))
+        yield from ((index, f"secret:{name}") for name in sorted(frozenset().union(*entered)))
 
 
 def _fault(exchange: Exchange, commits: Sequence[int]) -> str:
@@ -348,34 +415,9 @@ def _named(request: Request) -> str:
     return f"{request.method} {request.url.partition('?')[0]}"
 
 
-def _template(text: str, values: Mapping[str, str], secrets: Mapping[str, str]) -> str | None:
-    """Return `text` with values of parameters and secrets as templates; None if it has none."""
-    known = [*((value, f"{{{{secret:{name}}}}}") for name, value in secrets.items())]
-    known += [(value, f"{{{{{name}}}}}") for name, value in values.items()]
-    bare = re.sub(r"\r\n?", "\n", text)
-    for value, template in known:
-        if value and bare == re.sub(r"\r\n?", "\n", value):
-            return template
-    if "{{" in text:
-        return None
-    for value, template in sorted(known, key=lambda one: -len(one[0])):
-        at = bare.find(value) if len(value) >= LONG else -1
-        if at >= 0 and is_word_edge(bare, at) and is_word_edge(bare, at + len(value)):
-            bare = f"{bare[:at]}{template}{bare[at + len(value) :]}"
-    return bare if "{{" in bare else None
-
-
-def _is_of_day(text: str, day: dt.date) -> bool:
-    """Tell if a text holds the date of the day: on another one, the page would send another one."""
-    year, month, number = f"{day.year}", rf"0?{day.month}", rf"0?{day.day}"
-    orders = ((year, month, number), (number, month, year), (month, number, year))
-    written = "|".join(r"[-/. ]".join(order) for order in orders)
-    return re.search(rf"(?<!\d)(?:{written}|{day:%Y%m%d})(?!\d)", text) is not None
-
-
 def _generalised(place: Place, values: Mapping[str, str]) -> Place:
     """Return the place with values of parameters in its labels and paths as templates."""
-    return with_labels(place, lambda text: _template(text, values, {}) or text)
+    return with_labels(place, lambda text: next(templates_of(text, values, {}), text))
 
 
 def _is_token(address: Address, place: Place) -> bool:

@@ -5,7 +5,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_to_bytes, urlsplit
 
 from pydantic import Field
 
@@ -26,6 +26,11 @@ _OF_BROWSER: Final = re.compile(
     r"if-none-match|if-modified-since|te|proxy-connection"
 )
 """Headers that a browser sends of its own accord, whatever a page wants."""
+_CONDITIONAL: Final = frozenset({"if-none-match", "if-modified-since"})
+"""Headers of a browser's cache, which a replay has not."""
+_ORIGIN: Final = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,20})?")
+"""A number that scripts and JSON write alike, without loss."""
 _PATH_SAFE: Final = "!$&'()*+,;=:@-._~"
 _DISPOSITION: Final = re.compile(r'\bname="((?:[^"\\]|\\.)*)"')
 
@@ -50,6 +55,8 @@ class Shape(Record):
     """Of a JSON body: the type of each leaf that is no text (`number`, `boolean`, `null`), by its address as JSON."""
     query: tuple[str, ...] = ()
     """Names of the query in their order."""
+    bare: tuple[int, ...] = ()
+    """Positions in the query of names without `=`."""
     fields: tuple[str, ...] = ()
     """Names of a form's fields in their order."""
 
@@ -71,7 +78,9 @@ def taken_apart(request: Request, kind: str) -> tuple[Shape, dict[Address, str]]
     query = parse_qsl(parts.query, keep_blank_values=True)
     slots |= dict(_numbered("query", query))
     shape: dict[str, Any] = {"query": tuple(name for name, _ in query)}
-    encoding = request.content_type if request.body else ""
+    pieces = [piece for piece in parts.query.split("&") if piece]
+    shape["bare"] = tuple(index for index, piece in enumerate(pieces) if "=" not in piece)
+    encoding = _encoding(request)
     match encoding:
         case "":
             pass
@@ -91,12 +100,14 @@ def taken_apart(request: Request, kind: str) -> tuple[Shape, dict[Address, str]]
     for name, value in request.headers.items():
         if name not in own and name not in COMPUTED:
             slots[("header", name)] = value
+    if kind == "document" and encoding in (FORM, MULTIPART):  # a form that a page submits: see `Shape.is_form`
+        slots = {at: re.sub(r"\r\n?", "\n", text) if at[0] in ("form", "part") else text for at, text in slots.items()}
     return Shape(
         method=request.method,
         kind=kind,
         encoding=encoding,
         content_type=re.sub(r";\s*boundary=[^;]*", "", request.headers.get("content-type", "")),
-        headers=own,
+        headers={name: value for name, value in own.items() if name not in _CONDITIONAL},
         has_origin="origin" in request.headers,
         has_referer="referer" in request.headers,
         **shape,
@@ -110,9 +121,15 @@ def put_together(shape: Shape, slots: Mapping[Address, str], page: str) -> Reque
         ValueError: a text is none that the slot can hold, such as a word for a number.
     """
     url = slots[WHOLE] if WHOLE in slots else f"{slots[('origin',)]}{path_in(slots)}"
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if not _ORIGIN.fullmatch(origin) or origin != slots.get(("origin",), origin):
+        raise ValueError("its address has no valid host")
     if shape.query and WHOLE not in slots:
-        url += "?" + _encoded(_pairs("query", shape.query, slots))
+        url += "?" + _encoded(_pairs("query", shape.query, slots), shape.bare)
     headers = {**shape.headers, **{address[1]: text for address, text in slots.items() if address[0] == "header"}}
+    if any(re.search(r"[\x00-\x1f\x7f]", value) for value in headers.values()):
+        raise ValueError("a header of it has control characters")
     if shape.content_type:
         headers["content-type"] = shape.content_type
     body = ""
@@ -143,7 +160,7 @@ def put_together(shape: Shape, slots: Mapping[Address, str], page: str) -> Reque
 
 def path_in(slots: Mapping[Address, str]) -> str:
     """Return the path of an address by its segments."""
-    return "/" + "/".join(quote(slots[address], safe=_PATH_SAFE) for address in _ordered(slots, "path"))
+    return "/" + "/".join(_segment(slots[address]) for address in _ordered(slots, "path"))
 
 
 def _numbered(kind: str, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[Address, str]]:
@@ -162,8 +179,57 @@ def _ordered(slots: Mapping[Address, str], kind: str) -> list[Address]:
     return sorted((address for address in slots if address[0] == kind), key=lambda address: int(address[1]))
 
 
-def _encoded(pairs: Sequence[tuple[str, str]]) -> str:
-    return "&".join(f"{quote_plus(name)}={quote_plus(text)}" for name, text in pairs)
+def _encoded(pairs: Sequence[tuple[str, str]], bare: Sequence[int] = ()) -> str:
+    def written(index: int, name: str, text: str) -> str:
+        return quote_plus(name) if index in bare and not text else f"{quote_plus(name)}={quote_plus(text)}"
+
+    return "&".join(written(index, *pair) for index, pair in enumerate(pairs))
+
+
+def _segment(text: str) -> str:
+    if text in (".", ".."):  # however it is escaped, it leads to another path
+        raise ValueError("a part of its path is a dot")
+    return quote(text, safe=_PATH_SAFE)
+
+
+def _encoding(request: Request) -> str:
+    """Return how the body is written; JSON also where its type does not say so, as nothing escapes values in texts."""
+    body, encoding = request.body, request.content_type
+    if not body:
+        return ""
+    if encoding.endswith("+json"):
+        return JSON
+    if encoding in ("", "text/plain") and body[:1] in ("{", "["):
+        try:
+            json.loads(body)
+        except ValueError:
+            return encoding or "text/plain"
+        return JSON
+    return encoding or "text/plain"
+
+
+def says_the_same(one: Request, other: Request) -> bool:
+    """Tell if two requests of one encoding say the same to their site, but for what is computed."""
+    return _spelled(one) == _spelled(other)
+
+
+def _spelled(request: Request) -> object:
+    parts = urlsplit(request.url)
+    encoding = _encoding(request)
+    body: object = request.body
+    if encoding == JSON:
+        body = json.loads(request.body, object_pairs_hook=lambda pairs: ("mapping", tuple(pairs)))
+    elif encoding == FORM:
+        body = _pieces(request.body)
+    elif encoding == MULTIPART:
+        body = _multipart(request.body)
+    path = [unquote_to_bytes(segment) for segment in (parts.path or "/").split("/")]
+    return request.method, parts.scheme, parts.netloc.lower(), path, _pieces(parts.query), body
+
+
+def _pieces(text: str) -> list[list[bytes]]:
+    pieces = (piece.replace("+", " ").split("=", 1) for piece in text.split("&") if piece)
+    return [[unquote_to_bytes(part) for part in piece] for piece in pieces]
 
 
 def _crlf(shape: Shape, text: str) -> str:
@@ -229,6 +295,8 @@ def _filled(skeleton: Any, at: Address, kinds: Mapping[str, str], slots: Mapping
     text, kind = slots[("json", *at)], kinds.get(json.dumps(at))
     if kind is None:
         return text
+    if kind == "number" and not _NUMBER.fullmatch(text):
+        raise ValueError(f"{'.'.join(at)} takes a number as JSON writes it")
     value = json.loads(text)
     found = "null" if value is None else "boolean" if isinstance(value, bool) else "number"
     if found != kind or isinstance(value, str | dict | list):
