@@ -157,7 +157,7 @@ class Replaying:
             self._page = response.url
 
     def _require_success(self, call: Call, document: Document) -> None:
-        """Refuse an answer that says of its success what it never said; what it repeats of the request is no verdict."""
+        """Refuse an answer that says of its success what it never said; what it repeats of the request says nothing."""
         found = verdicts_of(document)
         for at, said in call.expected.verdicts.items():
             if found.get(at) != said and found.get(at) not in self._echoes.get(at.rpartition(".")[2], ()):
