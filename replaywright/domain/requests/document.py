@@ -123,21 +123,22 @@ class Document:
         return int(bool(self.text) and found_whole(self.text, normalise(text), text))
 
     def matches(self, query: ElementQuery) -> tuple[MarkupElement, ...] | None:
-        """Return the visible elements that a query describes by role, name and text; None if it says more."""
+        """Return the visible elements that a query describes by selector, role, name and text; None if it says more."""
         more = query.model_dump(
-            exclude_none=True, exclude={"role", "name", "name_contains", "name_in", "text", "text_in"}
+            exclude_none=True, exclude={"css", "role", "name", "name_contains", "name_in", "text", "text_in"}
         )
         more.pop("substring", None)
         role = None if query.role is None else _ROLES_AS.get(query.role, query.role)
-        if self.kind != "html" or more or (role is not None and role not in KNOWN):
+        if self.kind != "html" or more or " >>> " in (query.css or "") or (role is not None and role not in KNOWN):
             return None
         named = query.name is not None or query.name_contains or query.name_in
-        shown = [one for one in self.markup.elements if one.is_visible and (role is None or role_of(one) == role)]
+        elements = self.markup.elements if query.css is None else self.markup.select(query.css)
+        shown = [one for one in elements if one.is_visible and (role is None or role_of(one) == role)]
         if named:
             shown = [one for one in shown if role_of(one) and _is_called(name_of(one, self.markup), query)]
         if query.text or query.text_in:
             wanted = (query.text,) if query.text else query.text_in or ()
-            shown = self._saying(shown, wanted, innermost=role is None)
+            shown = self._saying(shown, wanted, innermost=role is None and query.css is None)
         heard = [one for one in shown if not _is_silent(one)]
         return tuple(heard or shown)
 
