@@ -3,7 +3,7 @@
 import dataclasses
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -248,3 +248,114 @@ def test_json_that_an_item_has_is_sent_back_as_this_item_has_it() -> None:
         assert exchange.response is not None
         replaying.take(call, exchange.response)
     assert json.loads(sent[-1].body) == {"name": "name of item-c", "active": False, "rank": 8}
+
+
+def listed(name: str, items: Mapping[str, int], *, ranks: Mapping[str, int] | None = None) -> Shown:
+    """A page of scripts that shows a list of JSON and deletes the item of a name by its number."""
+    own = parse_task(
+        {
+            "task": "delete",
+            "url": f"{SITE}/app",
+            "parameters": {"name": {}},
+            "steps": [
+                {"action": "goto", "url": f"{SITE}/app"},
+                {"action": "click", "instruction": "delete {{name}}", "effect": "commit"},
+            ],
+            "verify": [{"not_exists": {"role": "heading", "text": name}}],
+        },
+        "test",
+    )
+    values = {"name": name}
+    typed = {"content-type": "application/json"}
+    of = [{"item_id": number, "item_name": each, "rank": (ranks or {}).get(each, 0)} for each, number in items.items()]
+    answers = [json.dumps({"items": each}) for each in (of, [one for one in of if one["item_name"] != name])]
+    page = Response(200, f"{SITE}/app", {"content-type": "text/html"}, "<p>App</p>")
+    asked = Request("GET", f"{SITE}/api/items")
+    gone = Request("DELETE", f"{SITE}/api/items/{items[name]}")
+    return Shown(
+        run_id=name,
+        plan=tuple(filled_step(step, values) for step in own.steps),
+        written=own.steps,
+        values=values,
+        exchanges=(
+            Exchange(0, "document", Request("GET", f"{SITE}/app"), page, is_main=True),
+            Exchange(0, "fetch", asked, Response(200, asked.url, typed, answers[0])),
+            Exchange(1, "fetch", gone, Response(200, gone.url, typed, "{}")),
+            Exchange(1, "fetch", asked, Response(200, asked.url, typed, answers[1])),
+        ),
+        verify=own.verify,
+        commits=(1,),
+        day=dt.date(2026, 11, 28),
+    )
+
+
+def sent_for(recipe: Recipe, other: Shown) -> list[str]:
+    """Return the addresses that a replay asks for, answered as in another run."""
+    replaying = Replaying(recipe, other.values, str, lambda _url, _name: None)
+    sent = []
+    for call, exchange in zip(recipe.calls, other.exchanges, strict=True):
+        sent.append(replaying.request(call).url.removeprefix(SITE))
+        assert exchange.response is not None
+        replaying.take(call, exchange.response)
+    assert replaying.unmet(VERIFICATION, other.verify) is None
+    return sent
+
+
+def test_an_item_of_a_list_of_json_is_told_by_its_name() -> None:
+    recipe = recipe_of(
+        listed("bread", {"bread": 1, "cake": 2, "soup": 3}), listed("soup", {"bread": 1, "cake": 2, "soup": 3})
+    )
+    assert sent_for(recipe, listed("tart", {"cake": 2, "tart": 17}))[2] == "/api/items/17"
+
+
+def test_two_numbers_of_an_item_that_were_the_same_by_chance_have_to_agree() -> None:
+    items = {"bread": 1, "cake": 2, "soup": 3}
+    recipe = recipe_of(listed("bread", items, ranks=items), listed("soup", items, ranks=items))
+    with pytest.raises(Unexpected, match="do not say the same of its path"):
+        sent_for(recipe, listed("cake", items, ranks={"cake": 9}))
+
+
+def test_a_list_that_is_empty_now_is_read_by_the_page() -> None:
+    own = parse_task(
+        {
+            "task": "read",
+            "url": f"{SITE}/list",
+            "parameters": {"day": {}},
+            "steps": [
+                {"action": "goto", "url": f"{SITE}/list/{{{{day}}}}"},
+                {"action": "extract", "fields": {"names": {"take": "texts", "find": {"css": "ul.names li"}}}},
+            ],
+        },
+        "test",
+    )
+
+    def answered(day: str, names: Sequence[str]) -> Exchange:
+        url = f"{SITE}/list/{day}"
+        body = f'<ul class="names">{"".join(f"<li>{name}</li>" for name in names)}</ul>'
+        response = Response(200, url, {"content-type": "text/html"}, f"<html><body>{body}</body></html>")
+        return Exchange(0, "document", Request("GET", url), response, is_main=True)
+
+    def run(day: str, *names: str) -> Shown:
+        values = {"day": day}
+        return Shown(
+            run_id=day,
+            plan=tuple(filled_step(step, values) for step in own.steps),
+            written=own.steps,
+            values=values,
+            exchanges=(answered(day, names),),
+            extracted={"names": list(names)},
+            day=dt.date(2026, 11, 28),
+        )
+
+    recipe = recipe_of(run("monday", "Ada", "Bob"), run("tuesday", "Eve"))
+    for names in (["Zoe", "Max"], []):
+        replaying = Replaying(recipe, {"day": "friday"}, str, lambda _url, _name: None)
+        replaying.request(recipe.calls[0])
+        response = answered("friday", names).response
+        assert response is not None
+        replaying.take(recipe.calls[0], response)
+        if names:
+            assert replaying.extracted(1) == {"names": names}
+        else:
+            with pytest.raises(Unexpected, match="names does not stand where it stood"):
+                replaying.extracted(1)

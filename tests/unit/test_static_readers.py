@@ -83,7 +83,7 @@ def test_tables_are_found_by_id_caption_and_position() -> None:
 
     places = [reader.at for reader in readers_of(order(), ask("table"), row)]
 
-    assert places == [TableAt(id="sums"), TableAt(caption="sums"), TableAt(index=0)]
+    assert places == [TableAt(id="sums"), TableAt(caption="sums"), TableAt(index=0, of=2)]
 
 
 def test_columns_of_one_name_stay_apart_and_a_foot_may_repeat_the_head() -> None:
@@ -92,7 +92,7 @@ def test_columns_of_one_name_stay_apart_and_a_foot_may_repeat_the_head() -> None
         "<tr><td>1<td>2<td>3<td>4<td>5</tr><tr hidden><td>9</table>"
     )
 
-    assert read(document, Reader(at=TableAt(), field=ask("table"))) == [
+    assert read(document, Reader(at=TableAt(of=1), field=ask("table"))) == [
         {"column 1": "1", "A": "2", "A 3": "3", "column 4": "4", "column 5": "5"}
     ]
 
@@ -132,3 +132,9 @@ def test_what_reads_broken_html_yields_the_value(html: str) -> None:
         (ask("attribute", attribute="value"), "b"),
     ):
         assert all(read(document, reader) == value for reader in readers_of(document, field, value))
+
+
+def test_a_table_known_by_its_place_alone_is_not_read_where_there_is_another_one() -> None:
+    reader = Reader(at=TableAt(of=1), field=ask("table"))
+    assert read(page("<table><tr><td>1</table>"), reader) == [{"column 1": "1"}]
+    assert read(page("<table><tr><td>new</table><table><tr><td>1</table>"), reader) is None

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 
 from replaywright.domain.common.templates import parameters_in, secrets_in
-from replaywright.domain.requests.places import FormField, FormOption, RowLink
+from replaywright.domain.requests.places import FormField, FormOption, JsonItem, RowLink
 from replaywright.domain.requests.recipes import (
     AGREEING,
     SKETCHES_KEPT,
@@ -28,6 +28,9 @@ from replaywright.domain.requests.recipes import (
 from replaywright.domain.requests.sealing import sealed, texts_in, unsealed
 from replaywright.domain.requests.sketching import VERIFICATION, Unfit
 from replaywright.domain.requests.slots import WHOLE, Address
+
+_ITEMS = 8
+"""Explanations by an item of a list that have to agree: a short number stands in several by chance."""
 
 
 def learned(known: Knowledge, new: Sketch, commits: Sequence[int]) -> Knowledge:
@@ -197,14 +200,17 @@ def _addressed(slots: Sequence[Slot], common: Mapping[Address, tuple[Source, ...
 
 
 def _chosen(common: Sequence[Source]) -> tuple[Source, ...]:
-    """Return the likeliest source, and what steps may have entered: a field may have held that by chance."""
+    """Return the likeliest source, and those that have to agree: a field or an item may have held a value by chance."""
     given = next((each for each in common if _parameters(each)), None)
     if isinstance(given, Found) and isinstance(given.place, RowLink):
         return (given,)
-    others = [] if given is None else [given]
+    items = [each for each in common if isinstance(each, Found) and isinstance(each.place, JsonItem)][:_ITEMS]
+    others: list[Source] = [each for each in common if items and isinstance(each, Constant)]
+    others += [each for each in common if isinstance(each, Given) and _parameters(each)][:1]
+    others += [] if given is None else [given]
     if common and isinstance(common[0], Found) and isinstance(common[0].place, FormField):
         others += [each for each in common[1:] if isinstance(each, Given) or _is_option(each)]
-    return tuple(dict.fromkeys((*common[:1], *others)))
+    return tuple(dict.fromkeys((*common[:1], *items, *others)))
 
 
 def _expected(same: _Same, *, follows: bool) -> Expected:

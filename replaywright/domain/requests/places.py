@@ -63,6 +63,20 @@ class JsonPath(Record):
     path: JsonSteps
 
 
+class JsonItem(Record):
+    """A leaf of the only item of a list in JSON that has another leaf with a text."""
+
+    kind: Literal["json_item"] = "json_item"
+    path: JsonSteps
+    """Path of the list."""
+    leaf: JsonSteps
+    """Path of the leaf in the item."""
+    key: JsonSteps
+    """Path of the other leaf in it."""
+    row: str
+    """Text of that; it may be a template."""
+
+
 class ScriptJson(Record):
     """A leaf of the JSON in a `<script>` with an id."""
 
@@ -98,7 +112,16 @@ class FormTarget(Record):
 
 
 Place: TypeAlias = Annotated[
-    FormField | FormOption | FormTarget | MetaContent | DataAttribute | JsonPath | ScriptJson | LinkAddress | RowLink,
+    FormField
+    | FormOption
+    | FormTarget
+    | MetaContent
+    | DataAttribute
+    | JsonPath
+    | JsonItem
+    | ScriptJson
+    | LinkAddress
+    | RowLink,
     Field(discriminator="kind"),
 ]
 
@@ -116,6 +139,8 @@ def with_labels(place: Place, change: Callable[[str], str]) -> Place:
             form = place.form.model_copy(update={"action": segments(path, starred="*" in path)})
             labels = {"label": change(place.label)} if isinstance(place, FormOption) else {}
             return place.model_copy(update={"form": form, **labels})
+        case JsonItem():
+            return place.model_copy(update={"row": change(place.row)})
         case LinkAddress() | RowLink():
             labels = {"row": change(place.row)} if isinstance(place, RowLink) else {}
             path = segments(place.path_like, starred=True)
@@ -135,7 +160,7 @@ def _one(found: Iterable[str]) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
-def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator[str]:
+def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator[str]:  # noqa: C901 - one case a place
     match place:
         case FormField(form=address, name=name):
             for form in (one for one in forms if address in one.addresses):
@@ -152,6 +177,9 @@ def _values(document: Document, place: Place, forms: Iterable[Form]) -> Iterator
             yield from (one.attributes[name] for one in found if name in one.attributes)
         case JsonPath(path=path):
             yield from _at(document.data, path)
+        case JsonItem(path=path, leaf=leaf, key=key, row=row):
+            items = (item for item in _items(document.data, path) if row in _at(item, key))
+            yield from (value for item in items for value in _at(item, leaf))
         case ScriptJson(id=id_, path=path):
             yield from (leaf for of, data in json_scripts(document) if of == id_ for leaf in _at(data, path))
         case LinkAddress(text=text, path_like=path):
@@ -182,6 +210,20 @@ def keyed(document: Document, key: str, value: str) -> tuple[JsonPath, ...]:
     """Return the places of JSON, not in lists, that have this key and exactly this value, however short it is."""
     paths = (path for path in _paths(document.data, value) if path[-1:] == (key,))
     return tuple(JsonPath(path=path) for path in paths if not any(isinstance(step, int) for step in path))
+
+
+def itemised(document: Document, value: str) -> Iterator[JsonItem]:
+    """Yield the places of leaves of lists' items that have this value, however short it is, by their other leaves."""
+    for path in islice(_paths(document.data, value), _LOOKED_AT if value else 0):
+        at = next((index for index in reversed(range(len(path))) if isinstance(path[index], int)), -1)
+        if at < 0 or at + 1 == len(path) or any(isinstance(step, int) for step in path[:at]):
+            continue
+        others = leaves(inner_json(document.data, path[: at + 1]))
+        for key, text in others:
+            if isinstance(text, str) and key != path[at + 1 :] and not any(isinstance(step, int) for step in key):
+                place = JsonItem(path=path[:at], leaf=path[at + 1 :], key=key, row=text)
+                if find(document, place) == value:
+                    yield place
 
 
 def unique(items: Iterable[_Item]) -> Iterator[_Item]:
@@ -261,6 +303,11 @@ def _at(data: Json, path: JsonSteps) -> Iterator[str]:
     leaf = inner_json(data, path)
     if isinstance(leaf, str | bool):
         yield leaf_text(leaf)
+
+
+def _items(data: Json, path: JsonSteps) -> list[Json]:
+    found = inner_json(data, path)
+    return found if isinstance(found, list) else []
 
 
 def _links(document: Document) -> list[tuple[MarkupElement, str, str]]:

@@ -53,12 +53,13 @@ class BesideLabel(Record):
 
 
 class TableAt(Record):
-    """A table by its id or caption; without both, by its position among the visible tables, from 0."""
+    """A table by its id or caption; without both, by its position among so many visible tables, from 0."""
 
     kind: Literal["table"] = "table"
     id: str = ""
     caption: str = ""
     index: int = 0
+    of: int = 0
 
 
 class JsonTexts(Record):
@@ -155,11 +156,11 @@ def _elements(document: Document, at: Selected | AtPath | BesideLabel | TableAt)
             return [one for one in _along(document, steps) if one.is_visible]
         case BesideLabel(tag=tag, label=label):
             return [one for one in document.markup.tagged(tag) if one.is_visible and _label(one) == label]
-        case TableAt(id=id_, caption=caption, index=index):
+        case TableAt(id=id_, caption=caption, index=index, of=of):
             tables = [one for one in document.markup.tagged("table") if one.is_visible]
             if id_ or caption:
                 return [one for one in tables if (one.get("id") if id_ else _caption(one)) == (id_ or caption)]
-            return tables[index : index + 1]
+            return tables[index : index + 1] if len(tables) == of else []
 
 
 def _json_texts(document: Document, at: JsonTexts) -> list[str] | None:
@@ -292,13 +293,13 @@ def _caption(table: MarkupElement) -> str:
 
 
 def _tables(document: Document) -> Iterator[TableAt]:
-    tables = [one for one in document.markup.tagged("table") if one.is_visible][:_ELEMENTS_LIMIT]
-    for table in tables:
+    tables = [one for one in document.markup.tagged("table") if one.is_visible]
+    for table in tables[:_ELEMENTS_LIMIT]:
         if table.get("id"):
             yield TableAt(id=table.get("id"))
         if caption := _caption(table):
             yield TableAt(caption=caption)
-    yield from (TableAt(index=index) for index in range(len(tables)))
+    yield from (TableAt(index=index, of=len(tables)) for index in range(len(tables[:_ELEMENTS_LIMIT])))
 
 
 def _counted(document: Document, count: int) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replaywright.domain.common.templates import secrets_in, texts_of
+from replaywright.domain.common.text import contains
 from replaywright.domain.predicate.predicates import NotExists, Predicate, UrlContains, UrlMatches
 from replaywright.domain.requests.document import Document, leaves, read_document
 from replaywright.domain.requests.exchanges import Exchange, Request, Response
@@ -21,6 +22,7 @@ from replaywright.domain.requests.places import (
     Place,
     RowLink,
     ScriptJson,
+    itemised,
     keyed,
     places_of,
     with_labels,
@@ -196,6 +198,8 @@ class _Sketching:
             ] + found
         is_own_field = [each for each in found if _is_token(address, each.place)]
         yield from is_own_field
+        if address[0] in ("path", "query", "form", "part", "json"):
+            yield from self._in_items(text)
         if address[0] == "header":
             yield from (FromCookie(name=name) for name, value in exchange.cookies.items() if value == text)
             yield from (each for each in found if each not in is_own_field)
@@ -203,6 +207,14 @@ class _Sketching:
         yield from (each for each in self._own_sources(text) if not (is_varying and isinstance(each, Constant)))
         if address[0] != "header":
             yield from (each for each in found if each not in is_own_field)
+
+    def _in_items(self, text: str) -> Iterator[Found]:
+        """Yield the items of lists that a parameter names and that have a text."""
+        for ref, (_, document) in reversed(self._documents.items()):
+            for place in itemised(document, text) if document.kind == "json" else ():
+                general = _generalised(place, self._shown.values)
+                if general != place:
+                    yield Found(ref=ref, place=general)
 
     def _followed(self, exchange: Exchange) -> Iterator[Found]:
         """Yield the links and forms that lead to a document's address, unless the task itself says where to go."""
@@ -288,13 +300,14 @@ class _Sketching:
 
     def _gone(self, step: int, predicate: NotExists) -> tuple[str, str] | None:
         """Return two calls for the same page, of which the first still showed the element: no script draws it."""
-        current = self._current(step)
-        after = next((self._documents[ref] for ref in current if self._documents[ref][0].is_main), None)
-        if after is None:
-            return None
-        for ref, (_, document) in reversed(self._documents.items()):
-            if ref not in current and is_gone(predicate, document, after[1]):
-                return ref, current[0]
+        for ref in reversed(self._current(step)):
+            exchange, after = self._documents[ref]
+            if not (exchange.is_main or after.kind == "json"):
+                continue
+            refs = list(self._documents)
+            for before in reversed(refs[: refs.index(ref)]):
+                if is_gone(predicate, self._documents[before][1], after):
+                    return before, ref
         return None
 
     def _current(self, step: int) -> list[str]:
@@ -331,8 +344,13 @@ class _Sketching:
 def is_gone(predicate: NotExists, before: Document, after: Document) -> bool:
     """Tell if one response for a page had an element that the next one for the same page has not."""
     query = predicate.not_exists
-    same_page = path_of(before.url) == path_of(after.url) and predicate.in_dom is None
-    return same_page and bool(before.matches(query)) and after.matches(query) == ()
+    if path_of(before.url) != path_of(after.url) or predicate.in_dom is not None:
+        return False
+    wanted = query.text or query.name
+    if before.kind == after.kind == "json" and wanted:
+        old, new = ([contains(line, wanted) for line in document.lines] for document in (before, after))
+        return any(old) and not any(new)
+    return bool(before.matches(query)) and after.matches(query) == ()
 
 
 def keys_of(document: Document) -> tuple[str, ...]:
