@@ -468,3 +468,30 @@ def test_a_form_of_a_value_tells_what_pages_look_at() -> None:
     assert [form_of(each) for each in ("", " ", "a b", " 1,000.50 ", "+49 30 1234")] == [
         "empty", "blank", "words", "9,9.9 around", "+9 9 9999",
     ]  # fmt: skip
+
+
+def test_requests_that_nobody_needs_are_not_kept() -> None:
+    own = task(["s"])
+    noise = [
+        Exchange(0, "fetch", Request("GET", f"{SITE}/api/{at}"), data({"at": at}, f"/api/{at}")) for at in range(30)
+    ]
+    runs = [shown(own, {"s": s}, posted({"s": s}), before=noise) for s in ("Monday", "Tuesday", "Friday")]
+    known = known_of(*runs)
+    assert known.recipe is not None
+    assert [len(each.calls) for each in known.sketches] == [2, 2, 2]
+
+
+def test_a_name_that_a_site_writes_like_a_template_holds_no_parameter() -> None:
+    own = task(["s", "amount"])
+    runs = [
+        shown(
+            own,
+            {"s": s, "amount": amount},
+            posted({"{{amount}}": token, "s": s}),
+            page=html(
+                f'<form method="post" action="/send"><input name="{{{{amount}}}}" value="{token}"><input name="s"></form>'
+            ),
+        )
+        for s, amount, token in (("Monday", "10", "aaaa1"), ("Tuesday", "20", "bbbb2"))
+    ]
+    assert known_of(*runs).recipe is None

@@ -44,13 +44,24 @@ def learned(known: Knowledge, new: Sketch, commits: Sequence[int]) -> Knowledge:
         return Knowledge(sketches=sketches, why_not="one run through the page was seen, and two have to agree")
     runs = [*(unsealed(each, texts_in(new)) for each in sketches[:-1]), new]
     try:
-        return Knowledge(sketches=sketches, recipe=_with_earlier(derived(runs, commits), known.recipe))
+        recipe = _with_earlier(derived(runs, commits), known.recipe)
+        return Knowledge(sketches=_of_use(sketches, recipe), recipe=recipe)
     except Unfit:
         newest = sketches[-AGREEING:]
     try:
-        return Knowledge(sketches=newest, recipe=derived(runs[-AGREEING:], commits))
+        recipe = derived(runs[-AGREEING:], commits)
+        return Knowledge(sketches=_of_use(newest, recipe), recipe=recipe)
     except Unfit as error:
         return Knowledge(sketches=newest, why_not=str(error))
+
+
+def _of_use(sketches: Sequence[Sketch], recipe: Recipe) -> tuple[Sketch, ...]:
+    """Return the sketches without the requests that nobody needs: most of what a page sends."""
+    refs = {call.ref for call in recipe.calls}
+    return tuple(
+        each.model_copy(update={"calls": tuple(call for call in each.calls if call.is_wanted or call.ref in refs)})
+        for each in sketches
+    )
 
 
 def _with_earlier(recipe: Recipe, earlier: Recipe | None) -> Recipe:

@@ -206,6 +206,22 @@ def places_of(document: Document, value: str) -> tuple[Place, ...]:
     return tuple(islice(found, PLACES_LIMIT))
 
 
+def values_in(document: Document) -> frozenset[str]:
+    """Return all values that a place of the document may have, and more: what is not among them stands nowhere."""
+    forms = forms_of(document)
+    return frozenset(
+        (
+            *(value for element in document.markup.elements for value in element.attributes.values()),
+            *(value for form in forms for _, value in form.pairs),
+            *(value for form in forms for _, _, value in form.choices),
+            *(form.action for form in forms),
+            *(url for _, _, url in _links(document)),
+            *(leaf_text(leaf) for _, leaf in leaves(document.data)),
+            *(leaf_text(leaf) for _, data in json_scripts(document) for _, leaf in leaves(data)),
+        )
+    )
+
+
 def keyed(document: Document, key: str, value: str) -> tuple[JsonPath, ...]:
     """Return the places of JSON, not in lists, that have this key and exactly this value, however short it is."""
     paths = (path for path in _paths(document.data, value) if path[-1:] == (key,))

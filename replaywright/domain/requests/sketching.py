@@ -25,6 +25,7 @@ from replaywright.domain.requests.places import (
     itemised,
     keyed,
     places_of,
+    values_in,
     with_labels,
 )
 from replaywright.domain.requests.reading import AtPath, Reader, readers_of
@@ -95,6 +96,10 @@ class _Sketching:
         self._shown = shown
         self._documents: dict[str, tuple[Exchange, Document]] = {}
         """Responses by their call, in the order of sending."""
+        self._values: dict[str, frozenset[str]] = {}
+        """Values that stand in the responses, by their call."""
+        self._places: dict[tuple[str, str], tuple[Found, ...]] = {}
+        """Places of values that were looked up."""
         self._commit = ""
         """Call that must not be repeated."""
         self._redact = Redactor(shown.secrets.items()).text
@@ -155,11 +160,12 @@ class _Sketching:
                 ),
                 Slot(address=WHOLE, sources=tuple(self._followed(exchange))),
             ),
-            expected=self._expected(response),
+            expected=self._expected(response, document := read_document(response)),
             unsent=dict(self._surplus(shape, request)),
             is_wanted=is_wanted,
         )
-        self._documents[ref] = (exchange, read_document(response))
+        self._documents[ref] = (exchange, document)
+        self._values[ref] = values_in(document)
         return call
 
     def _surplus(self, shape: Shape, request: Request) -> Counter[str]:
@@ -167,8 +173,7 @@ class _Sketching:
             return Counter()
         return surplus((document for _, document in reversed(self._documents.values())), shape, request.url)
 
-    def _expected(self, response: Response) -> Expected:
-        document = read_document(response)
+    def _expected(self, response: Response, document: Document) -> Expected:
         _, slots = taken_apart(Request("GET", response.url), "document")
         path = tuple(
             Slot(address=address, sources=tuple(self._own_sources(text)))
@@ -190,11 +195,10 @@ class _Sketching:
         """Yield all that explains a text, the likeliest first."""
         found = list(self._found(text))
         if address[0] == "json":
-            documents = reversed(self._documents.items())
             found = [
                 Found(ref=ref, place=place)
-                for ref, (_, document) in documents
-                for place in keyed(document, address[-1], text)
+                for ref in self._holding(text)
+                for place in keyed(self._documents[ref][1], address[-1], text)
             ] + found
         is_own_field = [each for each in found if _is_token(address, each.place)]
         yield from is_own_field
@@ -230,10 +234,19 @@ class _Sketching:
             yield Constant(text=text)
 
     def _found(self, text: str) -> Iterator[Found]:
-        for ref, (_, document) in reversed(self._documents.items()):
-            for place in places_of(document, text):
-                if not _is_by_number(place):
-                    yield Found(ref=ref, place=_generalised(place, self._shown.values))
+        for ref in self._holding(text):
+            if (ref, text) not in self._places:
+                self._places[ref, text] = tuple(self._found_in(ref, text))
+            yield from self._places[ref, text]
+
+    def _found_in(self, ref: str, text: str) -> Iterator[Found]:
+        for place in places_of(self._documents[ref][1], text):
+            if not (_is_by_number(place) or "{{" in place.model_dump_json()):  # a site writes no templates
+                yield Found(ref=ref, place=_generalised(place, self._shown.values))
+
+    def _holding(self, text: str) -> list[str]:
+        """Return the calls whose responses hold a text, the newest first."""
+        return [ref for ref, values in reversed(self._values.items()) if text in values]
 
     # ------------------------------------------------------------------------------------- what responses tell
 
