@@ -489,7 +489,7 @@ def test_a_name_that_a_site_writes_like_a_template_holds_no_parameter() -> None:
             {"s": s, "amount": amount},
             posted({"{{amount}}": token, "s": s}),
             page=html(
-                f'<form method="post" action="/send"><input name="{{{{amount}}}}" value="{token}"><input name="s"></form>'
+                f'<form method="post" action="/send"><input name="{{{{amount}}}}" value="{token}"><input name="s">'
             ),
         )
         for s, amount, token in (("Monday", "10", "aaaa1"), ("Tuesday", "20", "bbbb2"))
