@@ -169,7 +169,14 @@ def _agreed(same: _Same) -> Call:
                 f"{_place(first)}: its {where} is another one in each run and stands neither in the parameters nor in "
                 "an earlier response: a script makes it"
             )
-        slots.append(slot.model_copy(update={"sources": _chosen(common[slot.address])}))
+        chosen = _chosen(common[slot.address])
+        if (
+            slot.address[0] == "path"
+            and is_wanted
+            and any(isinstance(one, Given) and secrets_in(one.template) for one in chosen)
+        ):
+            raise Unfit(f"{_place(first)}: a secret stands in the path of its address, which traces and ledgers hold")
+        slots.append(slot.model_copy(update={"sources": chosen}))
     return first.model_copy(
         update={
             "shape": same.calls[-1].shape,
@@ -251,7 +258,8 @@ def _expected(same: _Same, *, follows: bool) -> Expected:
         if same.first.is_unsafe and all(each.verdicts.get(at) == said for each in all_expected)
     }
     faults = tuple(dict.fromkeys(at for each in all_expected for at in each.faults))
-    return first.model_copy(update={"path": path, "keys": keys, "verdicts": verdicts, "faults": faults})
+    query = first.query if all(each.query == first.query for each in all_expected) else None
+    return first.model_copy(update={"path": path, "query": query, "keys": keys, "verdicts": verdicts, "faults": faults})
 
 
 def _is_number(address: Address, sources: Sequence[Source]) -> bool:

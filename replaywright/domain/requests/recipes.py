@@ -74,6 +74,8 @@ class Expected(Record):
     media_type: str = ""
     path: tuple[Slot, ...] = ()
     """Slots of the address that it came from; those whose texts nobody can foretell have no sources."""
+    query: tuple[str, ...] | None = None
+    """Names in the query of that address, sorted; None where they are others in each run."""
     keys: tuple[str, ...] = ()
     """Of JSON: paths of its values."""
     verdicts: dict[str, str] = Field(default_factory=dict)

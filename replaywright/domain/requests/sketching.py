@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from replaywright.domain.common.templates import secrets_in, texts_of
 from replaywright.domain.common.text import contains
@@ -184,6 +185,7 @@ class _Sketching:
             status=response.status,
             media_type=response.media_type,
             path=path,
+            query=query_of(response),
             keys=keys_of(document),
             verdicts=verdicts_of(document),
             faults=faults_of(document),
@@ -364,6 +366,11 @@ def is_gone(predicate: NotExists, before: Document, after: Document) -> bool:
         old, new = ([contains(line, wanted) for line in document.lines] for document in (before, after))
         return any(old) and not any(new)
     return bool(before.matches(query)) and after.matches(query) == ()
+
+
+def query_of(response: Response) -> tuple[str, ...]:
+    """Return the names in the query of the address that a response came from, sorted."""
+    return tuple(sorted(name for name, _ in parse_qsl(urlsplit(response.url).query, keep_blank_values=True)))
 
 
 def keys_of(document: Document) -> tuple[str, ...]:
