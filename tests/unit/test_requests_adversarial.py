@@ -528,3 +528,12 @@ def test_an_answer_that_leads_to_another_query_is_not_taken() -> None:
     recipe = recipe_of(*runs)
     with pytest.raises(Unexpected, match="another query"):
         taken(recipe, {"s": "Friday"}, html("<p>Order placed</p>", "/sent?error=quota"))
+
+
+def test_a_field_that_was_empty_is_the_forms_own_as_well() -> None:
+    form = '<form method="post" action="/send"><input type="hidden" name="draft" value="{}"><input name="s"></form>'
+    runs = [
+        shown(task(["s"]), {"s": s}, posted({"draft": "", "s": s}), page=html(form.format("")))
+        for s in ("Monday", "Tuesday")
+    ]
+    assert replayed(recipe_of(*runs), {"s": "Friday"}, html(form.format("77"))).body == "draft=77&s=Friday"

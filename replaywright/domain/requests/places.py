@@ -198,8 +198,6 @@ def places_of(document: Document, value: str) -> tuple[Place, ...]:
     Numbers and truth values of JSON count as JSON writes them. Outside of forms the value needs `PLAIN_LENGTH`
     characters.
     """
-    if not value:
-        return ()
     forms = forms_of(document)
     candidates = islice(unique(_candidates(document, value, forms)), _LOOKED_AT)
     found = (place for place in candidates if _one(_values(document, place, forms)) == value)
@@ -278,7 +276,7 @@ def _of_form(form: Form, value: str) -> Iterator[Place]:
             for name, label, of in form.choices
             if of == value and label
         )
-        if form.action == value:
+        if value and form.action == value:
             yield FormTarget(form=address)
 
 
